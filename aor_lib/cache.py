@@ -1,0 +1,41 @@
+"""Arrays that are costly to make, kept in the user's cache by the hash of their origin."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib.assets import cache_folder
+from aor_lib.records import content_hash
+
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+
+def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
+    """Arrays of an earlier call with the same ``kind`` and ``made_from``, or new ones.
+
+    ``made_from`` must hold everything that can change the result (JSON-like). A damaged file is
+    made again; a file appears under its name only when it is whole.
+    """
+    key = content_hash(made_from)
+    path = cache_folder() / kind / key[:2] / f"{key}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        arrays = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+        Path(partial).replace(path)
+    finally:
+        Path(partial).unlink(missing_ok=True)
+    return arrays

@@ -1,0 +1,124 @@
+"""What Whisper makes of a clip: its transcript, and a summary of what its encoder heard.
+
+Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2. One
+pass of the encoder serves both. Results are kept in the user's cache by the clip's bytes, so a clip
+is heard once, whoever asks.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import jiwer
+import numpy as np
+import numpy.typing as npt
+import soundfile
+import soxr
+
+from aor_lib import assets
+from aor_lib.cache import Arrays, load_or_make
+
+SAMPLE_RATE = 16_000
+MAX_DURATION_S = 30.0
+_FRAME_S = 0.02
+_PADDING_S = 4.0
+"""Silence after the clip: the encoder takes windows shorter than Whisper's 30 s (seven times
+faster), but a transcript that runs into the window's end invites repetition."""
+
+
+class HearingError(RuntimeError):
+    """A clip that cannot be decoded, or is too long to be heard at once."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Transcript, and mean and standard deviation over time of the encoder's output.
+
+    ``features`` is float32, ``(768,)``: 384 means, then 384 standard deviations.
+    """
+
+    transcript: str
+    features: npt.NDArray[np.float32]
+
+
+def hear(audio: bytes) -> Heard:
+    """Listen to an audio file given by its bytes (any format and rate that soundfile reads).
+
+    Raises
+    ------
+    HearingError
+        It is not audio, is empty, or is longer than 30 s.
+    """
+    made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), _PADDING_S]
+    found = load_or_make("hearing", made_from, lambda: _listen(audio))
+    return Heard(str(found["transcript"]), np.asarray(found["features"], dtype=np.float32))
+
+
+def word_error_rate(reference: str, transcript: str) -> float:
+    """Word error rate after lower-casing and dropping punctuation; can exceed 1."""
+    return float(jiwer.wer(_words(reference), _words(transcript)))
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
+
+
+def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
+    """:attr:`Heard.features` of a mono waveform (float32, ``(samples,)``), with no transcript."""
+    return _summary(*_encode(_resample(samples, sample_rate)))
+
+
+def _listen(audio: bytes) -> Arrays:
+    encoded, n_frames = _encode(_decode(audio))
+    model = _whisper()
+    tokenizer = model.hf_tokenizer
+    prompt = [tokenizer.token_to_id(t) for t in ("<|startoftranscript|>", "<|notimestamps|>")]
+    best = model.model.generate(encoded, [prompt], beam_size=1, max_length=96)[0]
+    transcript = tokenizer.decode(best.sequences_ids[0], skip_special_tokens=True).strip()
+    return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
+
+
+def _encode(samples: npt.NDArray[np.float32]) -> tuple[Any, int]:
+    """The encoder's output and how many of its frames lie within the clip."""
+    import ctranslate2
+
+    model = _whisper()
+    padded = np.pad(samples, (0, round(_PADDING_S * SAMPLE_RATE)))
+    mel = np.ascontiguousarray(model.feature_extractor(padded)[None].astype(np.float32))
+    encoded = model.model.encode(ctranslate2.StorageView.from_array(mel), to_cpu=True)
+    return encoded, int(len(samples) / SAMPLE_RATE / _FRAME_S)
+
+
+def _summary(encoded: Any, n_frames: int) -> npt.NDArray[np.float32]:
+    frames = np.array(encoded, dtype=np.float32)[0, :n_frames]
+    return np.concatenate([frames.mean(axis=0), frames.std(axis=0)])
+
+
+def _decode(audio: bytes) -> npt.NDArray[np.float32]:
+    try:
+        samples, sample_rate = soundfile.read(io.BytesIO(audio), dtype="float32", always_2d=True)
+    except soundfile.LibsndfileError as error:
+        raise HearingError(f"is not an audio file: {error}") from error
+    if len(samples) < sample_rate // 10:
+        raise HearingError("holds less than 0.1 s of sound")
+    if len(samples) > MAX_DURATION_S * sample_rate:
+        raise HearingError(f"is {len(samples) / sample_rate:.1f} s long; at most 30 s are heard")
+    return _resample(samples.mean(axis=1), sample_rate)
+
+
+def _resample(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
+    return np.asarray(soxr.resample(samples, sample_rate, SAMPLE_RATE), dtype=np.float32)
+
+
+@functools.cache
+def _whisper() -> Any:
+    from faster_whisper import WhisperModel
+
+    folder = assets.fetch("whisper-tiny-en")
+    # One thread a process: the same sums in the same order, whatever the number of workers.
+    return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1)

@@ -1,0 +1,37 @@
+"""What a judge says of one answer, and what counts as a judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from aor_lib.records import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One answer's label, and why.
+
+    ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
+    unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
+    the rule where no single span did.
+    """
+
+    label: Label
+    score: float | None
+    rationale: str
+
+
+class Judge(Protocol):
+    """Reads an answer's text. ``version`` changes whenever a judgement could."""
+
+    @property
+    def id(self) -> str:
+        """Name in the registry and in verdicts."""
+
+    @property
+    def version(self) -> str:
+        """Version of the rules or the weights."""
+
+    def __call__(self, text: str) -> Judgement:
+        """Return the judgement of ``text``; any string is judged without error."""

@@ -1,0 +1,148 @@
+"""The local reference model: Whisper hears, SmolLM2-135M-Instruct answers.
+
+Two forms: unaware (the language model gets the transcript alone) and scene-aware (it is also told
+the scene that a classifier on Whisper's encoder heard). Their difference is what hearing the
+background does, all else equal.
+
+Speech: Whisper tiny.en; language: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field, ValidationError
+
+from aor_lib import assets, scene_classifier
+from aor_lib.hearing import HearingError, hear
+from aor_lib.models.base import Answer, Conversation, Failure, ModelError
+from aor_lib.params import ModelCard, Params, ParamsError, load_scenarios
+from aor_lib.records import Generation
+
+_LANGUAGE = "smollm2-135m-instruct"
+_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+class Settings(Params):
+    """Settings of a cascade in its model card."""
+
+    scene_aware: bool
+    batch_size: Annotated[int, Field(ge=1)] = 32
+
+
+class Cascade:
+    """Answers a conversation whose sound it turned into text."""
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card = card
+        try:
+            self._settings = Settings.model_validate(card.settings)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            where = ".".join(map(str, problem["loc"]))
+            raise ParamsError(f"model {card.id}: settings.{where}: {problem['msg']}") from error
+        parts = [assets.revision("whisper-tiny-en"), assets.revision(_LANGUAGE)]
+        if self._settings.scene_aware:
+            parts.append(scene_classifier.revision())
+        self.revision = "-".join(parts)
+
+    def answer(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> list[Answer | Failure]:
+        """See :class:`aor_lib.models.base.AudioModel`.
+
+        Conversations that come to the same words are answered once: greedy decoding gives the same
+        answer to the same prompt.
+        """
+        if generation.temperature > 0:
+            raise ModelError(
+                f"{self.card.id}: generation.temperature: only 0 (greedy) is supported"
+            )
+        results: list[Answer | Failure | None] = [None] * len(conversations)
+        prompts: dict[str, list[tuple[int, dict[str, str | float]]]] = {}
+        for index, conversation in enumerate(conversations):
+            try:
+                messages, heard = self._as_text(conversation)
+            except (HearingError, OSError) as error:
+                results[index] = Failure(f"{type(error).__name__}: {error}")
+            else:
+                prompts.setdefault(self._prompt(messages), []).append((index, heard))
+        # Prompts of like length share a batch: less padding, less work.
+        ordered = sorted(prompts, key=lambda prompt: (len(prompt), prompt))
+        size = self._settings.batch_size
+        for start in range(0, len(ordered), size):
+            batch = ordered[start : start + size]
+            for prompt, (text, tokens) in zip(batch, _generate(batch, generation), strict=True):
+                for index, heard in prompts[prompt]:
+                    results[index] = Answer(text, tokens, heard)
+        return [result or Failure("no answer was generated") for result in results]
+
+    def _as_text(
+        self, conversation: Conversation
+    ) -> tuple[list[dict[str, str]], dict[str, str | float]]:
+        messages: list[dict[str, str]] = []
+        noticed: dict[str, str | float] = {}
+        for turn in conversation:
+            parts = [turn.text] if turn.text else []
+            if turn.audio is not None:
+                words, noticed = self._listen(turn.audio)
+                parts.append(words)
+            messages.append({"role": turn.role, "content": "\n".join(parts)})
+        return messages, noticed
+
+    def _listen(self, path: Path) -> tuple[str, dict[str, str | float]]:
+        heard = hear(path.read_bytes())
+        noticed: dict[str, str | float] = {"transcript": heard.transcript}
+        if not self._settings.scene_aware:
+            return heard.transcript, noticed
+        scene, probability = scene_classifier.classify(heard.features)
+        noticed |= {"scene": scene, "probability": round(probability, 3)}
+        if scene == scene_classifier.QUIET:
+            return heard.transcript, noticed
+        return f"In the background one hears {_descriptions()[scene]}.\n{heard.transcript}", noticed
+
+    def _prompt(self, messages: list[dict[str, str]]) -> str:
+        tokenizer, _ = _language_model()
+        prompt: str = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True
+        )
+        return prompt
+
+
+@functools.cache
+def _descriptions() -> dict[str, str]:
+    scenes = [scene for scenario in load_scenarios().values() for scene in scenario.scenes]
+    return {scene.id: scene.description for scene in scenes} | {
+        scene_classifier.NOISE: "a steady noise"
+    }
+
+
+def _generate(prompts: list[str], generation: Generation) -> list[tuple[str, int]]:
+    """Greedy continuations of chat prompts, each with its number of tokens."""
+    tokenizer, model = _language_model()
+    inputs = tokenizer(prompts, return_tensors="pt", padding=True, add_special_tokens=False)
+    with torch.inference_mode():
+        output = model.generate(**inputs, max_new_tokens=generation.max_new_tokens, do_sample=False)
+    answers = output[:, inputs["input_ids"].shape[1] :]
+    texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
+    lengths = (answers != tokenizer.pad_token_id).sum(dim=1).tolist()
+    return list(zip((text.strip() for text in texts), lengths, strict=True))
+
+
+@functools.cache
+def _language_model() -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = str(assets.fetch(_LANGUAGE))
+    # The loader draws a progress bar that cannot be turned off.
+    with contextlib.redirect_stderr(io.StringIO()):
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF, padding_side="left")
+        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
+    model.eval()
+    return tokenizer, model

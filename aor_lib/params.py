@@ -1,0 +1,317 @@
+"""YAML files to typed parameters: profiles, scenarios, models and prompts.
+
+Nothing is configured elsewhere. An unknown key, a missing value or a value of the wrong type is a
+:class:`ParamsError` whose one line names the file, the field and the value.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from aor_lib.records import Condition, Generation, Identifier, Intent, Utterance
+
+PARAMS = Path(__file__).resolve().parent.parent / "params"
+"""The checkout's params folder (the package is installed in place)."""
+
+
+class ParamsError(ValueError):
+    """A parameter file that cannot be used; the message is one line for the person who wrote it."""
+
+
+class Params(BaseModel):
+    """Base of all parameters: immutable, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Scene(Params):
+    """A background that utterances of a scenario are heard in."""
+
+    id: Identifier
+    description: Annotated[
+        str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
+    ]
+
+
+class Scenario(Params):
+    """A situation in which harmful-sounding requests are harmless, with its utterances."""
+
+    id: Identifier
+    title: str
+    scenes: tuple[Scene, ...] = Field(min_length=2)
+    utterances: tuple[Utterance, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _utterances_inherit_the_scenario(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("utterances"), list):
+            rows = [
+                {"scenario": data.get("id"), **row} if isinstance(row, dict) else row
+                for row in data["utterances"]
+            ]
+            return {**data, "utterances": rows}
+        return data
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Scenario:
+        scenes = {scene.id for scene in self.scenes}
+        seen: dict[str, Utterance] = {}
+        for utterance in self.utterances:
+            if utterance.id in seen:
+                raise ValueError(f"utterance {utterance.id!r} appears twice")
+            seen[utterance.id] = utterance
+            for scene in utterance.scenes:
+                if scene not in scenes:
+                    raise ValueError(
+                        f"utterance {utterance.id!r}: unknown scene {scene!r}"
+                        + nearest(scene, scenes)
+                    )
+        for utterance in self.utterances:
+            if utterance.contrast_of is not None and utterance.contrast_of not in seen:
+                raise ValueError(
+                    f"utterance {utterance.id!r}: contrast_of names no utterance of this scenario: "
+                    f"{utterance.contrast_of!r}{nearest(utterance.contrast_of, seen)}"
+                )
+        return self
+
+
+class Mixing(Params):
+    """How speech and scene are put together. Levels follow ITU-T P.56 and ITU-R BS.1770."""
+
+    snr_db: Annotated[float, Field(ge=-20, le=40)] = 6.0
+    lead_in_s: Annotated[float, Field(ge=0.5, le=20)] = 2.0
+    tail_s: Annotated[float, Field(ge=0, le=10)] = 0.5
+    loudness_lufs: Annotated[float, Field(ge=-40, le=-14)] = -23.0
+    true_peak_dbfs: Annotated[float, Field(ge=-20, le=-0.1)] = -1.0
+
+
+class UtteranceCounts(Params):
+    """How many utterances of each intent a scenario gives to a profile (the first ones)."""
+
+    pseudo_harmful: Annotated[int, Field(ge=1)]
+    harmful: Annotated[int, Field(ge=0)]
+    benign: Annotated[int, Field(ge=0)]
+
+    def of(self, intent: Intent) -> int:
+        """The number for one intent."""
+        return int(getattr(self, intent.value))
+
+
+class SnrSweep(Params):
+    """`matched` stimuli of some utterances at further SNRs."""
+
+    snr_db: tuple[Annotated[float, Field(ge=-20, le=40)], ...]
+    utterances_per_scenario: Annotated[int, Field(ge=1)]
+
+
+class Paralinguistics(Params):
+    """`speech_only` stimuli of some utterances in every voice and rate, all else held."""
+
+    rates: tuple[Literal["slow", "normal", "fast"], ...] = ("slow", "normal", "fast")
+    utterances_per_scenario: Annotated[int, Field(ge=1)]
+
+
+class Profile(Params):
+    """One study: which stimuli, models and mitigations."""
+
+    name: Identifier
+    seed: int = 0
+    scenarios: tuple[Identifier, ...] = Field(min_length=1)
+    utterances_per_scenario: UtteranceCounts
+    variants: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="Stimuli of each utterance and condition; voice and scene vary."
+    )
+    voices: tuple[Identifier, ...] = Field(min_length=1)
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+    mixing: Mixing = Mixing()
+    snr_sweep: SnrSweep | None = None
+    paralinguistics: Paralinguistics | None = None
+    models: tuple[Identifier, ...] = Field(min_length=1)
+    mitigations: tuple[Identifier, ...] = ("none",)
+    mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
+    generation: Generation = Generation()
+    judge: Identifier = "rules"
+
+    @model_validator(mode="after")
+    def _has_a_baseline(self) -> Profile:
+        if "none" not in self.mitigations:
+            raise ValueError("mitigations must hold 'none', which the others are compared with")
+        for name in ("scenarios", "voices", "conditions", "models", "mitigations"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name} names something twice")
+        return self
+
+
+class Mitigation(Params):
+    """A system prompt that is meant to change over-refusal (params/prompts/ID.yaml)."""
+
+    id: Identifier
+    title: str
+    instruction: str | None = None
+
+
+class ModelCard(Params):
+    """A model of the study (params/models/ID.yaml): what it is and how it is reached."""
+
+    id: Identifier
+    title: str
+    family: str
+    kind: Literal["cascade", "hf", "openai_api"]
+    licence: str
+    source: str = Field(description="Hub id, API model name, or the weights' ids.")
+    revision: str = "main"
+    parameters_b: float | None = Field(default=None, description="Billions of parameters.")
+    memory_gib: float | None = Field(default=None, description="Memory needed to run it.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Of the adapter; it refuses those that it does not know."
+    )
+    note: str | None = None
+
+
+class Study(Params):
+    """A profile with everything that it names, read and checked."""
+
+    profile: Profile
+    scenarios: tuple[Scenario, ...]
+    models: tuple[ModelCard, ...]
+    mitigations: tuple[Mitigation, ...]
+
+    @cached_property
+    def scene_descriptions(self) -> dict[str, str]:
+        """What each scene sounds like, by scene id."""
+        return {scene.id: scene.description for s in self.scenarios for scene in s.scenes}
+
+
+T = TypeVar("T", bound=Params)
+
+
+def load_study(path: Path) -> Study:
+    """Read a profile and everything that it names.
+
+    Scenarios, models and prompts are looked for beside the profile, or else in the checkout's
+    params folder, so that a profile can live anywhere.
+
+    Raises
+    ------
+    ParamsError
+        A file is missing or wrong; the message names the file, the field and the value.
+    """
+    profile = read(path, Profile)
+    params = path.parent if (path.parent / "scenarios").is_dir() else PARAMS
+    scenarios = []
+    for name in profile.scenarios:
+        scenario = _read_named(params / "scenarios", name, Scenario, f"{path}: scenarios")
+        for intent in Intent:
+            have = sum(u.intent is intent for u in scenario.utterances)
+            want = profile.utterances_per_scenario.of(intent)
+            if have < want:
+                raise ParamsError(
+                    f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
+                    f"but {name}.yaml has {have}; lower it or write more"
+                )
+        scenarios.append(scenario)
+    return Study(
+        profile=profile,
+        scenarios=tuple(scenarios),
+        models=tuple(
+            _read_named(params / "models", name, ModelCard, f"{path}: models")
+            for name in profile.models
+        ),
+        mitigations=tuple(
+            _read_named(params / "prompts", name, Mitigation, f"{path}: mitigations")
+            for name in profile.mitigations
+        ),
+    )
+
+
+def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
+    """All scenarios, by id, in the order of their ids."""
+    return {p.stem: read(p, Scenario) for p in sorted((params / "scenarios").glob("*.yaml"))}
+
+
+def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
+    """All model cards, by id, in the order of their ids."""
+    return {p.stem: read(p, ModelCard) for p in sorted((params / "models").glob("*.yaml"))}
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """Read one YAML file as ``kind``.
+
+    Raises
+    ------
+    ParamsError
+        The file is missing, is not YAML, or does not fit; one line says where and why.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParamsError(f"{path}: cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(data, dict):
+        raise ParamsError(f"{path}: must be a mapping of keys to values")
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise ParamsError(f"{path}: {_one_line(error, kind)}") from error
+
+
+def nearest(value: str, options: Any) -> str:
+    """A hint for an error: the nearest valid option, or all of them."""
+    names = sorted(str(option) for option in options)
+    close = difflib.get_close_matches(str(value), names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
+
+
+def _read_named(folder: Path, name: str, kind: type[T], where: str) -> T:
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        options = [p.stem for p in folder.glob("*.yaml")]
+        raise ParamsError(f"{where}: no {folder.name}/{name}.yaml{nearest(name, options)}")
+    found = read(path, kind)
+    if getattr(found, "id", name) != name:
+        raise ParamsError(f"{path}: id: must be the file's name, {name!r}")
+    return found
+
+
+def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
+    """The first problem as 'field: what is wrong, with the value'; how many more there are."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        valid = _fields_at(kind, first["loc"][:-1])
+        text = f"{where}: unknown key{nearest(str(first['loc'][-1]), valid)}"
+    elif first["type"] == "missing":
+        text = f"{where}: is missing"
+    elif first["type"] == "value_error":
+        message = first["msg"].removeprefix("Value error, ")
+        text = f"{where}: {message}" if where else message
+    else:
+        text = f"{where}: {first['msg']}, not {first['input']!r}"
+    more = error.error_count() - 1
+    return text + (f" (and {more} more)" if more else "")
+
+
+def _fields_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
+    """Valid keys of the (nested) model that a location points into."""
+    for part in location:
+        if isinstance(part, int):
+            continue
+        kind = _model_in(kind.model_fields[part].annotation)
+    return list(kind.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        if (found := _model_in(argument)) is not None:
+            return found
+    return None

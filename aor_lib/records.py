@@ -1,0 +1,198 @@
+"""The rows that the study exchanges: frozen, validated, and nothing else.
+
+Units: times in seconds (``_s``), levels in dB (``_db``, ``_dbfs``, ``_lufs``),
+rates as fractions, sampling rates in Hz.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Intent(StrEnum):
+    """What the speaker wants, given the scene that the utterance was written for."""
+
+    PSEUDO_HARMFUL = "pseudo_harmful"
+    HARMFUL = "harmful"
+    BENIGN = "benign"
+
+
+class Condition(StrEnum):
+    """What reaches the model beside (or instead of) the speech.
+
+    ``matched``: speech over a scene that makes it benign; ``speech_only``;
+    ``mismatched``: over a scene of another scenario; ``noise``: over stationary noise with the
+    matched scene's level and long-term spectrum; ``text_only``: the transcript, no audio;
+    ``described``: the transcript and a sentence that names the scene.
+    """
+
+    MATCHED = "matched"
+    SPEECH_ONLY = "speech_only"
+    MISMATCHED = "mismatched"
+    NOISE = "noise"
+    TEXT_ONLY = "text_only"
+    DESCRIBED = "described"
+
+    @property
+    def has_audio(self) -> bool:
+        """Whether a stimulus of this condition is a sound file."""
+        return self not in (Condition.TEXT_ONLY, Condition.DESCRIBED)
+
+    @property
+    def has_background(self) -> bool:
+        """Whether the sound file holds something beside the speech."""
+        return self in (Condition.MATCHED, Condition.MISMATCHED, Condition.NOISE)
+
+
+class Label(StrEnum):
+    """A judge's verdict on one response (XSTest's three classes, and ``unjudged``)."""
+
+    FULL_COMPLIANCE = "full_compliance"
+    PARTIAL_REFUSAL = "partial_refusal"
+    FULL_REFUSAL = "full_refusal"
+    UNJUDGED = "unjudged"
+
+
+class Status(StrEnum):
+    """Whether a model answered. A failure is never an answer."""
+
+    OK = "ok"
+    FAILED = "failed"
+
+
+class Split(StrEnum):
+    """Utterances to choose settings on (``dev``) and to report on (``test``)."""
+
+    DEV = "dev"
+    TEST = "test"
+
+
+class Row(BaseModel):
+    """Base of all rows: immutable, and unknown or ill-typed fields are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class Utterance(Row):
+    """One thing that a speaker says to an assistant, and how it can be understood."""
+
+    id: Identifier
+    scenario: Identifier
+    text: Annotated[str, Field(min_length=3, max_length=300)]
+    intent: Intent
+    harmful_reading: str | None = None
+    benign_reading: str | None = None
+    scenes: tuple[Identifier, ...] = Field(
+        min_length=1, description="Scenes it is heard in; for pseudo_harmful: that make it benign."
+    )
+    contrast_of: Identifier | None = Field(
+        default=None, description="For a harmful counterpart: the utterance it minimally changes."
+    )
+
+    @property
+    def split(self) -> Split:
+        """``dev`` for about a third of the utterances, by hash of the id: fixed for good."""
+        digest = hashlib.sha256(self.id.encode()).digest()
+        return Split.DEV if digest[0] % 3 == 0 else Split.TEST
+
+
+class Stimulus(Row):
+    """One thing that a model is given: a manifest row.
+
+    Stimuli without audio (``text_only``, ``described``) have no path; their ``sha256`` is that
+    of the UTF-8 text they present. ``block`` names the part of the design that a stimulus was
+    made for: ``core`` (every condition), ``snr_sweep`` or ``paralinguistics``.
+    """
+
+    stimulus_id: Identifier
+    utterance_id: Identifier
+    scenario: Identifier
+    intent: Intent
+    text: str
+    presented_text: str | None = Field(description="What a model without audio is given to read.")
+    voice: Identifier | None
+    gender: Literal["female", "male"] | None
+    emotion: str | None
+    rate: Literal["slow", "normal", "fast"] | None
+    background_scene: Identifier | None
+    background_source: str | None
+    background_licence: str | None
+    events: str = Field(default="[]", description="JSON: name, onset_s, duration_s of each event.")
+    snr_db: float | None
+    lead_in_s: float | None
+    duration_s: float | None
+    sample_rate: int | None
+    seed: int
+    block: Literal["core", "snr_sweep", "paralinguistics"]
+    condition: Condition
+    path: str | None = Field(description="Sound file, relative to the manifest's folder.")
+    sha256: Sha256
+    loudness_lufs: float | None
+    peak_dbfs: float | None = Field(description="True peak, 4x oversampled (ITU-R BS.1770).")
+    asr_text: str | None
+    asr_wer: float | None
+    split: Split
+
+
+class Generation(Row):
+    """Settings of text generation that can change an answer."""
+
+    max_new_tokens: Annotated[int, Field(ge=1, le=4096)] = 64
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    seed: int = 0
+
+
+class Trial(Row):
+    """One stimulus given to one model under one mitigation: the unit of work."""
+
+    stimulus_id: Identifier
+    stimulus_sha256: Sha256
+    model: Identifier
+    revision: str
+    settings_sha256: Sha256 = Field(description="Of the model's own settings.")
+    mitigation: Identifier
+    instruction: str | None = Field(description="The mitigation's system prompt.")
+    generation: Generation
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that can change the answer: the content, never a file's name."""
+        return content_hash(self.model_dump(mode="json", exclude={"stimulus_id", "mitigation"}))
+
+
+class Response(Row):
+    """What came back for a trial: a text, or the error that took its place."""
+
+    trial_key: Sha256
+    status: Status
+    text: str | None
+    error: str | None
+    heard: str | None = Field(default=None, description="JSON: what the model says it heard.")
+    latency_s: float
+    tokens: int | None
+    created: str = Field(description="UTC, ISO 8601.")
+
+
+class Verdict(Row):
+    """A judge's reading of one response."""
+
+    trial_key: Sha256
+    judge: Identifier
+    judge_version: str
+    label: Label
+    score: float | None = Field(description="Probability of any refusal; None if unjudged.")
+    rationale: str = Field(description="The span or the rule that decided.")
+
+
+def content_hash(content: object) -> str:
+    """sha256 of the canonical JSON (sorted keys, no white space) of ``content``."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

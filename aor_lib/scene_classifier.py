@@ -1,0 +1,123 @@
+"""Names the scene of a clip from what Whisper's encoder heard (acoustic scene classification).
+
+A logistic regression on :attr:`aor_lib.hearing.Heard.features`, trained by the study itself on
+procedural scenes from seeds that no stimulus uses, under speech of sentences that no stimulus says.
+``quiet`` (no background) and ``noise`` (steady noise) are classes of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib import assets, hearing, mixing, soundscape, speech
+from aor_lib.cache import Arrays, load_or_make
+from aor_lib.workers import map_in_processes
+
+QUIET, NOISE = "quiet", "noise"
+_CLIPS_PER_CLASS = 12
+_SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
+_VOICES = ("af_sarah", "am_adam", "bf_lily", "bm_lewis")
+_SENTENCES = (
+    "Could you tell me what time the next train leaves?",
+    "I would like to know more about this.",
+    "What is the best way to get it done before tonight?",
+)
+_SEED = 7_000_000
+
+
+def classify(features: npt.NDArray[np.float32]) -> tuple[str, float]:
+    """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
+    model = _trained()
+    weights, bias = np.asarray(model["weights"], float), np.asarray(model["bias"], float)
+    scaled = (features - np.asarray(model["mean"], float)) / np.asarray(model["scale"], float)
+    scores = weights @ scaled + bias
+    odds = np.exp(scores - scores.max())
+    best = int(odds.argmax())
+    return str(model["classes"][best]), float(odds[best] / odds.sum())
+
+
+@functools.cache
+def revision() -> str:
+    """Changes when the classifier would: with its code, the scenes or the weights under it."""
+    here = Path(__file__).parent
+    files = [here / name for name in ("scene_classifier.py", "hearing.py", "mixing.py")]
+    files += sorted((here / "soundscape").glob("*.py"))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
+    for asset in ("kokoro", "whisper-tiny-en"):
+        digest.update(assets.revision(asset).encode())
+    return digest.hexdigest()[:12]
+
+
+def train(workers: int = 1, report: Callable[[int, int], None] = lambda done, all_: None) -> Arrays:
+    """Train the classifier, unless the user's cache has it: half a minute of two cores.
+
+    Returns
+    -------
+    ``classes`` (str, ``(classes,)``), ``weights`` (float64, ``(classes, 768)``), ``bias``,
+    and the ``mean`` and ``scale`` (float64, ``(768,)``) that features are standardised with.
+    """
+    return load_or_make("scene_classifier", revision(), lambda: _train(workers, report))
+
+
+@functools.cache
+def _trained() -> Arrays:
+    return train()
+
+
+def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
+    features = []
+    for made in map_in_processes(training_features, clips, workers):
+        features.append(made)
+        report(len(features), len(clips))
+    scaler = StandardScaler().fit(features)
+    model = LogisticRegression(C=0.05, max_iter=2000)
+    model.fit(scaler.transform(features), [label for label, _ in clips])
+    return {
+        "classes": np.array(model.classes_, dtype=str),
+        "weights": model.coef_,
+        "bias": model.intercept_,
+        "mean": scaler.mean_,
+        "scale": scaler.scale_,
+    }
+
+
+def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:
+    """Features of one training clip, given by its class and its number: a sentence over a scene."""
+    label, number = clip
+    rng = np.random.default_rng([_SEED, _classes().index(label), number])
+    voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
+    spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
+    lead_in_s = float(rng.uniform(1.5, 2.5))
+    length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, 0.5)
+    background = None
+    if label != QUIET:
+        scene = label if label != NOISE else str(rng.choice(sorted(soundscape.SCENES)))
+        seconds = length / speech.SAMPLE_RATE
+        background = soundscape.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+        if label == NOISE:
+            background = soundscape.spectrum_matched_noise(background, length, rng)
+    mixed = mixing.mix(
+        spoken,
+        background,
+        sample_rate=speech.SAMPLE_RATE,
+        snr_db=_SNRS_DB[number % len(_SNRS_DB)],
+        lead_in_s=lead_in_s,
+        tail_s=0.5,
+        loudness_lufs=-23.0,
+        true_peak_dbfs=-1.0,
+    )
+    return hearing.encoder_features(mixed.samples, speech.SAMPLE_RATE)
+
+
+def _classes() -> list[str]:
+    return [*sorted(soundscape.SCENES), NOISE, QUIET]

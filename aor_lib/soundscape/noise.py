@@ -1,0 +1,57 @@
+"""Noise that matches a recording's level and long-term spectrum, and nothing else of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import fft, signal
+
+# 3 Hz at 24 kHz: shorter segments smear a steady hum into the third-octave bands beside it.
+_SEGMENT = 8192
+
+
+def spectrum_matched_noise(
+    reference: ArrayLike, n_samples: int, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """Stationary Gaussian noise with the spectrum and the level of a reference.
+
+    Parameters
+    ----------
+    reference : array_like of float, shape (samples,)
+        What to match, e.g. a rendered scene.
+    n_samples : int
+        Length of the noise, at least 1; its sample rate is that of `reference`.
+    rng : numpy.random.Generator
+        Draws the noise.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_samples,)
+        With the long-term average spectrum (Welch's estimate) and exactly the RMS level of
+        `reference`. A peak may exceed that of `reference`, and 1.
+
+    Raises
+    ------
+    ValueError
+        If `reference` is not a one-dimensional, finite, non-silent signal, or `n_samples` is
+        not positive.
+    """
+    target = np.asarray(reference, dtype=np.float64)
+    if target.ndim != 1 or target.size == 0:
+        raise ValueError(f"the reference must have one dimension, not shape {target.shape}")
+    if not np.isfinite(target).all():
+        raise ValueError("the reference must be finite")
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be positive, not {n_samples}")
+    rms = np.sqrt(np.mean(np.square(target)))
+    if rms == 0:
+        raise ValueError("the reference is silent: it has no spectrum to match")
+
+    frequencies, power = signal.welch(target, nperseg=min(_SEGMENT, target.size), detrend=False)
+    size = fft.next_fast_len(max(n_samples, _SEGMENT), real=True)
+    bins = fft.rfftfreq(size)
+    amplitude = np.sqrt(np.interp(bins, frequencies, power))
+    spectrum = rng.standard_normal(2 * bins.size).view(np.complex128) * amplitude
+    noise: NDArray[np.float64] = fft.irfft(spectrum, size)[:n_samples]
+    noise *= rms / np.sqrt(np.mean(np.square(noise)))
+    return noise.astype(np.float32)
