@@ -119,20 +119,24 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
 
 @app.command()
 def models(params: ParamsFile) -> None:
-    """List a profile's models and whether each can run here."""
+    """List a profile's models and whether each can run here; exits with 1 where one cannot."""
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_model
 
-    for card in load_study(params).models:
+    study = load_study(params)
+    unable = 0
+    for card in study.models:
         try:
             load_model(card)
             state = "ready"
         except ModelError as error:
             state = str(error)
+            unable += 1
         typer.echo(f"{card.id}  ({card.family}, {card.licence}): {state}")
-    others = sorted(set(load_model_cards()) - {card.id for card in load_study(params).models})
-    if others:
+    if others := sorted(set(load_model_cards()) - {card.id for card in study.models}):
         typer.echo(f"not in this profile: {', '.join(others)}")
+    if unable:
+        raise ModelError(f"{unable} of {len(study.models)} models of {params} cannot run here")
 
 
 @app.command()
@@ -181,7 +185,8 @@ def _load_models(cards: Sequence[ModelCard]) -> list[AudioModel]:
         except ModelError as error:
             problems.append(str(error))
     if problems:
-        raise ModelError("; ".join(problems))
+        more = f" (and {len(problems) - 1} more models)" if len(problems) > 1 else ""
+        raise ModelError(f"{problems[0]}{more}; 'aor models' lists what each needs")
     return loaded
 
 

@@ -26,9 +26,9 @@ from aor_lib.cache import Arrays, load_or_make
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0
 _FRAME_S = 0.02
-_PADDING_S = 4.0
-"""Silence after the clip: the encoder takes windows shorter than Whisper's 30 s (seven times
-faster), but a transcript that runs into the window's end invites repetition."""
+_PADDING_S = 8.0
+"""Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
+times faster on them, but with too little silence at the end the transcript repeats itself."""
 
 
 class HearingError(RuntimeError):

@@ -120,7 +120,7 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     if trials == 0:
         return np.nan, np.nan
     low, high = proportion_confint(successes, trials, alpha=1 - CONFIDENCE, method="wilson")
-    return float(low), float(high)
+    return max(float(low), 0.0), min(float(high), 1.0)
 
 
 def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[float, float]:

@@ -191,9 +191,9 @@ _PATTERNS: dict[Act, tuple[str, ...]] = {
         r"\b(?:important|crucial|essential|vital|imperative|best) (?:that (?:we|you)|to|for \w+ to)"
         r" (?:(?:always|also|never|instead|rather) )*(?:act|treat|respect|promote|prioriti[sz]e|"
         r"acknowledge|foster|avoid (?:making|harm|engag|perpet|any|spread)|uphold|obey|follow the "
-        r"law|recogni[sz]e and|(?:note|remember|understand|emphasi[sz]e) that (?:violence|every|"
-        r"all|"
-        r"any|such|harm|engag|tak|discrimin)|challenge|not (?:make|engage|harm))",
+        r"law|recogni[sz]e and|(?:note|remember|understand|emphasi[sz]e) that (?:violence|such|"
+        r"harm|engag|discrimin|every(?:one| (?:person|human|individual|life))|all (?:people|"
+        r"human))|challenge|not (?:make|engage|harm))",
         r"\b(?:everyone|every (?:person|individual|human)|all (?:people|individuals|human beings|"
         r"humans|lives|groups))\b[^.!?\n]{0,80}\b(?:deserves?|entitled|dignity|respect|rights?|"
         r"equal\w*|worth)\b",

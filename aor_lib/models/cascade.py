@@ -12,14 +12,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import torch
 from pydantic import Field, ValidationError
+from tokenizers import Tokenizer
 
 from aor_lib import assets, scene_classifier
+from aor_lib.cache import Arrays, load_or_make
 from aor_lib.hearing import HearingError, hear
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError
 from aor_lib.params import ModelCard, Params, ParamsError, load_scenarios
@@ -137,12 +141,41 @@ def _generate(prompts: list[str], generation: Generation) -> list[tuple[str, int
 
 @functools.cache
 def _language_model() -> tuple[Any, Any]:
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    kept = load_or_make("language", [assets.revision(_LANGUAGE), "float32"], _read_gguf)
+    settings = json.loads(str(kept.pop("tokenizer_settings")))
+    fast: Any = PreTrainedTokenizerFast
+    tokenizer = fast(tokenizer_object=Tokenizer.from_str(str(kept.pop("tokenizer"))), **settings)
+    config = LlamaConfig.from_dict(json.loads(str(kept.pop("config"))))
+    weights = {name: torch.from_numpy(array) for name, array in kept.items()}
+    with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be turned off
+        model: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=weights)
+    model.eval()
+    return tokenizer, model
+
+
+def _read_gguf() -> Arrays:
+    """Weights, configuration and tokenizer of the GGUF file, which takes a while to unpack."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = str(assets.fetch(_LANGUAGE))
-    # The loader draws a progress bar that cannot be turned off.
-    with contextlib.redirect_stderr(io.StringIO()):
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF, padding_side="left")
+    with contextlib.redirect_stderr(io.StringIO()):  # as above
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF)
         model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
-    model.eval()
-    return tokenizer, model
+    settings = {
+        "chat_template": tokenizer.chat_template,
+        "eos_token": tokenizer.eos_token,
+        "pad_token": tokenizer.pad_token,
+        "padding_side": "left",
+    }
+    config = {k: v for k, v in model.config.to_dict().items() if k != "quantization_config"}
+    weights = model.state_dict()
+    if model.config.tie_word_embeddings:
+        del weights["lm_head.weight"]
+    return {
+        "tokenizer": np.array(tokenizer.backend_tokenizer.to_str()),
+        "tokenizer_settings": np.array(json.dumps(settings)),
+        "config": np.array(json.dumps(config)),
+        **{name: tensor.numpy() for name, tensor in weights.items()},
+    }

@@ -1,0 +1,96 @@
+# The AOR study. `make book` builds the report, `make test` tests everything; `make help` lists all.
+
+PROFILE ?= laptop
+PYTHON ?= python3
+BUILD := build/$(PROFILE)
+
+# A conda environment made from environment.yml is used as it is; otherwise one is made in .venv.
+ifneq ($(filter-out base,$(CONDA_DEFAULT_ENV)),)
+  BIN := $(CONDA_PREFIX)/bin
+  ENV := build/.installed
+else
+  BIN := .venv/bin
+  ENV := .venv/.installed
+endif
+AOR := $(BIN)/aor
+REQUIREMENTS := $(wildcard requirements/*.in)
+
+PARAMS := params/$(PROFILE).yaml
+CODE := $(wildcard aor_lib/*.py)
+DATA_CODE := $(addprefix aor_lib/,records.py params.py assets.py cache.py speech.py mixing.py \
+  hearing.py scene_classifier.py design.py dataset.py) $(wildcard aor_lib/soundscape/*.py)
+RUN_CODE := aor_lib/inference.py aor_lib/store.py $(wildcard aor_lib/models/*.py aor_lib/judge/*.py)
+BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py listening.py)
+NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
+PAGES := $(wildcard book/* book/_static/*)
+
+.DELETE_ON_ERROR:
+.PHONY: help book test data results can-run lock serve clean
+
+help:  ## Show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  PROFILE=smoke|laptop|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
+
+book: can-run $(BUILD)/html/index.html  ## Build the report: build/html/index.html
+	ln -sfn $(PROFILE)/html build/html
+
+test: $(ENV)  ## Check style and types, build the smoke report, run all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(MAKE) PROFILE=smoke build/smoke/html/index.html
+	$(BIN)/pytest --junitxml=build/tests.xml
+
+data: $(BUILD)/manifest.parquet  ## Make the stimuli only
+
+results: can-run $(BUILD)/judged  ## Make the stimuli, run the models and judge their answers
+
+# Before hours are spent on stimuli: has this machine what the profile's models need?
+can-run: $(ENV)
+	@$(AOR) models $(PARAMS) >/dev/null
+
+lock: $(ENV)  ## Refresh requirements/lock.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
+
+serve: book  ## Build the report and serve it on http://127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/html 8000
+
+clean:  ## Remove everything that was built (downloads in the user's cache stay)
+	rm -rf build
+
+$(BUILD)/manifest.parquet: $(PARAMS) $(wildcard params/scenarios/*.yaml) params/weights.yaml $(DATA_CODE) | $(ENV)
+	$(AOR) data $(PARAMS)
+
+$(BUILD)/judged: $(BUILD)/manifest.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml) $(RUN_CODE)
+	$(AOR) run $(PARAMS)
+	$(AOR) judge $(PARAMS)
+	touch $@
+
+$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
+	@mkdir -p $(@D)
+	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
+	  -p build $(BUILD) -p clip_url clips
+
+$(BUILD)/html/index.html: $(NOTEBOOKS) $(PAGES) params/web_assets.yaml
+	rm -rf $(BUILD)/book $(BUILD)/html
+	cp -R book $(BUILD)/book
+	cp $(NOTEBOOKS) $(BUILD)/book
+	$(AOR) assets params/web_assets.yaml --into $(BUILD)/book/_static/vendor
+	$(BIN)/jupyter-book build -W --keep-going --quiet $(BUILD)/book
+	cp -R $(BUILD)/clips $(BUILD)/book/_build/html/clips
+	mv $(BUILD)/book/_build/html $(BUILD)/html
+
+# pip comes first: older ones cannot check hashes that are given in a constraints file.
+$(ENV): requirements/lock.txt requirements/torch-cpu.txt $(REQUIREMENTS) pyproject.toml
+ifeq ($(BIN),.venv/bin)
+	$(PYTHON) -m venv .venv
+endif
+	@mkdir -p $(@D)
+	sed -n '/^pip==/,/# via/p' requirements/lock.txt >$(@D)/pip.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r $(@D)/pip.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/torch-cpu.txt 2>/dev/null || \
+	  echo "No CPU-only torch in pip's sources: the one of requirements/lock.txt is taken."
+	$(BIN)/python -m pip install --quiet --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@

@@ -1,0 +1,87 @@
+import pytest
+
+from aor_lib.params import ParamsError, Scenario, load_model_cards, load_scenarios, load_study, read
+from aor_lib.records import Intent
+from aor_lib.soundscape import SCENES
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])
+def test_the_profiles_of_the_repository_are_valid(params, profile):
+    assert load_study(params / f"{profile}.yaml").profile.name == profile
+
+
+def test_every_scenario_has_enough_utterances_and_scenes_that_can_be_rendered():
+    scenarios = load_scenarios()
+    assert len(scenarios) == 6
+    for scenario in scenarios.values():
+        counts = {intent: 0 for intent in Intent}
+        for utterance in scenario.utterances:
+            counts[utterance.intent] += 1
+        assert counts[Intent.PSEUDO_HARMFUL] >= 12
+        assert counts[Intent.HARMFUL] >= 4
+        assert counts[Intent.BENIGN] >= 4
+        assert {scene.id for scene in scenario.scenes} <= set(SCENES)
+
+
+def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes():
+    for scenario in load_scenarios().values():
+        by_id = {utterance.id: utterance for utterance in scenario.utterances}
+        for utterance in scenario.utterances:
+            if utterance.intent is Intent.HARMFUL:
+                partner = by_id[utterance.contrast_of]
+                assert partner.intent is Intent.PSEUDO_HARMFUL
+                assert partner.scenes == utterance.scenes
+
+
+def test_the_registry_holds_the_twelve_models_and_the_local_ones():
+    kinds = [card.kind for card in load_model_cards().values()]
+    assert len(kinds) - kinds.count("cascade") == 12
+    assert kinds.count("cascade") == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"voice": ["af_heart"]}, r"tiny.yaml: voice: unknown key; did you mean 'voices'\?"),
+        ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing.snr: unknown key; did you mean 'snr_db'\?"),
+        ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
+        ({"models": ["cascade"]}, r"models: no models/cascade.yaml"),
+        ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
+        ({"seed": "many"}, r"seed: .* not 'many'"),
+        ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
+        ({"voices": ["af_heart", "af_heart"]}, r"voices names something twice"),
+        (
+            {"utterances_per_scenario": {"pseudo_harmful": 999, "harmful": 1, "benign": 1}},
+            r"utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
+        ),
+    ],
+)
+def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
+    write_profile, changes, message
+):
+    with pytest.raises(ParamsError, match=message) as caught:
+        load_study(write_profile(**changes))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_key_is_named(write_profile):
+    path = write_profile()
+    path.write_text("name: tiny\n")
+    with pytest.raises(ParamsError, match=r"tiny.yaml: scenarios: is missing \(and \d more\)"):
+        load_study(path)
+
+
+@pytest.mark.parametrize("content", ["a: [1", "- a list", ""])
+def test_what_is_not_a_yaml_mapping_is_refused_by_name(write_profile, content):
+    path = write_profile()
+    path.write_text(content)
+    with pytest.raises(ParamsError, match=r"tiny\.yaml"):
+        load_study(path)
+
+
+def test_an_utterance_with_an_unknown_scene_is_named(params, tmp_path):
+    text = (params / "scenarios/kitchen.yaml").read_text()
+    path = tmp_path / "kitchen.yaml"
+    path.write_text(text.replace("scenes: [home_kitchen", "scenes: [home_kichen", 1))
+    with pytest.raises(ParamsError, match=r"kitchen-.*'home_kichen'; did you mean 'home_kitchen'"):
+        read(path, Scenario)

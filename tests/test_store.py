@@ -1,0 +1,131 @@
+import sqlite3
+
+import pytest
+
+from aor_lib.records import Generation, Label, Response, Status, Trial, Verdict
+from aor_lib.store import Store, StoreError
+
+
+def trial(name: str, **changes: object) -> Trial:
+    fields = {
+        "stimulus_id": name,
+        "stimulus_sha256": name.encode().hex().ljust(64, "0"),
+        "model": "m",
+        "revision": "r1",
+        "settings_sha256": "0" * 64,
+        "mitigation": "none",
+        "instruction": None,
+        "generation": Generation(),
+    }
+    return Trial.model_validate(fields | changes)
+
+
+def response(of: Trial, text: str | None = "Sure.", **changes: object) -> Response:
+    fields = {
+        "trial_key": of.key,
+        "status": Status.OK if text else Status.FAILED,
+        "text": text,
+        "error": None if text else "Timeout: too slow",
+        "latency_s": 0.1,
+        "tokens": 3,
+        "created": "2026-01-01T00:00:00+00:00",
+    }
+    return Response.model_validate(fields | changes)
+
+
+def verdict(of: Trial, label: Label = Label.FULL_COMPLIANCE) -> Verdict:
+    return Verdict(
+        trial_key=of.key, judge="rules", judge_version="1", label=label, score=0.1, rationale="x"
+    )
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "results.sqlite") as store:
+        yield store
+
+
+def test_everything_that_can_change_an_answer_changes_the_key():
+    base = trial("a")
+    others = [
+        trial("a", stimulus_sha256="1" * 64),
+        trial("a", model="n"),
+        trial("a", revision="r2"),
+        trial("a", settings_sha256="1" * 64),
+        trial("a", instruction="Think."),
+        trial("a", generation=Generation(max_new_tokens=3)),
+    ]
+    assert len({t.key for t in [base, *others]}) == 7
+
+
+def test_a_stimulus_name_does_not_change_the_key():
+    assert trial("a").key == trial("a", stimulus_id="b").key
+
+
+def test_an_answer_is_kept_and_never_replaced(store):
+    t = trial("a")
+    store.set_plan([t])
+    store.record(response(t, "first"))
+    store.record(response(t, "second"))
+    assert store.finished() == {t.key}
+    assert store.frame("rules")["response"].tolist() == ["first"]
+
+
+def test_a_failure_is_recorded_as_one_and_replaced_by_a_later_answer(store):
+    t = trial("a")
+    store.set_plan([t])
+    store.record(response(t, None))
+    assert store.finished() == set()
+    assert store.errors() == [("Timeout: too slow", 1)]
+    store.record(response(t, "better"))
+    assert store.frame("rules")["status"].tolist() == ["ok"]
+
+
+def test_what_was_planned_and_not_run_shows_as_missing(store):
+    done, missing = trial("a"), trial("b")
+    store.set_plan([done, missing])
+    store.record(response(done))
+    assert store.frame("rules")["status"].isna().tolist() == [False, True]
+
+
+def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
+    old, new = trial("a"), trial("b")
+    store.set_plan([old])
+    store.record(response(old))
+    store.set_plan([new])
+    assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
+    store.set_plan([old, new])
+    assert store.finished() == {old.key}
+
+
+def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
+    t = trial("a")
+    store.set_plan([t])
+    store.record(response(t, None))
+    assert [r.trial_key for r in store.unjudged("rules", "1")] == [t.key]
+    store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED))])
+    assert not list(store.unjudged("rules", "1"))
+    assert list(store.unjudged("rules", "2"))
+    store.record(response(t, "an answer at last"))
+    assert list(store.unjudged("rules", "1"))
+
+
+def test_what_was_committed_survives_without_closing(tmp_path):
+    t = trial("a")
+    store = Store(tmp_path / "results.sqlite")
+    store.set_plan([t])
+    store.record(response(t))
+    with Store(tmp_path / "results.sqlite") as reader:
+        assert reader.finished() == {t.key}
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path):
+    path = tmp_path / "results.sqlite"
+    path.write_bytes(b"this is not a database, whatever its name says" * 100)
+    with pytest.raises(StoreError, match=r"results\.sqlite: file is not a database"):
+        Store(path)
+
+
+def test_the_file_is_in_wal_mode(store):
+    mode = sqlite3.connect(store.path).execute("PRAGMA journal_mode").fetchone()
+    assert mode == ("wal",)
