@@ -23,6 +23,16 @@ PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
+OUTCOMES = {
+    "full_compliance": "#0072B2",
+    "partial_refusal": "#A67C00",
+    "full_refusal": "#C65A11",
+    "unjudged": "#B8609A",
+    "failed": "#757575",
+    "missing": "#9A9A9A",
+}
+"""What can become of a trial, and its colour."""
+
 TITLES = {
     "pseudo_harmful": "Over-refusal",
     "harmful": "Harmful refusal",
@@ -52,12 +62,19 @@ def _theme() -> alt.theme.ThemeConfig:
         "background": "transparent",
         "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
         "view": {"stroke": None},
-        "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 150},
+        "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
         "axisY": {"grid": False},
         "axisQuantitative": {"grid": True, "tickCount": 5},
-        "legend": text | {"orient": "top", "title": None, "symbolSize": 80, "labelLimit": 260},
+        "legend": text
+        | {
+            "orient": "top",
+            "title": None,
+            "symbolSize": 80,
+            "symbolOpacity": 1,
+            "symbolBaseFillColor": _NEUTRAL,
+        },
         "style": {"reference": {"color": _NEUTRAL, "stroke": _NEUTRAL, "opacity": 0.7}},
-        "aria": False,  # the figure carries the description, its table the numbers
+        "mark": {"aria": False},  # the figure carries the description, its table the numbers
     }
     return {"autosize": {"type": "fit-x", "contains": "padding"}, "config": config}
 
@@ -121,8 +138,10 @@ def tradeoff(rates: pd.DataFrame, *, shape: str = "model") -> Chart:
         color=_model_colour(frame["model"]),
         tooltip=_tooltips(frame),
     )
-    points = base.mark_point(filled=True, size=110, opacity=1)
-    marker = _model_shape(frame["model"]) if shape == "model" else alt.Shape("shape:N")
+    points = base.mark_point(filled=True, size=110, opacity=0.8)
+    marker = _model_shape(frame["model"])
+    if shape != "model":
+        marker = alt.Shape("shape:N", legend=alt.Legend(orient="bottom"))
     diagonal = alt.Chart(pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]}))
     return alt.layer(
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X("orr_low:Q"), x2="orr_high:Q"),
@@ -193,9 +212,11 @@ def bars(
     *,
     axis: str,
     order: Sequence[str],
+    colours: Sequence[str] = PALETTE,
     names: Mapping[str, str] | None = None,
 ) -> Chart:
     """Stacked bars of column ``count`` for each value of ``y``, by ``colour`` in ``order``."""
+    rows = _rows(counts[y], names)
     titles = [title_of(value, names) for value in order]
     frame = pd.DataFrame(
         {
@@ -205,18 +226,18 @@ def bars(
             "order": [list(order).index(value) for value in counts[colour]],
         }
     )
-    scale = alt.Scale(domain=titles, range=[*PALETTE, _NEUTRAL][: len(titles)])
+    scale = alt.Scale(domain=titles, range=list(colours[: len(titles)]))
     chart: Chart = (
         alt.Chart(frame)
         .mark_bar()
         .encode(
             x=alt.X("count:Q", title=axis),
-            y=alt.Y(f"{y}:N", title=None),
+            y=alt.Y(f"{y}:N", title=None, sort=rows),
             color=alt.Color(f"{colour}:N", scale=scale),
             order="order:Q",
             tooltip=[y, colour, "count"],
         )
-        .properties(width="container", height=alt.Step(32))
+        .properties(width="container", height=32 * len(rows))
     )
     return chart
 
@@ -263,6 +284,11 @@ def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
     )
 
 
+def points(difference: float) -> str:
+    """A difference of rates in words, such as ``-3.2 points`` with a proper minus sign."""
+    return f"{100 * difference:+.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
 def _intervals(
     frame: pd.DataFrame,
     y: str,
@@ -273,16 +299,15 @@ def _intervals(
     *under: alt.Chart,
 ) -> Chart:
     """A row for each value of ``y``, with a rule and a point for each model, over ``under``."""
-    known = list(TITLES)
-    values = sorted(frame[y].unique(), key=lambda v: known.index(v) if v in known else len(known))
+    rows = _rows(frame[y], names)
     frame = frame.assign(**{y: [title_of(value, names) for value in frame[y]]})
     base = alt.Chart(frame).encode(
-        y=alt.Y(f"{y}:N", title=None, sort=[title_of(value, names) for value in values]),
+        y=alt.Y(f"{y}:N", title=None, sort=rows),
         yOffset=alt.YOffset("model:N"),
         color=_model_colour(frame["model"]),
         tooltip=_tooltips(frame),
     )
-    height = len(values) * max(28, 16 * frame["model"].nunique() + 8)
+    height = len(rows) * max(28, 16 * frame["model"].nunique() + 8)
     return alt.layer(
         *under,
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(
@@ -293,6 +318,14 @@ def _intervals(
             shape=_model_shape(frame["model"]),
         ),
     ).properties(width="container", height=height)
+
+
+def _rows(values: Iterable[Any], names: Mapping[str, str] | None) -> list[str]:
+    """Titles of the distinct values: those of :data:`TITLES` in its order, others as they come."""
+    known = list(TITLES)
+    distinct = dict.fromkeys(values)
+    ordered = sorted(distinct, key=lambda v: known.index(v) if v in known else len(known))
+    return [title_of(value, names) for value in ordered]
 
 
 def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.params import ParamsError, load_model_cards, load_study
+from aor_lib.params import load_model_cards, load_study
 from aor_lib.progress import progress
+from aor_lib.typed_yaml import ParamsError
 
 if TYPE_CHECKING:
     from aor_lib.models.base import AudioModel
@@ -80,9 +81,9 @@ def run(params: ParamsFile, build: BuildFolder = None) -> None:
 def judge(params: ParamsFile, build: BuildFolder = None) -> None:
     """Judge the responses that have no verdict of the present judge."""
     from aor_lib.judge import JUDGES, judge_response
-    from aor_lib.params import nearest
     from aor_lib.results import STORE
     from aor_lib.store import Store
+    from aor_lib.typed_yaml import nearest
 
     study, folder = _study(params, build)
     name = study.profile.judge

@@ -11,8 +11,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import Literal
 
-from aor_lib.params import Params, ParamsError, Profile, Scenario, Study
+from aor_lib.params import Profile, Scenario, Study
 from aor_lib.records import Condition, Intent, Utterance
+from aor_lib.typed_yaml import Params, ParamsError
 
 Block = Literal["core", "snr_sweep", "paralinguistics"]
 

@@ -121,7 +121,7 @@ def _answer(answer: Mapping[str, Any], harmful: bool) -> str:
     if answer["mitigation"] != "none":
         who += f", {str(answer['mitigation']).replace('_', ' ')}"
     failed = answer["status"] != Status.OK
-    label = "failed" if failed else str(_known(answer, "label") or Label.UNJUDGED)
+    label = str(answer["status"]) if failed else str(_known(answer, "label") or Label.UNJUDGED)
     title = title_of(label)
     return (
         f'<li><span class="aor-model">{escape(who)}</span> '
@@ -135,13 +135,13 @@ def _answer_text(answer: Mapping[str, Any], harmful: bool, failed: bool) -> str:
         return ""
     text = _known(answer, "error" if failed else "response")
     heard = _heard(_known(answer, "heard"))
-    return (f'<p class="aor-heard">heard: {escape(heard)}</p>' if heard else "") + (
+    return (f'<p class="aor-heard">Heard: {escape(heard)}</p>' if heard else "") + (
         f'<p class="aor-said">{escape(str(text))}</p>' if text is not None else ""
     )
 
 
 def _heard(heard: Any) -> str:
-    """What a model says that it heard, ``{"transcript": ..., "scene": ...}`` or any text."""
+    """What a model says that it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
     if heard is None:
         return ""
     try:
@@ -150,7 +150,8 @@ def _heard(heard: Any) -> str:
         return str(heard)
     if not isinstance(parts, Mapping):
         return str(parts)
-    return "; ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+    known = {name: value for name, value in parts.items() if value is not None}
+    return "; ".join(f"{name} {str(value).replace('_', ' ')}" for name, value in known.items())
 
 
 def _known(row: Mapping[str, Any], name: str) -> Any:

@@ -6,28 +6,17 @@ Nothing is configured elsewhere. An unknown key, a missing value or a value of t
 
 from __future__ import annotations
 
-import difflib
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from aor_lib.records import Condition, Generation, Identifier, Intent, Utterance
+from aor_lib.typed_yaml import Params, ParamsError, T, nearest, read, validated
 
 PARAMS = Path(__file__).resolve().parent.parent / "params"
 """The checkout's params folder (the package is installed in place)."""
-
-
-class ParamsError(ValueError):
-    """A parameter file that cannot be used; the message is one line for the person who wrote it."""
-
-
-class Params(BaseModel):
-    """Base of all parameters: immutable, unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Scene(Params):
@@ -189,9 +178,6 @@ class Study(Params):
         return {scene.id: scene.description for s in self.scenarios for scene in s.scenes}
 
 
-T = TypeVar("T", bound=Params)
-
-
 def load_study(path: Path) -> Study:
     """Read a profile and everything that it names.
 
@@ -241,33 +227,9 @@ def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
     return {p.stem: read(p, ModelCard) for p in sorted((params / "models").glob("*.yaml"))}
 
 
-def read(path: Path, kind: type[T]) -> T:
-    """Read one YAML file as ``kind``.
-
-    Raises
-    ------
-    ParamsError
-        The file is missing, is not YAML, or does not fit; one line says where and why.
-    """
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParamsError(f"{path}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(data, dict):
-        raise ParamsError(f"{path}: must be a mapping of keys to values")
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        raise ParamsError(f"{path}: {_one_line(error, kind)}") from error
-
-
-def nearest(value: str, options: Any) -> str:
-    """A hint for an error: the nearest valid option, or all of them."""
-    names = sorted(str(option) for option in options)
-    close = difflib.get_close_matches(str(value), names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
+def card_settings(card: ModelCard, kind: type[T]) -> T:
+    """A model card's settings, as its adapter's type. Raises ``ParamsError`` as :func:`read`."""
+    return validated(card.settings, kind, f"model {card.id}: settings")
 
 
 def _read_named(folder: Path, name: str, kind: type[T], where: str) -> T:
@@ -279,39 +241,3 @@ def _read_named(folder: Path, name: str, kind: type[T], where: str) -> T:
     if getattr(found, "id", name) != name:
         raise ParamsError(f"{path}: id: must be the file's name, {name!r}")
     return found
-
-
-def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first problem as 'field: what is wrong, with the value'; how many more there are."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        valid = _fields_at(kind, first["loc"][:-1])
-        text = f"{where}: unknown key{nearest(str(first['loc'][-1]), valid)}"
-    elif first["type"] == "missing":
-        text = f"{where}: is missing"
-    elif first["type"] == "value_error":
-        message = first["msg"].removeprefix("Value error, ")
-        text = f"{where}: {message}" if where else message
-    else:
-        text = f"{where}: {first['msg']}, not {first['input']!r}"
-    more = error.error_count() - 1
-    return text + (f" (and {more} more)" if more else "")
-
-
-def _fields_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
-    """Valid keys of the (nested) model that a location points into."""
-    for part in location:
-        if isinstance(part, int):
-            continue
-        kind = _model_in(kind.model_fields[part].annotation)
-    return list(kind.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        if (found := _model_in(argument)) is not None:
-            return found
-    return None

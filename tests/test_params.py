@@ -1,8 +1,9 @@
 import pytest
 
-from aor_lib.params import ParamsError, Scenario, load_model_cards, load_scenarios, load_study, read
+from aor_lib.params import Scenario, load_model_cards, load_scenarios, load_study
 from aor_lib.records import Intent
 from aor_lib.soundscape import SCENES
+from aor_lib.typed_yaml import ParamsError, read
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])

@@ -19,15 +19,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import Field, ValidationError
+from pydantic import Field
 from tokenizers import Tokenizer
 
 from aor_lib import assets, scene_classifier
 from aor_lib.cache import Arrays, load_or_make
 from aor_lib.hearing import HearingError, hear
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError
-from aor_lib.params import ModelCard, Params, ParamsError, load_scenarios
+from aor_lib.params import ModelCard, card_settings, load_scenarios
 from aor_lib.records import Generation
+from aor_lib.typed_yaml import Params
 
 _LANGUAGE = "smollm2-135m-instruct"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -45,12 +46,7 @@ class Cascade:
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        try:
-            self._settings = Settings.model_validate(card.settings)
-        except ValidationError as error:
-            problem = error.errors()[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise ParamsError(f"model {card.id}: settings.{where}: {problem['msg']}") from error
+        self._settings = card_settings(card, Settings)
         parts = [assets.revision("whisper-tiny-en"), assets.revision(_LANGUAGE)]
         if self._settings.scene_aware:
             parts.append(scene_classifier.revision())

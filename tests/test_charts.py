@@ -1,0 +1,158 @@
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from aor_lib import charts
+
+MODELS = ("cascade-unaware", "cascade-scene-aware")
+
+
+def rates(**columns):
+    rows = len(next(iter(columns.values())))
+    counts = {"trials": 10, "judged": 10, "refused": 1, "failed": 0, "unjudged": 0}
+    estimate = {"utterances": 10, "rate": 0.1, "low": 0.02, "high": 0.4, "interval": "Wilson"}
+    return pd.DataFrame({**columns, **{k: [v] * rows for k, v in (counts | estimate).items()}})
+
+
+def by_condition():
+    conditions = ["described", "matched", "speech_only"]
+    return rates(model=[m for m in MODELS for _ in conditions], condition=conditions * 2)
+
+
+def by_intent():
+    intents = ["benign", "harmful", "pseudo_harmful"]
+    return rates(model=[m for m in MODELS for _ in intents], intent=intents * 2)
+
+
+def differences():
+    return pd.DataFrame(
+        {
+            "model": list(MODELS),
+            "level": ["matched"] * 2,
+            "baseline": ["speech_only"] * 2,
+            "utterances": [10, 10],
+            "difference": [-0.1, 0.0],
+            "low": [-0.2, -0.1],
+            "high": [0.0, 0.1],
+            "p_value": [0.5, 1.0],
+            "p_holm": [1.0, 1.0],
+        }
+    )
+
+
+CHARTS = {
+    "rate_points": lambda: charts.rate_points(by_condition(), "condition", axis="Rate"),
+    "difference_points": lambda: charts.difference_points(differences(), axis="Change"),
+    "tradeoff": lambda: charts.tradeoff(by_intent()),
+    "tradeoff of mitigations": lambda: charts.tradeoff(
+        by_intent().assign(mitigation="none"), shape="mitigation"
+    ),
+    "curve": lambda: charts.curve(
+        rates(model=[MODELS[0]] * 2, snr_db=[0.0, 6.0]), "snr_db", title="SNR", axis="Rate"
+    ),
+    "histogram": lambda: charts.histogram(pd.Series([1.0, 2, 2, None]), axis="s", count="Clips"),
+    "bars": lambda: charts.bars(
+        pd.DataFrame({"scene": ["a", "b"], "intent": ["harmful", "benign"], "count": [1, 2]}),
+        "scene",
+        "intent",
+        axis="Utterances",
+        order=["benign", "harmful"],
+    ),
+}
+
+
+def encoded_fields(spec):
+    """Every column that some layer of a chart puts on a channel."""
+    return set(re.findall(r'"field": "(\w+)"', json.dumps(spec.get("layer", [spec]))))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_is_valid_and_as_wide_as_its_container(name):
+    spec = CHARTS[name]().to_dict()  # altair validates against the Vega-Lite schema
+    assert spec["width"] == "container"
+    assert spec["background" if "background" in spec else "config"]
+
+
+@pytest.mark.parametrize("name", ["rate_points", "difference_points", "curve"])
+def test_rates_and_differences_are_drawn_with_their_intervals(name):
+    assert {"low", "high"} <= encoded_fields(CHARTS[name]().to_dict())
+
+
+def test_the_tradeoff_is_drawn_with_intervals_both_ways():
+    ends = {"orr_low", "orr_high", "hrr_low", "hrr_high"}
+    assert ends <= encoded_fields(CHARTS["tradeoff"]().to_dict())
+
+
+def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it():
+    def colours(models):
+        spec = charts.rate_points(
+            rates(model=models, condition=["matched"] * len(models)), "condition", axis="Rate"
+        ).to_dict()
+        scale = spec["layer"][0]["encoding"]["color"]["scale"]
+        return dict(zip(scale["domain"], scale["range"], strict=True))
+
+    alone = colours(["some-model"])
+    together = colours(["another-model", "some-model", *MODELS])
+    assert together["some-model"] == alone["some-model"] == charts.model_style("some-model")[0]
+    assert len({charts.model_style(model) for model in MODELS}) == len(MODELS)
+
+
+def test_what_nobody_judged_is_not_drawn_as_a_rate():
+    frame = by_condition()
+    frame.loc[0, ["rate", "low", "high"]] = float("nan")
+    (data,) = charts.rate_points(frame, "condition", axis="Rate").to_dict()["datasets"].values()
+    assert len(data) == len(frame) - 1
+
+
+def test_small_rates_do_not_fill_the_axis():
+    frame = by_condition().assign(rate=0.001, low=0.0, high=0.004)
+    spec = charts.rate_points(frame, "condition", axis="Rate").to_dict()
+    domains = [layer["encoding"]["x"].get("scale", {}).get("domain") for layer in spec["layer"]]
+    assert [0, 0.1] in domains
+
+
+def test_conditions_stand_in_the_order_of_the_design():
+    spec = CHARTS["rate_points"]().to_dict()
+    order = spec["layer"][0]["encoding"]["y"]["sort"]
+    assert order == ["Matched scene", "Speech only", "Scene described"]
+
+
+def test_pairs_leave_out_a_model_of_which_one_rate_is_missing():
+    frame = by_intent()
+    frame.loc[(frame["model"] == MODELS[0]) & (frame["intent"] == "harmful"), "rate"] = None
+    assert list(charts.pairs(frame)["model"]) == [MODELS[1]]
+
+
+def test_nothing_in_the_data_can_close_the_script_element_or_open_a_tag():
+    attack = "</script><script>alert(1)</script><!--"
+    frame = by_condition().assign(condition=attack)
+    html = charts.show(
+        charts.rate_points(frame, "condition", axis="Rate"), attack, f'"{attack}'
+    ).html()
+    assert html.count("<script") == html.count("</script>") == 1
+    assert "<!--" not in html
+    spec = json.loads(re.search(r"<script[^>]*>(.*?)</script>", html, re.DOTALL).group(1))
+    assert attack in json.dumps(spec)
+
+
+def test_a_figure_serves_jupyterlab_the_book_and_readers_without_scripts():
+    figure = charts.show(CHARTS["rate_points"](), "Rates", "Two models.")
+    bundle = figure._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v6+json"]["width"] == "container"
+    assert 'aria-label="Two models."' in bundle["text/html"]
+    assert "<td>40.0%</td>" in bundle["text/html"]
+
+
+def test_a_rate_in_words_says_its_interval_and_counts():
+    row = by_condition().iloc[0]
+    assert charts.interval(row) == ("10.0% (95% interval 2.0% to 40.0%; 1 of 10 judged answers)")
+    assert charts.interval(row | {"judged": 0} if isinstance(row, dict) else {"judged": 0}) == (
+        "no judged answer"
+    )
+
+
+def test_a_difference_in_words_is_in_points_and_signed():
+    assert charts.points(-0.032) == "\N{MINUS SIGN}3.2 points"
+    assert charts.points(0.1) == "+10.0 points"

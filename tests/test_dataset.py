@@ -1,0 +1,113 @@
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+
+from aor_lib import mixing
+from aor_lib.dataset import DatasetError, build_dataset, verify_dataset
+from aor_lib.params import load_study
+from aor_lib.results import load_manifest, load_stimuli
+
+pytestmark = pytest.mark.slow
+
+
+def quiet(done: int, of: int) -> None:
+    pass
+
+
+@pytest.fixture
+def manifest(tiny_study):
+    return load_manifest(tiny_study[1])
+
+
+def test_every_clip_is_what_its_row_says(tiny_study, manifest):
+    _, build = tiny_study
+    for row in manifest[manifest["path"].notna()].itertuples():
+        content = (build / row.path).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == row.sha256
+        samples, rate = soundfile.read(build / row.path, dtype="float32")
+        assert samples.ndim == 1
+        assert rate == row.sample_rate == 24_000
+        assert len(samples) / rate == pytest.approx(row.duration_s, abs=1e-4)
+        assert mixing.true_peak(samples) <= -1.0 + 0.01
+        assert mixing.true_peak(samples) == pytest.approx(row.peak_dbfs, abs=0.05)
+        assert np.abs(samples).max() < 1
+
+
+def test_the_scene_is_alone_in_the_lead_in_and_speech_in_silence_is_not(tiny_study, manifest):
+    _, build = tiny_study
+    for row in manifest[manifest["path"].notna()].itertuples():
+        samples, rate = soundfile.read(build / row.path)
+        lead_in = samples[: int(row.lead_in_s * rate)]
+        assert lead_in.any() == (row.condition != "speech_only")
+
+
+def test_text_conditions_have_no_sound_and_present_what_they_should(manifest):
+    texts = manifest[manifest["path"].isna()]
+    assert set(texts["condition"]) == {"text_only", "described"}
+    for row in texts.itertuples():
+        assert row.presented_text.endswith(row.text)
+        assert row.presented_text.startswith("In the background one hears ") == (
+            row.condition == "described"
+        )
+
+
+def test_no_two_stimuli_are_the_same(manifest):
+    assert manifest["sha256"].is_unique
+    assert manifest["stimulus_id"].is_unique
+
+
+def test_events_lie_within_their_clip(manifest):
+    matched = manifest[manifest["condition"] == "matched"]
+    for row in matched.itertuples():
+        events = json.loads(row.events)
+        assert events
+        assert all(0 <= e["onset_s"] < row.duration_s for e in events)
+
+
+def test_clean_speech_is_heard_without_errors(manifest):
+    assert manifest[manifest["condition"] == "speech_only"]["asr_wer"].median() <= 0.05
+
+
+def test_two_builds_with_different_workers_give_the_same_bytes(write_profile, tmp_path):
+    study = load_study(write_profile(conditions=["matched", "text_only"]))
+    first, second = tmp_path / "one", tmp_path / "two"
+    build_dataset(study, first, 1, quiet)
+    build_dataset(study, second, 2, quiet)
+    assert (first / "manifest.parquet").read_bytes() == (second / "manifest.parquet").read_bytes()
+    names = sorted(path.name for path in (first / "clips").iterdir())
+    assert names == sorted(path.name for path in (second / "clips").iterdir())
+    for name in names:
+        assert (first / "clips" / name).read_bytes() == (second / "clips" / name).read_bytes()
+
+
+def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile, tmp_path):
+    build = tmp_path / "build"
+    study = load_study(write_profile(conditions=["matched", "speech_only"]))
+    build_dataset(study, build, 1, quiet)
+    kept, missing, damaged = sorted((build / "clips").iterdir())[:3]
+    before, whole = kept.stat().st_mtime_ns, damaged.read_bytes()
+    missing.unlink()
+    damaged.write_bytes(whole[:-10])
+    build_dataset(study, build, 1, quiet)
+    assert kept.stat().st_mtime_ns == before
+    assert missing.exists()
+    assert damaged.read_bytes() == whole
+    fewer = load_study(write_profile(conditions=["matched"]))
+    build_dataset(fewer, build, 1, quiet)
+    assert {s.condition for s in load_stimuli(build)} == {"matched"}
+    assert len(list((build / "clips").iterdir())) == len(load_stimuli(build))
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered"])
+def test_a_clip_that_is_not_the_manifests_is_named(tmp_path, damage):
+    clip = tmp_path / "a.flac"
+    clip.write_bytes(b"something else")
+    row = {"path": "a.flac", "sha256": "0" * 64}
+    if damage == "missing":
+        clip.unlink()
+    with pytest.raises(DatasetError, match=r"a\.flac: .*run 'aor data'"):
+        verify_dataset(pd.DataFrame([row]), tmp_path)

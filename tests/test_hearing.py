@@ -1,0 +1,57 @@
+import io
+
+import numpy as np
+import pytest
+import soundfile
+
+from aor_lib import hearing, speech
+
+
+def flac(samples: np.ndarray, rate: int = speech.SAMPLE_RATE) -> bytes:
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format="FLAC")
+    return stream.getvalue()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("voice", ["af_heart", "am_michael", "bf_emma", "bm_george"])
+def test_whisper_hears_what_was_said(voice):
+    text = "How long does the soup have to simmer?"
+    heard = hearing.hear(flac(speech.KokoroVoice(voice).synthesise(text, "normal")))
+    assert hearing.word_error_rate(text, heard.transcript) == 0
+    assert heard.features.shape == (768,)
+    assert heard.features.dtype == np.float32
+
+
+@pytest.mark.slow
+def test_features_do_not_need_a_transcript():
+    samples = speech.KokoroVoice("af_heart").synthesise("Good morning, everyone.", "normal")
+    heard = hearing.hear(flac(samples))
+    alone = hearing.encoder_features(samples, speech.SAMPLE_RATE)
+    np.testing.assert_allclose(alone, heard.features, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("audio", "message"),
+    [
+        (b"", "is not an audio file"),
+        (b"ID3 something else", "is not an audio file"),
+        (flac(np.zeros(100)), "less than 0.1 s"),
+        (flac(np.zeros(31 * 8000), 8000), "31.0 s long; at most 30 s"),
+    ],
+)
+def test_what_cannot_be_heard_is_a_clear_error(audio, message):
+    with pytest.raises(hearing.HearingError, match=message):
+        hearing.hear(audio)
+
+
+@pytest.mark.parametrize(
+    ("reference", "transcript", "expected"),
+    [
+        ("Don't shoot!", "don\u2019t shoot", 0.0),
+        ("one two three four", "one two tree four", 0.25),
+        ("one", "", 1.0),
+    ],
+)
+def test_word_errors_ignore_case_and_punctuation(reference, transcript, expected):
+    assert hearing.word_error_rate(reference, transcript) == expected
