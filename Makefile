@@ -76,8 +76,8 @@ $(BUILD)/html/index.html: $(NOTEBOOKS) $(PAGES) params/web_assets.yaml
 	rm -rf $(BUILD)/book $(BUILD)/html
 	cp -R book $(BUILD)/book
 	cp $(NOTEBOOKS) $(BUILD)/book
-	$(AOR) assets params/web_assets.yaml --into $(BUILD)/book/_static/vendor
 	$(BIN)/jupyter-book build -W --keep-going --quiet $(BUILD)/book
+	$(AOR) assets params/web_assets.yaml --into $(BUILD)/book/_build/html/_static/vendor
 	cp -R $(BUILD)/clips $(BUILD)/book/_build/html/clips
 	mv $(BUILD)/book/_build/html $(BUILD)/html
 
