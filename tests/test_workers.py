@@ -1,0 +1,45 @@
+import operator
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from aor_lib.workers import map_in_processes
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_the_order_of_the_jobs(workers):
+    assert list(map_in_processes(operator.neg, range(8), workers)) == [-n for n in range(8)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_failure_is_raised(workers):
+    with pytest.raises(OSError, match="no such"):
+        list(map_in_processes(os.stat, ["no such file"], workers))
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from aor_lib.workers import map_in_processes
+
+if __name__ == "__main__":
+    list(map_in_processes(Path.read_text, [Path(sys.argv[1])] * 2, 2))
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    # The workers read a pipe that is held open, so they would wait for ever; they have ended when
+    # the last copy of their standard error is closed.
+    pipe = tmp_path / "never-written"
+    os.mkfifo(pipe)
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(pipe)], stderr=subprocess.PIPE, text=True
+    )
+    with pipe.open("w"):  # opens when a worker reads: there are workers now
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.communicate(timeout=60)
