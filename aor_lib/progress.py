@@ -31,7 +31,7 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _lines(what: str) -> Callable[[int, int], None]:
-    started, printed, first = time.monotonic(), 0.0, -1
+    started, printed, first = time.monotonic(), float("-inf"), -1
 
     def update(done: int, total: int) -> None:
         nonlocal printed, first
@@ -44,9 +44,8 @@ def _lines(what: str) -> Callable[[int, int], None]:
         line = f"{what}: {done} of {total}"
         if first < done < total:
             left_s = (now - started) / (done - first) * (total - done)
-            line += (
-                f", about {left_s / 60:.0f} min left" if left_s > 90 else f", {left_s:.0f} s left"
-            )
+            left = f"{left_s:.0f} s" if left_s < 90 else f"{left_s / 60:.0f} min"
+            line += f", about {left} left"
         print(line, file=sys.stderr, flush=True)
 
     return update

@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from aor_lib.params import load_scenarios
+from aor_lib.records import Condition, Generation, Split, content_hash
+
+UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
+
+
+def test_rows_cannot_be_changed():
+    with pytest.raises(ValidationError, match="frozen"):
+        UTTERANCES[0].text = "something else"
+
+
+def test_about_a_third_of_the_utterances_is_for_choosing():
+    share = sum(u.split is Split.DEV for u in UTTERANCES) / len(UTTERANCES)
+    assert 0.2 < share < 0.45
+
+
+def test_the_split_follows_from_the_id_alone():
+    for utterance in UTTERANCES:
+        assert utterance.model_copy(update={"text": "Other words."}).split is utterance.split
+
+
+def test_only_the_text_conditions_have_no_sound():
+    silent = {condition for condition in Condition if not condition.has_audio}
+    assert silent == {Condition.TEXT_ONLY, Condition.DESCRIBED}
+
+
+@given(st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=5))
+def test_a_hash_does_not_depend_on_the_order_of_keys(content):
+    assert content_hash(content) == content_hash(dict(reversed(content.items())))
+
+
+@pytest.mark.parametrize("field", [{"max_new_tokens": 0}, {"temperature": -1}, {"tempratur": 0}])
+def test_impossible_generation_settings_are_refused(field):
+    with pytest.raises(ValidationError):
+        Generation.model_validate(field)

@@ -1,0 +1,64 @@
+import pytest
+
+from aor_lib.dataset import _make_text
+from aor_lib.design import stimuli
+from aor_lib.inference import plan_trials, run_trials
+from aor_lib.judge import judge_response
+from aor_lib.models.base import Answer
+from aor_lib.params import ModelCard, load_study
+from aor_lib.results import MANIFEST, STORE, load_manifest, load_results, load_stimuli
+from aor_lib.store import Store
+
+CARD = ModelCard(id="echo", title="", family="", kind="cascade", licence="", source="")
+
+
+class Echo:
+    """Stands for a model: answers with a fixed sentence."""
+
+    card = CARD
+    revision = "1"
+
+    def answer(self, conversations, generation):
+        return [Answer("I'm sorry, but I can't help with that.", 9) for _ in conversations]
+
+
+@pytest.fixture
+def build(write_profile, tmp_path):
+    """A study of texts only, answered by a stand-in and judged."""
+    import pandas as pd
+
+    study = load_study(write_profile(conditions=["text_only", "described"]))
+    rows = [_make_text(spec).model_dump(mode="json") for spec in stimuli(study)]
+    pd.DataFrame(rows).to_parquet(tmp_path / MANIFEST)
+    trials = plan_trials(study, load_stimuli(tmp_path), [Echo()])
+    with Store(tmp_path / STORE) as store:
+        run_trials(trials, [Echo()], load_stimuli(tmp_path), tmp_path, store, lambda progress: None)
+        judged = [(r, judge_response(r)) for r in store.unjudged("rules", "1")]
+        store.record_verdicts(judged)
+    return tmp_path
+
+
+def test_answers_to_harmful_utterances_are_labelled_and_not_shown(build):
+    results = load_results(build)
+    harmful = results["intent"] == "harmful"
+    assert harmful.any()
+    assert results.loc[harmful, ["response", "rationale"]].isna().all(axis=None)
+    assert results.loc[~harmful, "response"].notna().all()
+    assert set(results["label"]) == {"full_refusal"}
+
+
+def test_every_trial_carries_its_stimulus(build):
+    results = load_results(build)
+    assert len(results) == len(load_manifest(build))
+    assert set(results["model"]) == {"echo"}
+
+
+def test_a_manifest_read_back_has_no_value_where_there_was_none(build):
+    for stimulus in load_stimuli(build):
+        assert stimulus.path is None
+        assert stimulus.snr_db is None
+
+
+def test_what_is_not_there_says_what_to_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
+        load_manifest(tmp_path)
