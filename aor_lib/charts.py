@@ -1,98 +1,25 @@
 """The study's charts, in one house style.
 
 Each function takes a frame of :mod:`aor_lib.stats` and returns an Altair chart as wide as its
-container; :func:`show` makes it a figure for notebooks and for the book. Intervals are always
-drawn. Rates are fractions in the data and percent on the page.
+container; :func:`aor_lib.figures.show` makes it a figure for notebooks and for the book.
+Intervals are always drawn. Rates are fractions in the data and percent on the page.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any, TypeAlias
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
-"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white and on a near-black page."""
-
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-
-OUTCOMES = {
-    "full_compliance": "#0072B2",
-    "partial_refusal": "#A67C00",
-    "full_refusal": "#C65A11",
-    "unjudged": "#B8609A",
-    "failed": "#757575",
-    "missing": "#9A9A9A",
-}
-"""What can become of a trial, and its colour."""
-
-TITLES = {
-    "pseudo_harmful": "Over-refusal",
-    "harmful": "Harmful refusal",
-    "benign": "Plain refusal",
-    "matched": "Matched scene",
-    "mismatched": "Mismatched scene",
-    "noise": "Matched noise",
-    "speech_only": "Speech only",
-    "described": "Scene described",
-    "text_only": "Text only",
-    "none": "No mitigation",
-}
-"""What the page calls an id, in the order to show; other ids are shown without underscores."""
+from aor_lib.figures import is_share
+from aor_lib.style import PALETTE, TITLES, model_style, title_of
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
-_NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
 _PERCENT = alt.Axis(format="~%", grid=True)
-_OWN_STYLE = {"cascade-unaware": 0, "cascade-scene-aware": 1}
-
-
-@alt.theme.register("aor", enable=True)
-def _theme() -> alt.theme.ThemeConfig:
-    text = {"labelColor": _NEUTRAL, "titleColor": _NEUTRAL, "labelFontSize": 12}
-    axis = {"gridColor": _NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
-    config: Any = {
-        "background": "transparent",
-        "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
-        "view": {"stroke": None},
-        "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
-        "axisY": {"grid": False},
-        "axisQuantitative": {"grid": True, "tickCount": 5},
-        "legend": text
-        | {
-            "orient": "top",
-            "title": None,
-            "symbolSize": 80,
-            "symbolOpacity": 1,
-            "symbolBaseFillColor": _NEUTRAL,
-        },
-        "style": {"reference": {"color": _NEUTRAL, "stroke": _NEUTRAL, "opacity": 0.7}},
-        "mark": {"aria": False},  # the figure carries the description, its table the numbers
-    }
-    return {"autosize": {"type": "fit-x", "contains": "padding"}, "config": config}
-
-
-def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
-    """What the page calls an id: from ``names``, else :data:`TITLES`, else the id in words."""
-    text = str(value)
-    return ({**TITLES, **(names or {})}).get(text, text.replace("_", " ").capitalize())
-
-
-def model_style(model: str) -> tuple[str, str]:
-    """Colour and point shape of a model, from its id alone: the same in every chart and study."""
-    digest = hashlib.sha256(model.encode()).digest()
-    if model in _OWN_STYLE:
-        return PALETTE[_OWN_STYLE[model]], SHAPES[_OWN_STYLE[model]]
-    taken = len(_OWN_STYLE)
-    colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
-    return colour, SHAPES[taken + digest[1] % (len(SHAPES) - taken)]
 
 
 def rate_points(
@@ -242,53 +169,6 @@ def bars(
     return chart
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A chart with a title and a description, for JupyterLab and for pages without a kernel."""
-
-    spec: dict[str, Any]
-    title: str
-    alt_text: str
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {
-            "application/vnd.vegalite.v6+json": self.spec,
-            "text/html": self.html(),
-            "text/plain": f"{self.title}. {self.alt_text}",
-        }
-
-    def html(self) -> str:
-        """The figure as it stands in the book, where a script draws it from its specification."""
-        # With no "<" left, nothing in the data can close the script element.
-        spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
-        return (
-            f'<figure class="aor-chart"><figcaption>{escape(self.title)}</figcaption>'
-            f'<div class="aor-chart-view" role="img" aria-label="{escape(self.alt_text)}"></div>'
-            f'<script type="application/json">{spec}</script>'
-            f"<details><summary>The numbers</summary>{_table(self.spec)}</details></figure>"
-        )
-
-
-def show(chart: Chart, title: str, alt_text: str) -> Figure:
-    """A chart as a figure: ``title`` above it, ``alt_text`` for those who do not see it."""
-    return Figure(chart.to_dict(), title, alt_text)
-
-
-def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
-    """A row of :func:`aor_lib.stats.rates` in words."""
-    if not row["judged"]:
-        return "no judged answer"
-    return (
-        f"{row['rate']:.1%} (95% interval {row['low']:.1%} to {row['high']:.1%}; "
-        f"{row['refused']:.0f} of {row['judged']:.0f} judged answers)"
-    )
-
-
-def points(difference: float) -> str:
-    """A difference of rates in words, such as ``-3.2 points`` with a proper minus sign."""
-    return f"{100 * difference:+.1f} points".replace("-", "\N{MINUS SIGN}")
-
-
 def _intervals(
     frame: pd.DataFrame,
     y: str,
@@ -346,10 +226,6 @@ def _model_shape(models: Iterable[str]) -> alt.Shape:
     return alt.Shape("model:N", scale=alt.Scale(domain=domain, range=shapes))
 
 
-def _is_share(column: str) -> bool:
-    return column.startswith(("rate", "low", "high", "difference", "orr", "hrr"))
-
-
 def _tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
     """One line a column; shares in percent."""
     numeric = frame.select_dtypes("number").columns
@@ -357,18 +233,7 @@ def _tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
         alt.Tooltip(
             name,
             type="quantitative" if name in numeric else "nominal",
-            format=".1%" if _is_share(name) else ".4~g" if name in numeric else alt.Undefined,
+            format=".1%" if is_share(name) else ".4~g" if name in numeric else alt.Undefined,
         )
         for name in map(str, frame.columns)
     ]
-
-
-def _table(spec: Mapping[str, Any]) -> str:
-    """The chart's largest data set as an HTML table."""
-    rows = max(spec["datasets"].values(), key=len)
-    frame = pd.DataFrame(rows)
-    formats: dict[Any, Any] = {
-        column: "{:.1%}".format if _is_share(str(column)) else "{:.4g}".format
-        for column in frame.select_dtypes("number")
-    }
-    return str(frame.to_html(index=False, border=0, formatters=formats, na_rep="-"))

@@ -18,7 +18,7 @@ from aor_lib.params import Study
 from aor_lib.records import Response, Status, Stimulus, Trial, content_hash
 from aor_lib.store import Store
 
-BATCH = 128
+BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 
 

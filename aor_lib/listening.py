@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from aor_lib.charts import title_of
 from aor_lib.records import Intent, Label, Status
+from aor_lib.style import title_of
 
 INTENTS: dict[str, str] = {
     Intent.PSEUDO_HARMFUL: "Only sounds harmful",

@@ -38,7 +38,7 @@ class Settings(Params):
     """Settings of a cascade in its model card."""
 
     scene_aware: bool
-    batch_size: Annotated[int, Field(ge=1)] = 32
+    batch_size: Annotated[int, Field(ge=1)] = 64
 
 
 class Cascade:

@@ -1,0 +1,81 @@
+"""From a chart to a figure that reads without a kernel, and numbers put into words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with a title and a description, for JupyterLab and for pages without a kernel."""
+
+    spec: dict[str, Any]
+    title: str
+    alt_text: str
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {
+            "application/vnd.vegalite.v6+json": self.spec,
+            "text/html": self.html(),
+            "text/plain": f"{self.title}. {self.alt_text}",
+        }
+
+    def html(self) -> str:
+        """The figure as it stands in the book, where a script draws it from its specification."""
+        # With no "<" left, nothing in the data can close the script element.
+        spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
+        return (
+            f'<figure class="aor-chart"><figcaption>{escape(self.title)}</figcaption>'
+            f'<div class="aor-chart-view" role="img" aria-label="{escape(self.alt_text)}"></div>'
+            f'<script type="application/json">{spec}</script>'
+            f"<details><summary>The numbers</summary>{_table(self.spec)}</details></figure>"
+        )
+
+
+def show(chart: alt.TopLevelMixin, title: str, alt_text: str) -> Figure:
+    """A chart as a figure: ``title`` above it, ``alt_text`` for those who do not see it."""
+    return Figure(chart.to_dict(), title, alt_text)
+
+
+def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
+    """A row of :func:`aor_lib.stats.rates` in words."""
+    if not row["judged"]:
+        return "no judged answer"
+    return (
+        f"{row['rate']:.1%} (95% interval {row['low']:.1%} to {row['high']:.1%}; "
+        f"{row['refused']:.0f} of {row['judged']:.0f} judged answers)"
+    )
+
+
+def points(difference: float) -> str:
+    """A difference of rates in words, such as ``-3.2 points`` with a proper minus sign."""
+    return f"{100 * difference:+.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
+def span(values: pd.Series[Any]) -> str:
+    """The range of some rates in words: one of them where they are the same to a tenth."""
+    low, high = f"{values.min():.1%}", f"{values.max():.1%}"
+    return low if low == high else f"{low} to {high}"
+
+
+def is_share(column: str) -> bool:
+    """Whether a column of :mod:`aor_lib.stats` holds fractions, to be shown in percent."""
+    return column.startswith(("rate", "low", "high", "difference", "orr", "hrr"))
+
+
+def _table(spec: Mapping[str, Any]) -> str:
+    """The chart's largest data set as an HTML table."""
+    rows = max(spec["datasets"].values(), key=len)
+    frame = pd.DataFrame(rows)
+    formats: dict[Any, Any] = {
+        column: "{:.1%}".format if is_share(str(column)) else "{:.4g}".format
+        for column in frame.select_dtypes("number")
+    }
+    return str(frame.to_html(index=False, border=0, formatters=formats, na_rep="-"))

@@ -1,0 +1,68 @@
+"""The built smoke book in a real browser that reaches nothing but the book."""
+
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "smoke"
+HTML = BUILD / "html"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    # No name of any other host can be looked up.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+@pytest.fixture(scope="session")
+def html():
+    """Folder of the built book."""
+    if not (HTML / "index.html").is_file():
+        pytest.fail("the smoke book is not built: run `make book PROFILE=smoke`", pytrace=False)
+    return HTML
+
+
+@pytest.fixture(scope="session")
+def browser(html):
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no Chromium or Chrome found; on Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+
+
+@pytest.fixture(scope="session")
+def pages():
+    """Names of the book's pages, in the order of its table of contents."""
+    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [toc["root"], *chapters]
+
+
+@pytest.fixture(scope="session", params=["file", "server"])
+def address(request, html):
+    """Where the book is: opened from the disk, or served on this machine."""
+    if request.param == "file":
+        yield html.as_uri()
+        return
+    handler = partial(_QuietHandler, directory=str(html))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
