@@ -72,7 +72,9 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
 	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips
 
-$(BUILD)/html/index.html: $(NOTEBOOKS) $(PAGES) params/web_assets.yaml
+# Notebooks do not depend on each other, so two are executed at a time.
+$(BUILD)/html/index.html: $(BUILD)/judged $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml
+	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)
 	rm -rf $(BUILD)/book $(BUILD)/html
 	cp -R book $(BUILD)/book
 	cp $(NOTEBOOKS) $(BUILD)/book

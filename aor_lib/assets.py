@@ -103,6 +103,7 @@ def copy_files(listing: Path, into: Path) -> None:
             shutil.copyfile(folder / file.path, target)
 
 
+@functools.cache
 def revision(asset_id: str, listing: Path = WEIGHTS) -> str:
     """Short hash of an asset's content: changes exactly when a file of it does."""
     by_id = {asset.id: asset for asset in read(listing, Assets).assets}

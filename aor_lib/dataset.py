@@ -7,6 +7,7 @@ where it was, and one with nothing changed makes nothing.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -54,7 +55,7 @@ def build_dataset(study: Study, build: Path, workers: int, report: Report) -> Pa
         folder.mkdir(parents=True, exist_ok=True)
     for voice in study.profile.voices:
         speech.KokoroVoice(voice)
-    assets.fetch("whisper-tiny-en")  # before the workers, who would fetch it twice
+    assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
     specs = stimuli(study)
     by_utterance = [list(group) for _, group in groupby(specs, key=lambda s: s.utterance.id)]
     jobs = [(group, study.profile.mixing, build) for group in by_utterance]
@@ -205,6 +206,7 @@ def _flac(samples: mixing.Samples) -> bytes:
     return stream.getvalue()
 
 
+@functools.cache
 def _code_sha256() -> str:
     """Hash of the code and weights that shape a clip: a change of either makes clips again."""
     here = Path(__file__).parent

@@ -74,6 +74,8 @@ def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
+    for asset in ("kokoro", "whisper-tiny-en"):
+        assets.fetch(asset)  # here, or every worker would fetch it
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_in_processes(training_features, clips, workers):

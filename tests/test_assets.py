@@ -95,6 +95,7 @@ def test_a_changed_file_changes_the_revision(listing):
     path, _ = listing
     before = assets.revision("thing", path)
     path.write_text(path.read_text().replace(digest(b"first second"), "ab" * 32))
+    assets.revision.cache_clear()
     assert assets.revision("thing", path) != before
 
 
