@@ -17,7 +17,7 @@ REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
 CODE := $(wildcard aor_lib/*.py)
-DATA_CODE := $(addprefix aor_lib/,records.py params.py typed_yaml.py assets.py cache.py speech.py mixing.py \
+DATA_CODE := $(addprefix aor_lib/,records.py params.py typed_yaml.py assets.py cache.py whole_file.py workers.py speech.py mixing.py \
   hearing.py scene_classifier.py design.py dataset.py) $(wildcard aor_lib/soundscape/*.py)
 RUN_CODE := aor_lib/inference.py aor_lib/store.py $(wildcard aor_lib/models/*.py aor_lib/judge/*.py)
 BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py figures.py style.py listening.py)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from aor_lib.assets import cache_folder
 from aor_lib.records import content_hash
+from aor_lib.whole_file import whole_file
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
@@ -31,11 +29,6 @@ def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Ar
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
         arrays = make()
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
-        Path(partial).replace(path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    with whole_file(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
     return arrays

@@ -11,8 +11,6 @@ import functools
 import hashlib
 import io
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +25,7 @@ from aor_lib.hearing import hear, word_error_rate
 from aor_lib.params import Mixing, Study
 from aor_lib.records import Condition, Stimulus, content_hash
 from aor_lib.results import MANIFEST
+from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_in_processes
 
 Report = Callable[[int, int], None]
@@ -65,7 +64,8 @@ def build_dataset(study: Study, build: Path, workers: int, report: Report) -> Pa
         report(len(rows), len(specs))
     _remove_others(build, rows)
     frame = pd.DataFrame([rows[spec.stimulus_id].model_dump(mode="json") for spec in specs])
-    _write_whole(build / MANIFEST, _parquet(frame))
+    with whole_file(build / MANIFEST) as stream:
+        frame.to_parquet(stream, index=False)
     return build / MANIFEST
 
 
@@ -97,7 +97,8 @@ def _make_or_reuse(spec: StimulusSpec, settings: Mixing, build: Path) -> Stimulu
         return row
     row = _make_clip(spec, settings, build) if spec.condition.has_audio else _make_text(spec)
     content = {"made_from": made_from, "row": row.model_dump(mode="json")}
-    _write_whole(note, json.dumps(content).encode())
+    with whole_file(note) as stream:
+        stream.write(json.dumps(content).encode())
     return row
 
 
@@ -146,7 +147,8 @@ def _make_clip(spec: StimulusSpec, settings: Mixing, build: Path) -> Stimulus:
     audio = _flac(mixed.samples)
     heard = hear(audio)
     path = f"clips/{spec.stimulus_id}.flac"
-    _write_whole(build / path, audio)
+    with whole_file(build / path) as stream:
+        stream.write(audio)
     measured = {
         "gender": voice.gender,
         "emotion": "neutral",
@@ -222,21 +224,3 @@ def _remove_others(build: Path, rows: dict[str, Stimulus]) -> None:
         for path in folder.iterdir():
             if path.stem not in rows:
                 path.unlink()
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    stream = io.BytesIO()
-    frame.to_parquet(stream, index=False)
-    return stream.getvalue()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target and move into place: a name never stands for half a file."""
-    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".partial")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        Path(partial).chmod(0o644)
-        Path(partial).replace(path)
-    finally:
-        Path(partial).unlink(missing_ok=True)

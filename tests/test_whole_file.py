@@ -1,0 +1,33 @@
+import errno
+
+import pytest
+
+from aor_lib.whole_file import whole_file
+
+
+def test_the_file_is_there_when_the_block_ends(tmp_path):
+    with whole_file(tmp_path / "a") as stream:
+        stream.write(b"content")
+        assert not (tmp_path / "a").exists()
+    assert (tmp_path / "a").read_bytes() == b"content"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_error_leaves_the_old_content_and_nothing_beside_it(tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+
+    def fail_halfway():
+        with whole_file(tmp_path / "a") as stream:
+            stream.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_full_disk_is_reported_with_the_files_name(tmp_path):
+    with pytest.raises(OSError, match=r"a\.flac") as caught, whole_file(tmp_path / "a.flac"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.errno == errno.ENOSPC
