@@ -137,7 +137,10 @@ def models(params: ParamsFile) -> None:
     if others := sorted(set(load_model_cards()) - {card.id for card in study.models}):
         typer.echo(f"not in this profile: {', '.join(others)}")
     if unable:
-        raise ModelError(f"{unable} of {len(study.models)} models of {params} cannot run here")
+        raise ModelError(
+            f"{unable} of {len(study.models)} models of {params} cannot run here; "
+            f"'aor models {params}' says what each needs (a GPU, a key)"
+        )
 
 
 @app.command()
