@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
@@ -309,3 +310,13 @@ def test_the_studys_cards_have_settings_that_fit_and_name_no_host() -> None:
     assert len(cards) >= 3
     for shipped in cards:
         assert Settings.model_validate(shipped.settings).base_url is None
+
+
+def test_it_answers_where_an_event_loop_runs_as_in_a_notebook(server: Server) -> None:
+    server.reply = lambda _: completion("Fine.")
+    model = OpenAIModel(card(server))
+
+    async def cell() -> list[Answer | Failure]:
+        return model.answer([said("Hello?")], GENERATION)
+
+    assert asyncio.run(cell()) == [Answer("Fine.", 5)]

@@ -11,6 +11,7 @@ import base64
 import io
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,7 +78,9 @@ class OpenAIModel:
         ModelError
             The API refuses the key.
         """
-        return asyncio.run(self._answer_all(conversations, generation))
+        # In a thread of its own: notebooks (and others) have a running event loop in theirs.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, self._answer_all(conversations, generation)).result()
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
