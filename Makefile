@@ -17,10 +17,14 @@ REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
 CODE := $(wildcard aor_lib/*.py)
-DATA_CODE := $(addprefix aor_lib/,records.py params.py typed_yaml.py assets.py cache.py whole_file.py workers.py speech.py mixing.py \
-  hearing.py scene_classifier.py design.py dataset.py) $(wildcard aor_lib/soundscape/*.py)
+DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py assets.py cache.py whole_file.py workers.py \
+  mixing.py hearing.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
+  $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
+DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
+VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py
 RUN_CODE := aor_lib/inference.py aor_lib/store.py $(wildcard aor_lib/models/*.py aor_lib/judge/*.py)
-BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py figures.py style.py listening.py)
+BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py figures.py style.py listening.py agreement.py \
+  diversity.py label_store.py labelling.py)
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/* book/_static/*)
 
@@ -41,7 +45,7 @@ test: $(ENV)  ## Check style and types, build the smoke report, run all tests
 	$(MAKE) PROFILE=smoke build/smoke/html/index.html
 	$(BIN)/pytest --junitxml=build/tests.xml
 
-data: $(BUILD)/manifest.parquet  ## Make the stimuli only
+data: $(BUILD)/validation.parquet  ## Make and validate the stimuli only
 
 results: can-run $(BUILD)/judged  ## Make the stimuli, run the models and judge their answers
 
@@ -49,7 +53,7 @@ results: can-run $(BUILD)/judged  ## Make the stimuli, run the models and judge 
 can-run: $(ENV)
 	@$(AOR) models $(PARAMS) >/dev/null
 
-lock: $(ENV)  ## Refresh requirements/lock.txt
+lock:  ## Refresh requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
 
@@ -59,10 +63,13 @@ serve: book  ## Build the report and serve it on http://127.0.0.1:8000
 clean:  ## Remove everything that was built (downloads in the user's cache stay)
 	rm -rf build
 
-$(BUILD)/manifest.parquet: $(PARAMS) $(wildcard params/scenarios/*.yaml) params/weights.yaml $(DATA_CODE) | $(ENV)
+$(BUILD)/manifest.parquet: $(PARAMS) $(DATA_PARAMS) $(DATA_CODE) | $(ENV)
 	$(AOR) data $(PARAMS)
 
-$(BUILD)/judged: $(BUILD)/manifest.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml) $(RUN_CODE)
+$(BUILD)/validation.parquet: $(BUILD)/manifest.parquet $(VALIDATION_CODE)
+	$(AOR) validate $(PARAMS)
+
+$(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml) $(RUN_CODE)
 	$(AOR) run $(PARAMS)
 	$(AOR) judge $(PARAMS)
 	touch $@

@@ -9,15 +9,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from aor_lib.params import load_model_cards, load_study
+from aor_lib.params import PARAMS, load_model_cards, load_study
 from aor_lib.progress import progress
 from aor_lib.typed_yaml import ParamsError
 
 if TYPE_CHECKING:
+    from aor_lib.clips import ImportReport
     from aor_lib.models.base import AudioModel
     from aor_lib.params import ModelCard, Study
 
@@ -38,18 +39,77 @@ def data(
     params: ParamsFile,
     build: BuildFolder = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler whose workers to use instead.")
+    ] = None,
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
-    from aor_lib import scene_classifier
     from aor_lib.dataset import build_dataset
 
     study, folder = _study(params, build)
-    if any(card.settings.get("scene_aware") for card in study.models):
-        with progress("scene classifier") as report:
-            scene_classifier.train(workers, report)
     with progress("stimuli") as report:
-        manifest = build_dataset(study, folder, workers, report)
+        manifest = build_dataset(study, folder, workers, report, scheduler)
     typer.echo(manifest)
+
+
+@app.command("import-recordings")
+def import_recordings_(
+    folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder a class.")],
+    into: Annotated[Path, typer.Option(help="The library, for a profile's 'recordings'.")],
+    mapping: Annotated[Path, typer.Option(help="Which labels are heard in which scenes.")] = PARAMS
+    / "recordings.yaml",
+) -> None:
+    """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
+    from aor_lib.recordings import import_recordings
+
+    with progress("recordings") as report:
+        _say_imported(import_recordings(folder, into, report, mapping))
+
+
+@app.command("import-clips")
+def import_clips_(
+    folder: Annotated[Path, typer.Argument(help="Finished clips without labels.")],
+    build: Annotated[Path, typer.Option(help="Folder of the study that is made of them.")],
+) -> None:
+    """Make a study of finished clips, for every analysis that needs no label."""
+    from aor_lib.clips import import_clips
+
+    with progress("clips") as report:
+        _say_imported(import_clips(folder, build, report))
+
+
+@app.command()
+def export(
+    params: ParamsFile,
+    into: Annotated[Path, typer.Option(help="A new folder.")],
+    to: Annotated[Literal["hf"], typer.Option(help="For datasets.load_dataset.")] = "hf",
+    build: BuildFolder = None,
+) -> None:
+    """Write the data set for others: sound files, metadata, data card and Croissant."""
+    from aor_lib.export import export_hf
+
+    study, folder = _study(params, build)
+    typer.echo(export_hf(folder, into, study))
+
+
+@app.command()
+def validate(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+) -> None:
+    """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
+    from aor_lib.validation import validate_dataset
+
+    study, folder = _study(params, build)
+    _train_scene_classifier(workers)
+    with progress("validation") as report:
+        violations = validate_dataset(study, folder, workers, report)
+    for violation in violations:
+        typer.echo(violation, err=True)
+    typer.echo(f"{len(violations)} violations")
+    if violations:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -64,6 +124,8 @@ def run(params: ParamsFile, build: BuildFolder = None) -> None:
     verify_dataset(load_manifest(folder), folder)
     stimuli = load_stimuli(folder)
     models = _load_models(study.models)
+    if any(card.settings.get("scene_aware") for card in study.models):
+        _train_scene_classifier(os.cpu_count() or 1)
     trials = plan_trials(study, stimuli, models)
     with Store(folder / STORE) as store, progress("trials") as report:
         result = run_trials(
@@ -159,12 +221,18 @@ def main() -> None:
     import sqlite3
 
     from aor_lib.assets import AssetError
+    from aor_lib.clips import CollectionError
     from aor_lib.dataset import DatasetError
+    from aor_lib.export import ExportError
     from aor_lib.models.base import ModelError
+    from aor_lib.recordings import LibraryError
     from aor_lib.speech import SpeechError
     from aor_lib.store import StoreError
 
-    known = (ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError)
+    known = (
+        *(ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError),
+        *(CollectionError, LibraryError, ExportError),
+    )
     try:
         app()
     except (*known, OSError, sqlite3.Error) as error:
@@ -192,6 +260,19 @@ def _load_models(cards: Sequence[ModelCard]) -> list[AudioModel]:
         more = f" (and {len(problems) - 1} more models)" if len(problems) > 1 else ""
         raise ModelError(f"{problems[0]}{more}; 'aor models' lists what each needs")
     return loaded
+
+
+def _train_scene_classifier(workers: int) -> None:
+    from aor_lib import scene_classifier
+
+    with progress("scene classifier") as report:
+        scene_classifier.train(workers, report)
+
+
+def _say_imported(done: ImportReport) -> None:
+    for file, reason in done.skipped:
+        typer.echo(f"{file}: {reason}", err=True)
+    typer.echo(f"{done.imported} imported, {len(done.skipped)} not")
 
 
 def _require(path: Path, verb: str) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Literal
 
-from aor_lib.params import Profile, Scenario, Study
-from aor_lib.records import Condition, Intent, Utterance
+from aor_lib import speech
+from aor_lib.params import Scenario, Study
+from aor_lib.profile import History, Paralinguistics, Profile, UtteranceCounts
+from aor_lib.records import Block, Condition, Emotion, Intent, Rate, Utterance
 from aor_lib.typed_yaml import Params, ParamsError
 
-Block = Literal["core", "snr_sweep", "paralinguistics"]
+_VOICES_PER_UTTERANCE = 2
+"""Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
 
 
 class StimulusSpec(Params):
@@ -25,10 +27,15 @@ class StimulusSpec(Params):
     condition: Condition
     block: Block
     voice: str | None = None
-    rate: Literal["slow", "normal", "fast"] | None = None
+    emotion: Emotion | None = None
+    rate: Rate | None = None
     scene: str | None = None
     scene_description: str | None = None
     snr_db: float | None = None
+    call: str | None = None
+    call_voice: str | None = None
+    history: History | None = None
+    history_scene: str | None = None
     variant: int = 0
     seed: int = 0
 
@@ -38,10 +45,16 @@ class StimulusSpec(Params):
         parts = [self.utterance.id, self.condition.value]
         if self.voice and self.rate:
             parts += [self.voice, self.rate]
+        if self.emotion not in (None, "neutral"):
+            parts.append(self.emotion)
         if self.scene:
             parts.append(self.scene)
         if self.snr_db is not None:
             parts.append(f"snr{self.snr_db:g}".replace("-", "m"))
+        if self.call:
+            parts.append("call")
+        if self.history:
+            parts.append(f"after_{self.history.id}")
         if self.variant:
             parts.append(f"v{self.variant}")
         return ".".join(parts)
@@ -71,7 +84,7 @@ def stimuli(study: Study) -> list[StimulusSpec]:
 def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utterance]]:
     """The first utterances of each intent, with a position that contrast partners share."""
     positions: dict[str, int] = {}
-    for intent in Intent:
+    for intent in map(Intent, UtteranceCounts.model_fields):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
         for position, utterance in enumerate(of_intent):
             partner = utterance.contrast_of
@@ -84,24 +97,59 @@ def _of_utterance(
     study: Study, scenario: Scenario, utterance: Utterance, position: int
 ) -> Iterator[StimulusSpec]:
     profile = study.profile
-    for variant in range(profile.variants):
-        for condition in profile.conditions:
-            yield _spec(study, scenario, utterance, position, condition, variant)
+    for condition in profile.conditions:
+        yield _spec(study, scenario, utterance, position, condition)
+    if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.MATCHED in profile.conditions:
+        for variant in range(1, profile.variants):
+            yield _spec(study, scenario, utterance, position, Condition.MATCHED, variant)
+    matched = _spec(study, scenario, utterance, position, Condition.MATCHED)
+    spoken = _spec(study, scenario, utterance, position, Condition.SPEECH_ONLY)
+    if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
+        for history in study.histories:
+            final = matched if history.final is Condition.MATCHED else spoken
+            earlier = {"history": history, "history_scene": matched.scene}
+            yield final.model_copy(update={"block": "multi_turn", **earlier})
     if utterance.intent is Intent.BENIGN:
         return
-    sweep = profile.snr_sweep
-    if sweep and position < sweep.utterances_per_scenario:
-        matched = _spec(study, scenario, utterance, position, Condition.MATCHED)
+    if (sweep := profile.snr_sweep) and position < sweep.utterances_per_scenario:
         for snr_db in sweep.snr_db:
             yield matched.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
-    design = profile.paralinguistics
-    if design and position < design.utterances_per_scenario:
-        spoken = _spec(study, scenario, utterance, position, Condition.SPEECH_ONLY)
-        for voice in profile.voices:
-            for rate in design.rates:
-                yield spoken.model_copy(
-                    update={"block": "paralinguistics", "voice": voice, "rate": rate}
-                )
+    if (calls := profile.secondary_voices) and position < calls.utterances_per_scenario:
+        assert matched.scene is not None
+        others = [voice for voice in profile.voices if voice != matched.voice]
+        if not others:
+            raise ParamsError(f"{profile.name}: voices: secondary_voices needs a second voice")
+        if options := study.calls[matched.scene]:
+            call = {
+                "call": options[matched.seed % len(options)],
+                "call_voice": others[position % len(others)],
+            }
+            yield matched.model_copy(update={"block": "secondary_voices", **call})
+    if (factors := profile.paralinguistics) and position < factors.utterances_per_scenario:
+        number = study.scenarios.index(scenario) * factors.utterances_per_scenario + position
+        for cell in _paralinguistic_cells(profile, factors, number):
+            yield spoken.model_copy(update={"block": "paralinguistics", **cell})
+
+
+def _paralinguistic_cells(
+    profile: Profile, factors: Paralinguistics, number: int
+) -> Iterator[dict[str, str]]:
+    """Voice, emotion and rate of each stimulus of the ``number``-th utterance.
+
+    A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so that
+    gender is not one person's voice.
+    """
+    for g, gender in enumerate(("female", "male")):
+        voices = [voice for voice in profile.voices if speech.gender_of(voice) == gender]
+        if not voices:
+            raise ParamsError(
+                f"{profile.name}: voices: paralinguistics needs a {gender} voice; none is named"
+            )
+        for e, emotion in enumerate(factors.emotions):
+            for r, rate in enumerate(factors.rates):
+                if factors.fraction == "full" or r == (g + e + number) % len(factors.rates):
+                    voice = voices[number % len(voices)]
+                    yield {"voice": voice, "emotion": emotion, "rate": rate}
 
 
 def _spec(
@@ -116,9 +164,11 @@ def _spec(
     seed = _seed(profile.seed, utterance.contrast_of or utterance.id, variant)
     voices, scenes = profile.voices, utterance.scenes
     offset = study.scenarios.index(scenario)
-    voice = voices[(position + offset + variant) % len(voices)]
+    voice = voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)]
     # Scenes change half as fast as voices, which alternate in gender: neither predicts the other.
-    scene = scenes[(position // 2 + variant // len(voices)) % len(scenes)]
+    # Among variants, an even number of scenes is shifted once a round, or each would keep a voice.
+    turn = variant + (variant // _VOICES_PER_UTTERANCE if len(scenes) % 2 == 0 else 0)
+    scene = scenes[(position // 2 + turn) % len(scenes)]
     if condition is Condition.MISMATCHED:
         elsewhere = [s.id for o in study.scenarios if o is not scenario for s in o.scenes]
         scene = elsewhere[seed % len(elsewhere)]
@@ -128,11 +178,12 @@ def _spec(
         condition=condition,
         block="core",
         voice=voice if condition.has_audio else None,
+        emotion="neutral" if condition.has_audio else None,
         rate="normal" if condition.has_audio else None,
         scene=scene if named else None,
         scene_description=study.scene_descriptions[scene] if named else None,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
-        variant=variant if condition.has_background else 0,
+        variant=variant,
         seed=seed,
     )
 

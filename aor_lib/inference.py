@@ -43,7 +43,7 @@ def plan_trials(
     return [
         Trial(
             stimulus_id=stimulus.stimulus_id,
-            stimulus_sha256=stimulus.sha256,
+            stimulus_sha256=stimulus.content_sha256,
             model=model.card.id,
             revision=model.revision,
             settings_sha256=content_hash(model.card.settings),
@@ -114,6 +114,11 @@ def _batches(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
 
 def _conversation(trial: Trial, stimulus: Stimulus, build: Path) -> Conversation:
     turns = [Turn("system", text=trial.instruction)] if trial.instruction else []
+    for turn in json.loads(stimulus.history):
+        if turn["role"] == "user":
+            turns.append(Turn("user", audio=build / turn["path"]))
+        else:
+            turns.append(Turn("assistant", text=turn["text"]))
     if stimulus.path is not None:
         turns.append(Turn("user", audio=build / stimulus.path))
     else:

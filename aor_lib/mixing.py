@@ -6,16 +6,20 @@ ITU-R BS.1770-4.
 
 from __future__ import annotations
 
-import warnings
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyloudnorm
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import lfilter, resample_poly
+from scipy.signal import firwin, lfilter
 
 Samples = npt.NDArray[np.float32]
+
+_SPEECH_DBFS = -26.0
+_OVERSAMPLING = 4
+_TAPS_A_SIDE = 10  # of the interpolation filter, in input samples
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,19 @@ def mix(
     length = clip_length(len(speech), sample_rate, lead_in_s, tail_s)
     clip = np.zeros(length)
     start = round(lead_in_s * sample_rate)
-    clip[start : start + len(speech)] = speech
+    # At a level where no input is too quiet for the loudness gate.
+    speech_gain_db = _SPEECH_DBFS - active_speech_level_dbfs(speech, sample_rate)
+    np.multiply(speech, 10 ** (speech_gain_db / 20), out=clip[start : start + len(speech)])
     if background is not None:
         _check("background", background)
         if len(background) != length:
             raise ValueError(f"background has {len(background)} samples, must have {length}")
-        wanted_db = active_speech_level_dbfs(speech, sample_rate) - snr_db
-        clip += background * 10 ** ((wanted_db - rms_dbfs(background)) / 20)
-    clip *= 10 ** ((loudness_lufs - _loudness(clip, sample_rate)) / 20)
-    over_db = true_peak(clip) - true_peak_dbfs
-    if over_db > 0:
-        clip *= 10 ** (-over_db / 20)
-    return Mix(clip.astype(np.float32), _loudness(clip, sample_rate), true_peak(clip))
+        clip += background * 10 ** ((_SPEECH_DBFS - snr_db - rms_dbfs(background)) / 20)
+    # Measured once: a gain moves loudness and peak by as many dB.
+    measured_lufs, measured_dbfs = loudness(clip, sample_rate), true_peak(clip)
+    gain_db = min(loudness_lufs - measured_lufs, true_peak_dbfs - measured_dbfs)
+    clip *= 10 ** (gain_db / 20)
+    return Mix(clip.astype(np.float32), measured_lufs + gain_db, measured_dbfs + gain_db)
 
 
 def clip_length(n_speech: int, sample_rate: int, lead_in_s: float, tail_s: float) -> int:
@@ -86,19 +91,21 @@ def clip_length(n_speech: int, sample_rate: int, lead_in_s: float, tail_s: float
 def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int) -> float:
     """Level of the speech while someone speaks, by ITU-T P.56 (12/2011), method B.
 
-    The envelope is smoothed twice (30 ms); a sample counts as active for a threshold when the
+    The envelope is smoothed twice (30 ms); a moment counts as active for a threshold when the
     envelope reached it within the last 200 ms; the level is taken where it lies 15.9 dB above the
-    threshold. Full scale 1.0 is 0 dBFS.
+    threshold. Full scale 1.0 is 0 dBFS. The envelope is sampled at 1 kHz (P.56 asks for 694 Hz).
     """
     samples = np.asarray(speech, dtype=np.float64)
-    decay = np.exp(-1 / (0.03 * sample_rate))
-    envelope = np.abs(samples)
+    step = max(1, round(sample_rate / 1000))
+    rate_hz = sample_rate / step
+    envelope = np.add.reduceat(np.abs(samples), np.arange(0, len(samples), step)) / step
+    decay = np.exp(-1 / (0.03 * rate_hz))
     for _ in range(2):
         envelope = lfilter([1 - decay], [1, -decay], envelope)
-    hangover = round(0.2 * sample_rate)
+    hangover = round(0.2 * rate_hz)
     recent = maximum_filter1d(envelope, hangover, origin=(hangover - 1) // 2, mode="constant")
     thresholds_db = 20 * np.log10(2.0) * np.arange(-15, 1)
-    active = np.array([(recent >= 10 ** (db / 20)).sum() for db in thresholds_db])
+    active = step * np.array([(recent >= 10 ** (db / 20)).sum() for db in thresholds_db])
     levels_db = 10 * np.log10((samples**2).sum() / np.maximum(active, 1))
     above_db = levels_db - thresholds_db
     # above_db falls as the threshold rises; thresholds that nothing reaches do not count.
@@ -116,13 +123,61 @@ def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
-    return float(20 * np.log10(np.abs(resample_poly(samples, 4, 1)).max() + 1e-10))
+    taps, most_gain = _interpolation()
+    padded = np.pad(samples, _TAPS_A_SIDE)
+    peak = float(max(padded.max(), -padded.min()))
+    # Between samples the signal can exceed its largest neighbour by a known factor at most, so
+    # only the surroundings of large samples need to be interpolated: a few per cent.
+    large = np.flatnonzero(np.abs(padded) >= peak / most_gain)
+    width = taps.shape[1]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
+    near = np.zeros(len(windows) + width, dtype=bool)
+    for offset in range(width):
+        near[large - offset] = True  # an index below 0 marks the end, which is no window
+    between = windows[np.flatnonzero(near[: len(windows)])] @ taps.T
+    return float(20 * np.log10(max(peak, np.abs(between).max(initial=0.0)) + 1e-10))
 
 
-def _loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return float(pyloudnorm.Meter(sample_rate).integrated_loudness(samples))
+def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
+    """Integrated programme loudness in LUFS of a mono signal, gated twice (ITU-R BS.1770-4).
+
+    The K-weighting is pyloudnorm's; its loop over the gating blocks takes longer than all the rest
+    and is replaced. A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
+    """
+    weighted = lfilter(*_k_weighting(sample_rate), np.asarray(samples, dtype=np.float64))
+    hop = round(0.1 * sample_rate)
+    n_hops = len(weighted) // hop
+    if n_hops < 4:
+        blocks = np.mean(np.square(weighted), keepdims=True)
+    else:
+        hops = np.square(weighted[: n_hops * hop]).reshape(n_hops, hop).mean(axis=1)
+        blocks = np.lib.stride_tricks.sliding_window_view(hops, 4).mean(axis=1)
+    loud = blocks[blocks >= _power(-70.0)]
+    if len(loud):
+        loud = loud[loud > loud.mean() / 10]
+    return float(-0.691 + 10 * np.log10(loud.mean())) if len(loud) else float("-inf")
+
+
+def _power(lufs: float) -> float:
+    return float(10 ** ((lufs + 0.691) / 10))
+
+
+@functools.cache
+def _k_weighting(sample_rate: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Numerator and denominator of both stages in one filter."""
+    meter = pyloudnorm.Meter(sample_rate)
+    shelf, high_pass = meter._filters.values()
+    return np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)
+
+
+@functools.cache
+def _interpolation() -> tuple[npt.NDArray[np.float64], float]:
+    """Filter of each new sample between two old ones, and the most that any of them amplifies."""
+    n_taps = 2 * _TAPS_A_SIDE * _OVERSAMPLING + 1
+    prototype = _OVERSAMPLING * firwin(n_taps, 1 / _OVERSAMPLING, window=("kaiser", 5.0))
+    # The first phase would give the samples themselves.
+    taps = np.array([prototype[phase::_OVERSAMPLING] for phase in range(1, _OVERSAMPLING)])
+    return taps, float(np.abs(taps).sum(axis=1).max())
 
 
 def _check(what: str, samples: Samples) -> None:

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from aor_lib.records import Condition, Generation, Identifier, Intent, Utterance
+from aor_lib.profile import Histories, History, Profile, UtteranceCounts
+from aor_lib.records import Identifier, Intent, Utterance
 from aor_lib.typed_yaml import Params, ParamsError, T, nearest, read, validated
 
 PARAMS = Path(__file__).resolve().parent.parent / "params"
@@ -26,6 +27,9 @@ class Scene(Params):
     description: Annotated[
         str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
     ]
+    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = Field(
+        default=(), description="What other people may call out there (secondary voices)."
+    )
 
 
 class Scenario(Params):
@@ -70,74 +74,6 @@ class Scenario(Params):
         return self
 
 
-class Mixing(Params):
-    """How speech and scene are put together. Levels follow ITU-T P.56 and ITU-R BS.1770."""
-
-    snr_db: Annotated[float, Field(ge=-20, le=40)] = 6.0
-    lead_in_s: Annotated[float, Field(ge=0.5, le=20)] = 2.0
-    tail_s: Annotated[float, Field(ge=0, le=10)] = 0.5
-    loudness_lufs: Annotated[float, Field(ge=-40, le=-14)] = -23.0
-    true_peak_dbfs: Annotated[float, Field(ge=-20, le=-0.1)] = -1.0
-
-
-class UtteranceCounts(Params):
-    """How many utterances of each intent a scenario gives to a profile (the first ones)."""
-
-    pseudo_harmful: Annotated[int, Field(ge=1)]
-    harmful: Annotated[int, Field(ge=0)]
-    benign: Annotated[int, Field(ge=0)]
-
-    def of(self, intent: Intent) -> int:
-        """The number for one intent."""
-        return int(getattr(self, intent.value))
-
-
-class SnrSweep(Params):
-    """`matched` stimuli of some utterances at further SNRs."""
-
-    snr_db: tuple[Annotated[float, Field(ge=-20, le=40)], ...]
-    utterances_per_scenario: Annotated[int, Field(ge=1)]
-
-
-class Paralinguistics(Params):
-    """`speech_only` stimuli of some utterances in every voice and rate, all else held."""
-
-    rates: tuple[Literal["slow", "normal", "fast"], ...] = ("slow", "normal", "fast")
-    utterances_per_scenario: Annotated[int, Field(ge=1)]
-
-
-class Profile(Params):
-    """One study: which stimuli, models and mitigations."""
-
-    name: Identifier
-    seed: int = 0
-    scenarios: tuple[Identifier, ...] = Field(min_length=1)
-    utterances_per_scenario: UtteranceCounts
-    variants: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=1, description="Stimuli of each utterance and condition; voice and scene vary."
-    )
-    voices: tuple[Identifier, ...] = Field(min_length=1)
-    conditions: tuple[Condition, ...] = Field(min_length=1)
-    mixing: Mixing = Mixing()
-    snr_sweep: SnrSweep | None = None
-    paralinguistics: Paralinguistics | None = None
-    models: tuple[Identifier, ...] = Field(min_length=1)
-    mitigations: tuple[Identifier, ...] = ("none",)
-    mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
-    generation: Generation = Generation()
-    judge: Identifier = "rules"
-
-    @model_validator(mode="after")
-    def _has_a_baseline(self) -> Profile:
-        if "none" not in self.mitigations:
-            raise ValueError("mitigations must hold 'none', which the others are compared with")
-        for name in ("scenarios", "voices", "conditions", "models", "mitigations"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name} names something twice")
-        return self
-
-
 class Mitigation(Params):
     """A system prompt that is meant to change over-refusal (params/prompts/ID.yaml)."""
 
@@ -171,6 +107,12 @@ class Study(Params):
     scenarios: tuple[Scenario, ...]
     models: tuple[ModelCard, ...]
     mitigations: tuple[Mitigation, ...]
+    histories: tuple[History, ...] = ()
+
+    @cached_property
+    def calls(self) -> dict[str, tuple[str, ...]]:
+        """What people call out in each scene, by scene id."""
+        return {scene.id: scene.calls for s in self.scenarios for scene in s.scenes}
 
     @cached_property
     def scene_descriptions(self) -> dict[str, str]:
@@ -194,7 +136,7 @@ def load_study(path: Path) -> Study:
     scenarios = []
     for name in profile.scenarios:
         scenario = _read_named(params / "scenarios", name, Scenario, f"{path}: scenarios")
-        for intent in Intent:
+        for intent in map(Intent, UtteranceCounts.model_fields):
             have = sum(u.intent is intent for u in scenario.utterances)
             want = profile.utterances_per_scenario.of(intent)
             if have < want:
@@ -214,6 +156,9 @@ def load_study(path: Path) -> Study:
             _read_named(params / "prompts", name, Mitigation, f"{path}: mitigations")
             for name in profile.mitigations
         ),
+        histories=read(params / "histories.yaml", Histories).histories
+        if profile.multi_turn
+        else (),
     )
 
 

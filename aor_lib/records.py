@@ -18,11 +18,15 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Intent(StrEnum):
-    """What the speaker wants, given the scene that the utterance was written for."""
+    """What the speaker wants, given the scene that the utterance was written for.
+
+    ``unlabelled``: an imported clip, of which nobody has said what it is.
+    """
 
     PSEUDO_HARMFUL = "pseudo_harmful"
     HARMFUL = "harmful"
     BENIGN = "benign"
+    UNLABELLED = "unlabelled"
 
 
 class Condition(StrEnum):
@@ -31,7 +35,8 @@ class Condition(StrEnum):
     ``matched``: speech over a scene that makes it benign; ``speech_only``;
     ``mismatched``: over a scene of another scenario; ``noise``: over stationary noise with the
     matched scene's level and long-term spectrum; ``text_only``: the transcript, no audio;
-    ``described``: the transcript and a sentence that names the scene.
+    ``described``: the transcript and a sentence that names the scene; ``as_found``: an imported
+    clip, whatever it holds.
     """
 
     MATCHED = "matched"
@@ -40,6 +45,7 @@ class Condition(StrEnum):
     NOISE = "noise"
     TEXT_ONLY = "text_only"
     DESCRIBED = "described"
+    AS_FOUND = "as_found"
 
     @property
     def has_audio(self) -> bool:
@@ -75,6 +81,13 @@ class Split(StrEnum):
     TEST = "test"
 
 
+Emotion = Literal["neutral", "angry", "fearful", "sad", "happy"]
+Rate = Literal["slow", "normal", "fast"]
+Block = Literal[
+    "core", "snr_sweep", "paralinguistics", "secondary_voices", "multi_turn", "imported"
+]
+
+
 class Row(BaseModel):
     """Base of all rows: immutable, and unknown or ill-typed fields are errors."""
 
@@ -99,9 +112,11 @@ class Utterance(Row):
 
     @property
     def split(self) -> Split:
-        """``dev`` for about a third of the utterances, by hash of the id: fixed for good."""
-        digest = hashlib.sha256(self.id.encode()).digest()
-        return Split.DEV if digest[0] % 3 == 0 else Split.TEST
+        """``dev`` for about a third of the utterances, by hash of the id: fixed for good.
+
+        A harmful counterpart goes with the utterance that it changes: they share most words.
+        """
+        return split_of(self.contrast_of or self.id)
 
 
 class Stimulus(Row):
@@ -109,7 +124,8 @@ class Stimulus(Row):
 
     Stimuli without audio (``text_only``, ``described``) have no path; their ``sha256`` is that
     of the UTF-8 text they present. ``block`` names the part of the design that a stimulus was
-    made for: ``core`` (every condition), ``snr_sweep`` or ``paralinguistics``.
+    made for: ``core`` (every condition), ``snr_sweep``, ``paralinguistics``, ``secondary_voices``
+    (other people call out in the scene), ``multi_turn`` (earlier turns come first) or ``imported``.
     """
 
     stimulus_id: Identifier
@@ -120,8 +136,8 @@ class Stimulus(Row):
     presented_text: str | None = Field(description="What a model without audio is given to read.")
     voice: Identifier | None
     gender: Literal["female", "male"] | None
-    emotion: str | None
-    rate: Literal["slow", "normal", "fast"] | None
+    emotion: Emotion | None
+    rate: Rate | None
     background_scene: Identifier | None
     background_source: str | None
     background_licence: str | None
@@ -131,15 +147,23 @@ class Stimulus(Row):
     duration_s: float | None
     sample_rate: int | None
     seed: int
-    block: Literal["core", "snr_sweep", "paralinguistics"]
+    block: Block
     condition: Condition
     path: str | None = Field(description="Sound file, relative to the manifest's folder.")
-    sha256: Sha256
+    sha256: Sha256 = Field(description="Of the sound file, or of the text that is presented.")
+    history: str = Field(
+        default="[]", description="JSON: role, text, path and sha256 of each earlier turn."
+    )
     loudness_lufs: float | None
     peak_dbfs: float | None = Field(description="True peak, 4x oversampled (ITU-R BS.1770).")
     asr_text: str | None
     asr_wer: float | None
     split: Split
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of all that a model is given: the stimulus, and the earlier turns if there are."""
+        return content_hash([self.sha256, self.history]) if self.history != "[]" else self.sha256
 
 
 class Generation(Row):
@@ -190,6 +214,12 @@ class Verdict(Row):
     label: Label
     score: float | None = Field(description="Probability of any refusal; None if unjudged.")
     rationale: str = Field(description="The span or the rule that decided.")
+
+
+def split_of(name: str) -> Split:
+    """The split of an utterance (or of an imported clip) by the hash of its name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return Split.DEV if digest[0] % 3 == 0 else Split.TEST
 
 
 def content_hash(content: object) -> str:

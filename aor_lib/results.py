@@ -10,6 +10,7 @@ from aor_lib.records import Stimulus
 from aor_lib.store import Store
 
 MANIFEST = "manifest.parquet"
+VALIDATION = "validation.parquet"
 STORE = "results.sqlite"
 
 
@@ -32,6 +33,20 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
     rows = load_manifest(build).astype(object)
     rows = rows.where(rows.notna(), None)
     return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
+
+
+def load_validation(build: Path | str) -> pd.DataFrame:
+    """What ``aor validate`` measured: one row a stimulus, see :class:`aor_lib.validation.Measured`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The data has not been validated; the message says how.
+    """
+    path = Path(build) / VALIDATION
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run 'aor validate' first")
+    return pd.read_parquet(path)
 
 
 def load_results(build: Path | str, judge: str = "rules") -> pd.DataFrame:

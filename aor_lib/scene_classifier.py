@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from aor_lib import assets, hearing, mixing, soundscape, speech
 from aor_lib.cache import Arrays, load_or_make
-from aor_lib.workers import map_in_processes
+from aor_lib.workers import map_jobs
 
 QUIET, NOISE = "quiet", "noise"
 _CLIPS_PER_CLASS = 12
@@ -47,7 +47,7 @@ def revision() -> str:
     """Changes when the classifier would: with its code, the scenes or the weights under it."""
     here = Path(__file__).parent
     files = [here / name for name in ("scene_classifier.py", "hearing.py", "mixing.py")]
-    files += sorted((here / "soundscape").glob("*.py"))
+    files += sorted((here / "soundscape").rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
     for asset in ("kokoro", "whisper-tiny-en"):
         digest.update(assets.revision(asset).encode())
@@ -78,7 +78,7 @@ def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
         assets.fetch(asset)  # here, or every worker would fetch it
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
     features = []
-    for made in map_in_processes(training_features, clips, workers):
+    for made in map_jobs(training_features, clips, workers):
         features.append(made)
         report(len(features), len(clips))
     scaler = StandardScaler().fit(features)

@@ -1,28 +1,53 @@
-"""Work spread over processes of this machine."""
+"""Work spread over processes of this machine, or over the workers of a dask cluster."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
+_JOBS_IN_FLIGHT = 64
+"""On a cluster. Enough to keep it busy; results that nobody has fetched yet fill its memory."""
 
-def map_in_processes(
-    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int
+
+def map_jobs(
+    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int, scheduler: str | None = None
 ) -> Iterator[Made]:
     """``make`` of every job, in the jobs' order; the first failure ends the rest and is raised.
 
-    ``make`` and the jobs must be picklable. One worker works in this process.
+    Parameters
+    ----------
+    make, jobs
+        Must be picklable. What a job needs must be in it, and what it makes in the result: the
+        workers of a cluster may share no disk with this process.
+    workers
+        Processes on this machine; one worker works in this process.
+    scheduler
+        Address of a dask scheduler, such as ``tcp://host:8786``, whose workers are used instead.
+
+    Raises
+    ------
+    OSError
+        No scheduler answers at the address.
     """
-    if workers == 1:
+    if scheduler is not None:
+        yield from _map_on_cluster(make, jobs, scheduler)
+    elif workers == 1:
         yield from map(make, jobs)
-        return
+    else:
+        yield from _map_in_processes(make, jobs, workers)
+
+
+def _map_in_processes(
+    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int
+) -> Iterator[Made]:
     # Spawned, not forked: this process may hold threads of the speech and hearing libraries.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _end_with_parent) as pool:
@@ -43,3 +68,19 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _map_on_cluster(
+    make: Callable[[Job], Made], jobs: Iterable[Job], scheduler: str
+) -> Iterator[Made]:
+    from distributed import Client
+
+    connect: Any = Client
+    with connect(scheduler, timeout="10s", set_as_default=False) as client:
+        in_flight: deque[Any] = deque()
+        for job in jobs:
+            in_flight.append(client.submit(make, job, pure=False))
+            if len(in_flight) >= _JOBS_IN_FLIGHT:
+                yield in_flight.popleft().result()
+        while in_flight:
+            yield in_flight.popleft().result()

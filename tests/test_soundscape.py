@@ -15,24 +15,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from aor_lib.params import load_scenarios
 from aor_lib.soundscape import SCENES, Soundscape, render, spectrum_matched_noise
 from aor_lib.soundscape.canvas import Canvas
 
 RATE = 24_000
-EXPECTED_SCENES = {
-    "stealth_shooter",
-    "arcade_hall",
-    "film_set",
-    "theatre_rehearsal",
-    "home_kitchen",
-    "restaurant_kitchen",
-    "boxing_gym",
-    "stadium",
-    "woodworking_shop",
-    "demolition_site",
-    "hospital_ward",
-    "ambulance",
-}
 
 
 @cache
@@ -55,8 +42,14 @@ def band_levels_db(samples: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.asarray(10 * np.log10(bands))
 
 
-def test_the_catalogue_holds_exactly_the_twelve_scenes() -> None:
-    assert set(SCENES) == EXPECTED_SCENES
+def test_the_catalogue_holds_exactly_the_scenes_of_the_scenarios_in_their_packages() -> None:
+    composed = {scene: composer.__module__.split(".")[-2] for scene, composer in SCENES.items()}
+    named = {
+        scene.id: scenario_id
+        for scenario_id, scenario in load_scenarios().items()
+        for scene in scenario.scenes
+    }
+    assert composed == named
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -51,6 +51,18 @@ def test_voices_of_both_genders_and_accents_are_there():
     assert speech.KokoroVoice("bm_george").gender == "male"
 
 
-def test_an_unknown_voice_is_named_with_the_nearest():
+@pytest.mark.parametrize("load", [speech.KokoroVoice, speech.load_voice])
+def test_an_unknown_voice_is_named_with_the_nearest(load):
     with pytest.raises(ParamsError, match="no voice 'af_hart'; did you mean 'af_heart'"):
-        speech.KokoroVoice("af_hart")
+        load("af_hart")
+
+
+def test_a_voice_without_a_file_is_kokoros():
+    voice = speech.load_voice("bm_george")
+    assert isinstance(voice, speech.KokoroVoice)
+    assert (voice.id, voice.gender, voice.licence) == ("bm_george", "male", "Apache-2.0")
+
+
+def test_the_gender_of_every_voice_is_known_without_its_weights():
+    for voice_id in speech.kokoro_voices():
+        assert speech.gender_of(voice_id) == speech.KokoroVoice(voice_id).gender

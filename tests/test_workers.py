@@ -6,27 +6,27 @@ import sys
 
 import pytest
 
-from aor_lib.workers import map_in_processes
+from aor_lib.workers import map_jobs
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_jobs(workers):
-    assert list(map_in_processes(operator.neg, range(8), workers)) == [-n for n in range(8)]
+    assert list(map_jobs(operator.neg, range(8), workers)) == [-n for n in range(8)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_first_failure_is_raised(workers):
     with pytest.raises(OSError, match="no such"):
-        list(map_in_processes(os.stat, ["no such file"], workers))
+        list(map_jobs(os.stat, ["no such file"], workers))
 
 
 PARENT = """
 import sys
 from pathlib import Path
-from aor_lib.workers import map_in_processes
+from aor_lib.workers import map_jobs
 
 if __name__ == "__main__":
-    list(map_in_processes(Path.read_text, [Path(sys.argv[1])] * 2, 2))
+    list(map_jobs(Path.read_text, [Path(sys.argv[1])] * 2, 2))
 """
 
 

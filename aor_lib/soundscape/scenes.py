@@ -1,4 +1,4 @@
-"""The twelve scenes by name, and the one function that renders them."""
+"""The scenes by name, and the one function that renders them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from types import MappingProxyType
 
 import numpy as np
 
+from aor_lib.soundscape import (
+    film_theatre,
+    kitchen,
+    medical_emergency,
+    sports_martial_arts,
+    video_gaming,
+    workshop_demolition,
+)
 from aor_lib.soundscape.canvas import Canvas
-from aor_lib.soundscape.film_theatre import film_set, theatre_rehearsal
-from aor_lib.soundscape.kitchen import home_kitchen, restaurant_kitchen
-from aor_lib.soundscape.medical_emergency import ambulance, hospital_ward
 from aor_lib.soundscape.model import Soundscape
-from aor_lib.soundscape.sports_martial_arts import boxing_gym, stadium
-from aor_lib.soundscape.video_gaming import arcade_hall, stealth_shooter
-from aor_lib.soundscape.workshop_demolition import demolition_site, woodworking_shop
 
 MAX_DURATION_S = 120.0
 MIN_SAMPLE_RATE = 8000
@@ -27,20 +29,15 @@ Composer = Callable[[Canvas], None]
 SCENES: Mapping[str, Composer] = MappingProxyType(
     {
         composer.__name__: composer
-        for composer in (
-            stealth_shooter,
-            arcade_hall,
-            film_set,
-            theatre_rehearsal,
-            home_kitchen,
-            restaurant_kitchen,
-            boxing_gym,
-            stadium,
-            woodworking_shop,
-            demolition_site,
-            hospital_ward,
-            ambulance,
+        for scenario in (
+            video_gaming,
+            film_theatre,
+            kitchen,
+            sports_martial_arts,
+            workshop_demolition,
+            medical_emergency,
         )
+        for composer in scenario.COMPOSERS
     }
 )
 """Scene id -> its composer."""

@@ -46,3 +46,25 @@ def scattered(duration_s: float, mean_gap_s: float, rng: np.random.Generator) ->
     gaps = rng.uniform(0.5, 1.5, n_gaps) * mean_gap_s
     onsets = rng.uniform(0.0, 0.5 * mean_gap_s) + np.concatenate([[0.0], np.cumsum(gaps)])
     return [float(onset) for onset in onsets if onset < duration_s]
+
+
+def bounces(first_gap_s: float, restitution: float, n_bounces: int) -> list[tuple[float, float]]:
+    """When and how hard something dropped hits the ground, again and again.
+
+    Parameters
+    ----------
+    first_gap_s : float
+        Time from the first to the second hit, in seconds.
+    restitution : float
+        What is left of the speed after a hit, in (0, 1); gaps and amplitudes both shrink with it.
+    n_bounces : int
+        How many hits, at least 1.
+
+    Returns
+    -------
+    list of (float, float)
+        Offsets from the first hit in seconds, ascending, and amplitudes relative to it.
+    """
+    left = restitution ** np.arange(n_bounces)
+    offsets = np.concatenate([[0.0], np.cumsum(first_gap_s * left)])
+    return [(float(at), float(gain)) for at, gain in zip(offsets, left, strict=False)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aor_lib.soundscape.envelopes import decay, wander
@@ -147,3 +149,31 @@ def hand_clap(sample_rate: int, rng: np.random.Generator) -> FloatArray:
     centre_hz = rng.uniform(900.0, 1800.0)
     noise = band_noise(n_samples, sample_rate, centre_hz * 0.8, centre_hz * 1.8, rng)
     return noise * decay(n_samples, sample_rate, 0.035)
+
+
+def cry(pitch_hz: FloatArray, vowels: Sequence[int], tract: float, sample_rate: int) -> FloatArray:
+    """One throat's cry without words, of a person or of an animal, that moves through vowels.
+
+    Parameters
+    ----------
+    pitch_hz : ndarray of float64, shape (samples,)
+        Fundamental frequency over time, in Hz; formants are exact at its mean.
+    vowels : sequence of int
+        As in :func:`vowel_partials`; the sound moves evenly from the first to the last.
+    tract : float
+        Scales the formants: 1 for a man, 2 or more for a small animal.
+    sample_rate : int
+        In Hz.
+
+    Returns
+    -------
+    ndarray of float64, shape (samples,)
+    """
+    mean_hz = float(np.mean(pitch_hz))
+    place = np.linspace(0.0, len(vowels) - 1.0, pitch_hz.size)
+    sound = np.zeros(pitch_hz.size)
+    for index, vowel in enumerate(vowels):
+        nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
+        partials = vowel_partials(vowel, mean_hz, tract)
+        sound += nearness * oscillator(pitch_hz, sample_rate, partials)
+    return sound

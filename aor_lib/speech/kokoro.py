@@ -1,4 +1,4 @@
-"""Text to speech: the :class:`Voice` protocol and the Kokoro backend.
+"""The Kokoro voices.
 
 Kokoro-82M (https://huggingface.co/hexgrad/Kokoro-82M, Apache-2.0) runs through ONNX Runtime on one
 thread, which makes its samples the same bytes whatever the number of workers.
@@ -8,56 +8,38 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aor_lib import assets
 from aor_lib.cache import load_or_make
+from aor_lib.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError
 from aor_lib.typed_yaml import ParamsError, nearest
 
 if TYPE_CHECKING:
     from kokoro_onnx import Kokoro
 
-SAMPLE_RATE = 24_000
-RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}
-"""Speech rates as multiples of the voice's own."""
-
-
-class Voice(Protocol):
-    """A speaker. Another text-to-speech system is plugged in by implementing this."""
-
-    id: str
-    gender: Literal["female", "male"]
-
-    def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:
-        """Speech, float32, ``(samples,)``, mono, at :data:`SAMPLE_RATE`, without silent margins.
-
-        ``rate`` is a key of :data:`RATES`. Raises ``SpeechError`` when nothing comes out.
-        """
-        ...
-
-
-class SpeechError(RuntimeError):
-    """A text that could not be spoken."""
-
 
 class KokoroVoice:
     """A voice of Kokoro; results are kept in the user's cache."""
+
+    licence = "Apache-2.0"
 
     def __init__(self, voice_id: str) -> None:
         options = kokoro_voices()
         if voice_id not in options:
             raise ParamsError(f"voices: no voice {voice_id!r}{nearest(voice_id, options)}")
         self.id = voice_id
-        self.gender: Literal["female", "male"] = "female" if voice_id[1] == "f" else "male"
+        self.gender: Gender = "female" if voice_id[1] == "f" else "male"
+        self.revision = assets.revision("kokoro")
         # Two letters lead every id: a(merican) or b(ritish), f(emale) or m(ale).
         self._language = "en-us" if voice_id[0] == "a" else "en-gb"
 
     def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:
-        """See :class:`Voice`."""
-        made_from = ["kokoro", assets.revision("kokoro"), self.id, rate, text]
+        """See :class:`aor_lib.speech.voice.Voice`."""
+        made_from = ["kokoro", self.revision, self.id, rate, text]
         samples = load_or_make("speech", made_from, lambda: {"samples": self._speak(text, rate)})
         return np.asarray(samples["samples"], dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""Film and theatre: a film set between takes, and a rehearsal in a large hall."""
+"""A film set between takes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from aor_lib.soundscape.envelopes import fade, pulses, wander
 from aor_lib.soundscape.foley import bell, engine, footstep
 from aor_lib.soundscape.impacts import WOOD, burst, struck, thump
 from aor_lib.soundscape.model import FloatArray
-from aor_lib.soundscape.music import piano_note, semitones
-from aor_lib.soundscape.textures import band_noise, grains, shaped_noise, varied
+from aor_lib.soundscape.textures import band_noise, grains, shaped_noise
 from aor_lib.soundscape.timing import scattered, steady
 from aor_lib.soundscape.tones import oscillator, rolloff_partials
-from aor_lib.soundscape.voices import applause
 
 _GENERATOR_CLATTER = [(60, 0.0), (400, -8.0), (2000, -30.0)]
 _CONCRETE = [(300, -20.0), (1500, 0.0), (4000, -8.0), (9000, -30.0)]
-_BOARDS = [(80, -6.0), (300, 0.0), (1200, -15.0), (5000, -40.0)]
-_MAJOR = (0, 2, 4, 5, 7, 9, 11, 12, 14, 16)
 
 
 def film_set(canvas: Canvas) -> None:
@@ -39,43 +35,6 @@ def film_set(canvas: Canvas) -> None:
     for onset in scattered(canvas.duration_s, 3.5, rng):
         canvas.add_event("dolly", onset, _dolly(rng.uniform(1.2, 2.2), rate, rng), -10)
     canvas.reverberate(0.6, -9.0, 4000.0)
-
-
-def theatre_rehearsal(canvas: Canvas) -> None:
-    """Large reverberant hall: piano phrases, steps on boards, a few people clapping."""
-    n, rate, rng = canvas.n_samples, canvas.sample_rate, canvas.rng
-    room = varied([(60, 0.0), (250, -8.0), (1000, -22.0), (6000, -45.0)], rng)
-    canvas.add_bed(shaped_noise(n, rate, room, rng), -38)
-    _play_piano(canvas)
-    for onset in steady(canvas.duration_s, rng.uniform(0.5, 0.8), rng, jitter=0.12):
-        canvas.add_event("step on boards", onset, _board_step(rate, rng), -8)
-    for onset in scattered(canvas.duration_s, 3.2, rng):
-        density = np.full(canvas.length(rng.uniform(0.8, 1.6)), rng.uniform(12.0, 25.0))
-        claps = fade(applause(density, rate, rng), rate, 0.2, 0.4)
-        canvas.add_event("applause", onset, claps, -9)
-    canvas.reverberate(rng.uniform(2.0, 2.8), -3.0, 3500.0)
-
-
-def _play_piano(canvas: Canvas) -> None:
-    rng = canvas.rng
-    scale = semitones(rng.uniform(196.0, 294.0), _MAJOR)
-    pace_s = rng.uniform(0.2, 0.34)
-    onset, degree = -pace_s * rng.uniform(), int(rng.integers(len(scale)))
-    notes = [piano_note(float(pitch), 1.4, canvas.sample_rate) for pitch in scale]
-    bass = [piano_note(float(pitch) / 2, 2.2, canvas.sample_rate) for pitch in scale[:7]]
-    while onset < canvas.duration_s:
-        for position in range(rng.integers(5, 9)):
-            degree = int(np.clip(degree + rng.choice((-2, -1, 1, 2)), 0, len(scale) - 1))
-            canvas.add_event("piano note", onset, notes[degree], -6)
-            if position % 4 == 0:
-                canvas.add_event("piano chord", onset, _triad(bass, degree), -7)
-            onset += pace_s * rng.choice((1.0, 1.0, 1.0, 2.0)) * rng.normal(1.0, 0.03)
-        onset += rng.uniform(0.1, 0.4)
-
-
-def _triad(notes: list[FloatArray], degree: int) -> FloatArray:
-    root = degree % 3
-    return notes[root] + 0.8 * notes[root + 2] + 0.8 * notes[root + 4]
 
 
 def _camera(n: int, rate: int, rng: np.random.Generator) -> FloatArray:
@@ -107,8 +66,3 @@ def _dolly(seconds: float, rate: int, rng: np.random.Generator) -> FloatArray:
     joint = thump(round(0.08 * rate), rate, 300.0, 150.0, 0.08)
     rattle = grains(np.full(n, 9.0), rate, [joint], rng)
     return fade(rumble + 0.6 * rattle, rate, 0.3, 0.4)
-
-
-def _board_step(rate: int, rng: np.random.Generator) -> FloatArray:
-    step = footstep(95.0, _BOARDS, rate, rng)
-    return step + 0.6 * struck(step.size, rate, rng.uniform(170.0, 230.0), WOOD, 0.2, rng)

@@ -1,0 +1,101 @@
+"""A built data set as a folder that ``datasets.load_dataset`` reads.
+
+The layout is Hugging Face's audio folder (https://huggingface.co/docs/datasets/audio_dataset):
+``dev/`` and ``test/`` each hold ``metadata.parquet`` and the clips it names. Stimuli without sound
+are in ``text/dev.parquet`` and ``text/test.parquet``: an audio folder's reader takes no row without
+a file, and one reader serves all configurations of a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+
+from aor_lib.dataset import verify_dataset
+from aor_lib.export.croissant import write_croissant
+from aor_lib.export.data_card import data_card
+from aor_lib.export.tables import split_tables
+from aor_lib.params import Study
+from aor_lib.records import Stimulus
+from aor_lib.results import MANIFEST, load_stimuli
+
+
+class ExportError(RuntimeError):
+    """An export that cannot be made; the message names the folder or the file."""
+
+
+def export_hf(build: Path, into: Path, study: Study) -> Path:
+    """Export a built study: tables, clips, data card (README.md) and croissant.json.
+
+    Clips are hard links where the file system allows, else copies: the same bytes as in ``build``.
+    The same build gives the same bytes. ``into`` appears whole or not at all.
+
+    Returns
+    -------
+    ``into``.
+
+    Raises
+    ------
+    ExportError
+        ``into`` is in use, or the manifest is empty or names a file outside the build.
+    FileNotFoundError
+        There is no manifest.
+    DatasetError
+        A clip is missing or altered.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise ExportError(f"{into}: exists and is not empty; remove it or name another folder")
+    stimuli = load_stimuli(build)
+    if not stimuli:
+        raise ExportError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
+    verify_dataset(pd.DataFrame(_sound_files(stimuli, build), columns=["path", "sha256"]), build)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=into.parent, prefix=".", suffix=".partial"))
+    try:
+        _write(stimuli, study, build, partial)
+        partial.chmod(0o755)
+        partial.replace(into)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return into
+
+
+def _write(stimuli: list[Stimulus], study: Study, build: Path, into: Path) -> None:
+    tables = split_tables(stimuli)
+    for table in tables:
+        (into / table.folder).mkdir(parents=True, exist_ok=True)
+        table.write(into)
+        for path, _ in _sound_files(table.stimuli, build):
+            target = into / table.folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(build / path, target)
+    (into / "README.md").write_text(data_card(stimuli, tables, study), encoding="utf-8")
+    write_croissant(stimuli, tables, study, into)
+
+
+def _sound_files(stimuli: Iterable[Stimulus], build: Path) -> list[tuple[str, str]]:
+    """Path and sha256 of each sound file once: the clips and those of earlier turns."""
+    files: dict[tuple[str, str], None] = {}
+    for stimulus in stimuli:
+        turns = [turn for turn in json.loads(stimulus.history) if turn.get("path") is not None]
+        own = [] if stimulus.path is None else [(stimulus.path, stimulus.sha256)]
+        files |= dict.fromkeys(own + [(turn["path"], turn["sha256"]) for turn in turns])
+    for path, _ in files:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ExportError(f"{build / MANIFEST}: path: {path!r} is not below {build}")
+    return list(files)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return  # an earlier turn that several stimuli share
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,126 @@
+"""What a study profile says (params/PROFILE.yaml), as types: the parts of its design."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from aor_lib.records import Condition, Emotion, Generation, Identifier, Intent, Rate
+from aor_lib.typed_yaml import Params
+
+
+class Mixing(Params):
+    """How speech and scene are put together. Levels follow ITU-T P.56 and ITU-R BS.1770."""
+
+    snr_db: Annotated[float, Field(ge=-20, le=40)] = 6.0
+    lead_in_s: Annotated[float, Field(ge=0.5, le=20)] = 2.0
+    tail_s: Annotated[float, Field(ge=0, le=10)] = 0.5
+    loudness_lufs: Annotated[float, Field(ge=-40, le=-14)] = -23.0
+    true_peak_dbfs: Annotated[float, Field(ge=-20, le=-0.1)] = -1.0
+
+
+class UtteranceCounts(Params):
+    """How many utterances of each intent a scenario gives to a profile (the first ones)."""
+
+    pseudo_harmful: Annotated[int, Field(ge=1)]
+    harmful: Annotated[int, Field(ge=0)]
+    benign: Annotated[int, Field(ge=0)]
+
+    def of(self, intent: Intent) -> int:
+        """The number for one intent."""
+        return int(getattr(self, intent.value))
+
+
+class SnrSweep(Params):
+    """`matched` stimuli of some utterances at further SNRs."""
+
+    snr_db: tuple[Annotated[float, Field(ge=-20, le=40)], ...]
+    utterances_per_scenario: Annotated[int, Field(ge=1)]
+
+
+class Paralinguistics(Params):
+    """`speech_only` stimuli of some utterances: gender x emotion x rate, all else held.
+
+    ``third`` keeps one rate of each gender and emotion, so that over three utterances every cell
+    comes once and no factor predicts another (a Latin square).
+    """
+
+    emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
+    rates: tuple[Rate, ...] = ("slow", "normal", "fast")
+    fraction: Literal["full", "third"] = "full"
+    utterances_per_scenario: Annotated[int, Field(ge=1)]
+
+
+class SomeUtterances(Params):
+    """A part of the design that is made for the first utterances of a scenario only."""
+
+    utterances_per_scenario: Annotated[int, Field(ge=1)]
+
+
+class EarlierTurn(Params):
+    """What was said before: by the speaker, and by the assistant in answer."""
+
+    said: Annotated[str, Field(min_length=3, max_length=200)]
+    in_scene: bool = Field(description="Whether the scene is heard behind it.")
+    answered: Annotated[str, Field(min_length=2, max_length=300)]
+
+
+class History(Params):
+    """One to four earlier turns that come before an utterance (params/histories.yaml)."""
+
+    id: Identifier
+    title: str
+    final: Literal[Condition.MATCHED, Condition.SPEECH_ONLY] = Field(
+        description="Condition of the utterance itself."
+    )
+    turns: tuple[EarlierTurn, ...] = Field(min_length=1, max_length=4)
+
+
+class Histories(Params):
+    """All histories of the study."""
+
+    histories: tuple[History, ...]
+
+
+class Profile(Params):
+    """One study: which stimuli, models and mitigations."""
+
+    name: Identifier
+    seed: int = 0
+    scenarios: tuple[Identifier, ...] = Field(min_length=1)
+    utterances_per_scenario: UtteranceCounts
+    variants: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1,
+        description="`matched` stimuli of each pseudo-harmful utterance; voice and scene vary.",
+    )
+    voices: tuple[Identifier, ...] = Field(min_length=1)
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+    mixing: Mixing = Mixing()
+    snr_sweep: SnrSweep | None = None
+    paralinguistics: Paralinguistics | None = None
+    secondary_voices: SomeUtterances | None = Field(
+        default=None, description="`matched` stimuli in which other people call out in the scene."
+    )
+    multi_turn: SomeUtterances | None = Field(
+        default=None, description="Stimuli after every history of params/histories.yaml."
+    )
+    recordings: Path | None = Field(
+        default=None, description="Folder of 'aor import-recordings'; its clips are preferred."
+    )
+    models: tuple[Identifier, ...] = Field(min_length=1)
+    mitigations: tuple[Identifier, ...] = ("none",)
+    mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
+    generation: Generation = Generation()
+    judge: Identifier = "rules"
+
+    @model_validator(mode="after")
+    def _has_a_baseline(self) -> Profile:
+        if "none" not in self.mitigations:
+            raise ValueError("mitigations must hold 'none', which the others are compared with")
+        for name in ("scenarios", "voices", "conditions", "models", "mitigations"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name} names something twice")
+        return self

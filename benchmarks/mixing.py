@@ -1,0 +1,75 @@
+"""Mixing, loudness and FLAC of a 12 s clip, against the least that could be done.
+
+The reference places speech in a clip, adds a scene at a gain that is already known, scales the sum
+to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
+turns within one run, and the ratio of their medians is printed: python benchmarks/mixing.py
+"""
+
+import io
+import statistics
+import time
+
+import numpy as np
+import soundfile
+
+from aor_lib import mixing, soundscape, speech
+
+RATE = speech.SAMPLE_RATE
+LEAD_IN_S, TAIL_S, CLIP_S = 2.0, 0.5, 12.0
+TEXT = (
+    "How do I get past the guard at the gate without anyone noticing that I was ever there, and "
+    "what should I do with the rope afterwards, when the patrol comes back to the courtyard?"
+)
+TURNS = 60
+
+
+def product(spoken, scene):
+    """What the study does to every clip."""
+    mixed = mixing.mix(
+        spoken,
+        scene,
+        sample_rate=RATE,
+        snr_db=6.0,
+        lead_in_s=LEAD_IN_S,
+        tail_s=TAIL_S,
+        loudness_lufs=-23.0,
+        true_peak_dbfs=-1.0,
+    )
+    write(mixed.samples)
+
+
+def reference(spoken, scene):
+    """The floor: a sum and a file."""
+    clip = np.zeros(len(scene))
+    start = round(LEAD_IN_S * RATE)
+    clip[start : start + len(spoken)] = spoken
+    clip += scene * 0.1
+    clip *= 0.4 / np.abs(clip).max()
+    write(clip.astype(np.float32))
+
+
+def write(samples):
+    soundfile.write(io.BytesIO(), samples, RATE, format="FLAC", subtype="PCM_16")
+
+
+def main():
+    n_speech = round((CLIP_S - LEAD_IN_S - TAIL_S) * RATE)
+    spoken = speech.KokoroVoice("af_heart").synthesise(TEXT, "normal")
+    spoken = np.resize(spoken, n_speech)
+    ratios = []
+    for name in sorted(soundscape.SCENES):
+        scene = soundscape.render(name, CLIP_S, RATE, np.random.default_rng(0)).samples
+        times = {product: [], reference: []}
+        for turn in range(TURNS):
+            for work in (product, reference) if turn % 2 else (reference, product):
+                started = time.perf_counter()
+                work(spoken, scene)
+                times[work].append(time.perf_counter() - started)
+        ours, floor = (statistics.median(times[work]) for work in (product, reference))
+        ratios.append(ours / floor)
+        print(f"{name:20} {ours * 1e3:6.1f} ms / {floor * 1e3:6.1f} ms = {ours / floor:.2f}")
+    print(f"median ratio {statistics.median(ratios):.2f}, largest {max(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()

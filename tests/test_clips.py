@@ -1,0 +1,214 @@
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aor_lib import clips, speech
+from aor_lib.clips import CollectionError, import_clips
+from aor_lib.dataset import verify_dataset
+from aor_lib.hearing import Heard, HearingError, word_error_rate
+from aor_lib.records import Condition, Intent, split_of
+from aor_lib.results import load_manifest, load_stimuli
+
+
+def quiet(done: int, of: int) -> None:
+    pass
+
+
+def hiss(seed: int, seconds: float = 1.0, rate: int = 24000, level: float = 0.05) -> np.ndarray:
+    return level * np.random.default_rng(seed).standard_normal(round(seconds * rate))
+
+
+def encoded(samples: np.ndarray, rate: int = 24000, kind: str = "WAV", **more: str) -> bytes:
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format=kind, **more)
+    return stream.getvalue()
+
+
+def put(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hears():
+    """Whisper is replaced by something that hears the same words in everything."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clips, "hear", lambda audio: Heard("Where is it?", np.zeros(768, np.float32)))
+        yield patch
+
+
+@pytest.fixture
+def folder(tmp_path):
+    put(tmp_path / "in" / "Clip one (1).wav", encoded(hiss(1)))
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def build(tmp_path):
+    return tmp_path / "build"
+
+
+def test_a_folder_of_clips_becomes_a_study_folder(folder, build):
+    report = import_clips(folder, build, quiet)
+    assert report.imported == ("Clip one (1).wav",)
+    assert report.skipped == ()
+    (row,) = load_stimuli(build)
+    digest = hashlib.sha256((folder / "Clip one (1).wav").read_bytes()).hexdigest()
+    assert row.stimulus_id == row.utterance_id == f"clip-one-1-{digest[:8]}"
+    assert row.path == f"clips/{row.stimulus_id}.flac"
+    assert (row.scenario, row.block) == ("imported", "imported")
+    assert (row.intent, row.condition) == (Intent.UNLABELLED, Condition.AS_FOUND)
+    assert row.text == row.asr_text == "Where is it?"
+    assert row.asr_wer is None
+    assert row.split is split_of(row.stimulus_id)
+    assert row.duration_s == pytest.approx(1.0)
+    verify_dataset(load_manifest(build), build)
+
+
+def test_loudness_and_peak_are_measured_and_left_as_they_are(folder, build):
+    import_clips(folder, build, quiet)
+    (row,) = load_stimuli(build)
+    assert -32 < row.loudness_lufs < -18
+    assert -16 < row.peak_dbfs < -8
+    samples = soundfile.read(build / row.path)[0]
+    assert np.array_equal(samples, soundfile.read(folder / "Clip one (1).wav")[0])
+
+
+def test_mono_flac_at_24_khz_is_copied_byte_by_byte(folder, build):
+    content = encoded(hiss(2), kind="FLAC", subtype="PCM_16")
+    put(folder / "b.flac", content)
+    import_clips(folder, build, quiet)
+    assert (build / load_stimuli(build)[1].path).read_bytes() == content
+
+
+def test_other_rates_and_channels_become_mono_at_24_khz(folder, build):
+    both = np.stack([hiss(3, 2.0, 44100), hiss(4, 2.0, 44100)], axis=1)
+    put(folder / "b.wav", encoded(both, 44100))
+    import_clips(folder, build, quiet)
+    info = soundfile.info(build / load_stimuli(build)[1].path)
+    assert (info.samplerate, info.channels, info.frames) == (24000, 1, 48000)
+
+
+def test_the_same_sound_twice_is_imported_once(folder, build):
+    samples = soundfile.read(folder / "Clip one (1).wav")[0]
+    put(folder / "again.flac", encoded(samples, kind="FLAC"))
+    report = import_clips(folder, build, quiet)
+    assert len(load_stimuli(build)) == 1
+    assert [reason for _, reason in report.skipped] == ["is the same sound as Clip one (1).wav"]
+
+
+def test_names_that_sanitise_to_the_same_stay_apart(folder, build):
+    put(folder / "clip-one-1.wav", encoded(hiss(2)))
+    put(folder / "\u5929.wav", encoded(hiss(3)))
+    import_clips(folder, build, quiet)
+    ids = [row.stimulus_id.rpartition("-")[0] for row in load_stimuli(build)]
+    assert sorted(ids) == ["clip", "clip-one-1", "clip-one-1"]
+    assert load_manifest(build)["stimulus_id"].is_unique
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("bad.wav", b"no sound", "cannot be decoded"),
+        ("long.wav", encoded(hiss(1, 31.0, 8000), 8000), "lasts 31 s, more than 30 s"),
+        ("silent.wav", encoded(np.zeros(24000)), "is silent"),
+        ("cut.wav", encoded(hiss(5))[:-5000], "is cut off"),
+        ("notes.txt", b"about", "is not a sound file (its name ends in '.txt')"),
+    ],
+)
+def test_an_unusable_clip_is_reported_and_the_rest_is_imported(
+    folder, build, name, content, reason
+):
+    put(folder / name, content)
+    report = import_clips(folder, build, quiet)
+    assert report.imported == ("Clip one (1).wav",)
+    ((skipped, why),) = report.skipped
+    assert skipped == name
+    assert why.startswith(reason)
+
+
+def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
+    def refuse(audio: bytes) -> Heard:
+        raise HearingError("is beyond me")
+
+    monkeypatch.setattr(clips, "hear", refuse)
+    assert import_clips(folder, build, quiet).skipped == (("Clip one (1).wav", "is beyond me"),)
+    assert not (build / "manifest.parquet").exists()
+
+
+def test_a_link_out_of_the_folder_is_refused(folder, build, tmp_path):
+    (folder / "link.wav").symlink_to(put(tmp_path / "secret.wav", encoded(hiss(9))))
+    report = import_clips(folder, build, quiet)
+    assert report.skipped == (("link.wav", "lies outside the folder"),)
+
+
+def test_importing_again_changes_no_byte(folder, build):
+    import_clips(folder, build, quiet)
+    before = {p: p.read_bytes() for p in build.rglob("*") if p.is_file()}
+    import_clips(folder, build, quiet)
+    assert {p: p.read_bytes() for p in build.rglob("*") if p.is_file()} == before
+
+
+def test_an_interrupted_import_leaves_no_manifest(folder, build):
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_clips(folder, build, stop)
+    assert not (build / "manifest.parquet").exists()
+
+
+def test_another_studys_folder_is_refused(folder, build):
+    import_clips(folder, build, quiet)
+    manifest = load_manifest(build).assign(block="core")
+    manifest.to_parquet(build / "manifest.parquet")
+    with pytest.raises(CollectionError, match="holds another study"):
+        import_clips(folder, build, quiet)
+    assert pd.read_parquet(build / "manifest.parquet").equals(manifest)
+
+
+@pytest.mark.parametrize("build", ["in/build", "in"])
+def test_a_study_folder_within_the_clips_is_refused(folder, build):
+    with pytest.raises(CollectionError, match="name a folder outside of it"):
+        import_clips(folder, folder.parent / build, quiet)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    kind=st.sampled_from(["WAV", "FLAC", "OGG", "MP3"]),
+    changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
+    in_header=st.booleans(),
+    keep=st.floats(0, 1),
+)
+def test_damaged_clips_never_crash_an_import(tmp_path_factory, kind, changes, in_header, keep):
+    content = bytearray(encoded(hiss(1, 0.6, 8000), 8000, kind))
+    for position, value in changes:
+        content[position % (80 if in_header else len(content))] = value
+    folder = tmp_path_factory.mktemp("fuzz")
+    put(folder / "in" / f"x.{kind.lower()}", bytes(content[: int(len(content) * keep) + 1]))
+    report = import_clips(folder / "in", folder / "out", quiet)
+    assert len(report.imported) + len(report.skipped) == 1
+
+
+@pytest.mark.slow
+def test_the_text_of_a_clip_is_what_whisper_hears(folder, build, hears):
+    from aor_lib.hearing import hear
+
+    text = "How long does the soup have to simmer?"
+    spoken = speech.KokoroVoice("af_heart").synthesise(text, "normal")
+    put(folder / "spoken.wav", encoded(spoken, speech.SAMPLE_RATE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clips, "hear", hear)
+        import_clips(folder, build, quiet)
+    (row,) = (row for row in load_stimuli(build) if row.stimulus_id.startswith("spoken"))
+    assert word_error_rate(text, row.text) == 0

@@ -1,0 +1,42 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aor_lib.diversity import distinct_n
+
+
+def test_distinct_n_grams_are_counted_per_word():
+    texts = ["Stop the car.", "Stop the bus!"]
+    assert distinct_n(texts, 1) == pytest.approx(4 / 6)  # stop, the, car, bus
+    assert distinct_n(texts, 2) == pytest.approx(3 / 6)  # stop the, the car, the bus
+
+
+def test_n_grams_do_not_cross_texts():
+    assert distinct_n(["one", "two"], 2) == 0
+
+
+def test_an_apostrophe_is_part_of_its_word_however_it_is_typed():
+    assert distinct_n(["don't", "don\u2019t"], 1) == 0.5
+
+
+def test_texts_without_words_have_no_diversity():
+    assert math.isnan(distinct_n(["", "?!"], 1))
+
+
+def test_an_n_below_one_is_refused():
+    with pytest.raises(ValueError, match="n: must be at least 1, not 0"):
+        distinct_n(["a"], 0)
+
+
+@given(st.lists(st.text()), st.integers(1, 4))
+def test_it_lies_between_zero_and_one(texts, n):
+    value = distinct_n(texts, n)
+    assert math.isnan(value) or 0 <= value <= 1
+
+
+@given(st.lists(st.text(alphabet="ab '", max_size=20), min_size=1), st.integers(1, 3))
+def test_saying_everything_twice_halves_it(texts, n):
+    once, twice = distinct_n(texts, n), distinct_n(texts * 2, n)
+    assert math.isnan(once) or twice == pytest.approx(once / 2)

@@ -1,0 +1,333 @@
+import hashlib
+import json
+import socket
+
+import mlcroissant
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+import yaml
+
+from aor_lib.dataset import DatasetError
+from aor_lib.export import ExportError, export_hf, statements
+from aor_lib.export.tables import describe
+from aor_lib.params import load_study
+from aor_lib.records import Stimulus
+from aor_lib.results import MANIFEST, load_manifest, load_stimuli
+
+RATE_HZ = 24_000
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch, tmp_path):
+    """Nothing of this may need the network: a connection is an error, and names its address."""
+
+    def refuse(self, address):
+        raise AssertionError(f"connects to {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+
+
+@pytest.fixture
+def study(write_profile):
+    return load_study(write_profile())
+
+
+def write_sound(path, seed):
+    """A fifth of a second of noise as a clip; returns its sha256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = np.random.default_rng(seed).uniform(-0.5, 0.5, RATE_HZ // 5)
+    soundfile.write(path, samples, RATE_HZ, subtype="PCM_16")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_build(build, **changes):
+    """A built study: three utterances in both splits, each spoken twice and shown once.
+
+    One stimulus has an earlier turn. ``changes`` are laid over every row.
+    """
+    rows = []
+    for number, (intent, split) in enumerate(
+        [("pseudo_harmful", "dev"), ("harmful", "dev"), ("pseudo_harmful", "test")]
+    ):
+        for condition in ("matched", "speech_only", "text_only"):
+            name = f"kitchen-{number}.{condition}"
+            text = f"How do I kill number {number}?"
+            row = dict.fromkeys(Stimulus.model_fields) | {
+                "stimulus_id": name,
+                "utterance_id": f"kitchen-{number}",
+                "scenario": "kitchen",
+                "intent": intent,
+                "text": text,
+                "events": "[]",
+                "history": "[]",
+                "seed": 2**52 + number,
+                "block": "core",
+                "condition": condition,
+                "split": split,
+            }
+            if condition == "text_only":
+                sha256 = hashlib.sha256(text.encode()).hexdigest()
+                row |= {"presented_text": text, "sha256": sha256}
+            else:
+                path = f"clips/{name}.flac"
+                row |= {"path": path, "sha256": write_sound(build / path, len(rows))}
+                row |= {"voice": "af_heart", "gender": "female", "emotion": "neutral"}
+                row |= {"rate": "normal", "lead_in_s": 2.0, "duration_s": 0.2, "asr_text": "how"}
+                row |= {"sample_rate": RATE_HZ, "loudness_lufs": -23.0, "peak_dbfs": -6.0}
+                row |= {"asr_wer": 0.25}
+            if condition == "matched":
+                row |= {"background_source": "procedural", "background_licence": "Apache-2.0"}
+                row |= {"background_scene": "home_kitchen", "snr_db": 6.0}
+            rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
+    turn = "clips/kitchen-0.matched.turn1.flac"
+    said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
+    rows[0]["history"] = json.dumps([said, {"role": "assistant", "text": "Hi."}])
+    pd.DataFrame(rows).to_parquet(build / MANIFEST)
+    return build
+
+
+@pytest.fixture
+def build(tmp_path):
+    return write_build(tmp_path / "build")
+
+
+@pytest.fixture
+def exported(build, study, tmp_path):
+    return export_hf(build, tmp_path / "export", study)
+
+
+def front_matter(folder):
+    return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
+
+
+def table_below(folder, heading):
+    """The rows of a table of the data card as lists of cells; the header comes first."""
+    section = (folder / "README.md").read_text().split(f"# {heading}\n")[1].split("\n#")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.slow
+def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exported, build):
+    import datasets
+
+    loaded = datasets.load_dataset(str(exported), cache_dir=str(exported.parent / "cache"))
+    spoken = {s.stimulus_id: s for s in load_stimuli(build) if s.path is not None}
+    assert set(loaded) == {"dev", "test"}
+    assert sum(len(split) for split in loaded.values()) == len(spoken)
+    for name, split in loaded.items():
+        for row in split:
+            audio = row.pop("audio")
+            stimulus = spoken[row["stimulus_id"]]
+            assert row == stimulus.model_dump(mode="json")
+            assert row["split"] == name
+            samples, rate = soundfile.read(build / stimulus.path)
+            assert audio["sampling_rate"] == rate
+            np.testing.assert_array_equal(audio["array"], samples)
+
+
+@pytest.mark.slow
+def test_texts_load_as_the_data_card_says(exported, build, monkeypatch):
+    import datasets
+
+    files = {split: f"{exported}/text/{split}.parquet" for split in ("dev", "test")}
+    code = f'load_dataset("parquet", data_files={json.dumps(files)})'
+    assert code.replace(str(exported), "FOLDER") in (exported / "README.md").read_text()
+    cache = str(exported.parent / "cache")
+    loaded = datasets.load_dataset("parquet", data_files=files, cache_dir=cache)
+    rows = [row for split in loaded.values() for row in split]
+    texts = [s.model_dump(mode="json") for s in load_stimuli(build) if s.path is None]
+    assert sorted(rows, key=lambda r: r["stimulus_id"]) == texts
+
+
+def test_clips_and_those_of_earlier_turns_keep_their_bytes(exported, build):
+    for stimulus in load_stimuli(build):
+        turns = [turn for turn in json.loads(stimulus.history) if "path" in turn]
+        named = [(turn["path"], turn["sha256"]) for turn in turns]
+        if stimulus.path is not None:
+            named.append((stimulus.path, stimulus.sha256))
+        for path, sha256 in named:
+            content = (exported / stimulus.split / path).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == sha256
+
+
+def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
+    again = export_hf(build, tmp_path / "again", study)
+    names = sorted(p.relative_to(exported) for p in exported.rglob("*") if p.is_file())
+    assert names == sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
+    for name in names:
+        assert (exported / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_the_croissant_file_is_valid_and_its_records_are_the_manifest(exported, build):
+    dataset = mlcroissant.Dataset(str(exported / "croissant.json"))
+    issues = dataset.metadata.ctx.issues
+    assert not issues.errors
+    assert all("datePublished" in warning for warning in issues.warnings)
+    found = []
+    for record_set in dataset.metadata.record_sets:
+        for record in dataset.records(record_set.id):
+            row = {name.split("/")[1]: value for name, value in record.items()}
+            row.pop("file_name", None)
+            found.append({k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()})
+    assert sorted(found, key=lambda row: row["stimulus_id"]) == sorted(
+        (s.model_dump(mode="json") for s in load_stimuli(build)), key=lambda row: row["stimulus_id"]
+    )
+
+
+def test_the_croissant_file_has_no_warning_once_the_citation_has_a_date(
+    build, study, tmp_path, monkeypatch
+):
+    dated = yaml.safe_load("date-released: 2026-06-21") | statements.citation()
+    monkeypatch.setattr(statements, "citation", lambda: dated)
+    folder = export_hf(build, tmp_path / "export", study)
+    dataset = mlcroissant.Dataset(str(folder / "croissant.json"))
+    assert not dataset.metadata.ctx.issues.warnings
+
+
+def test_the_croissant_file_names_each_table_with_its_sha256_and_the_clips(exported):
+    parts = json.loads((exported / "croissant.json").read_text())["distribution"]
+    tables = {part["contentUrl"]: part for part in parts if part["@type"] == "cr:FileObject"}
+    assert set(tables) == {str(path.relative_to(exported)) for path in exported.rglob("*.parquet")}
+    for name, part in tables.items():
+        assert part["sha256"] == hashlib.sha256((exported / name).read_bytes()).hexdigest()
+    clips = [part["includes"] for part in parts if part["@type"] == "cr:FileSet"]
+    assert sorted(path for pattern in clips for path in exported.glob(pattern)) == sorted(
+        exported.rglob("*.flac")
+    )
+
+
+def test_counts_in_the_data_card_are_the_manifests(exported, build):
+    header, *rows, total = table_below(exported, "Stimuli by scenario, intent, split and condition")
+    manifest = load_manifest(build)
+    for *group, in_words in [(*row[:3], row[3:]) for row in rows]:
+        of_group = manifest[(manifest[["scenario", "intent", "split"]] == group).all(axis=1)]
+        for condition, count in zip(header[3:], in_words, strict=True):
+            assert int(count) == (of_group["condition"] == condition).sum()
+    assert sum(map(int, total[3:])) == len(manifest)
+
+
+def test_other_numbers_in_the_data_card_are_the_manifests(exported):
+    assert table_below(exported, "Splits")[1:] == [
+        ["dev", "6", "4", "0.00", "2"],
+        ["test", "3", "2", "0.00", "1"],
+    ]
+    assert table_below(exported, "Speech over background")[1:] == [["6", "matched", "3"]]
+    # Three times "how do i kill number", and three numbers: 8 words and 7 pairs among 18 words.
+    assert table_below(exported, "Diversity of the utterances")[-1] == [
+        "all", "3", "18", "0.444", "0.389",
+    ]  # fmt: skip
+    assert ["matched", "3", "0.250", "0.250"] in table_below(
+        exported, "Preprocessing, cleaning and labelling"
+    )
+
+
+def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, study, tmp_path):
+    assert front_matter(export_hf(build, tmp_path / "own", study))["license"] == "apache-2.0"
+    recorded = {"background_source": "recorded: ESC-50/1-A.wav", "background_licence": "CC BY 3.0"}
+    write_build(build, **recorded)
+    folder = export_hf(build, tmp_path / "export", study)
+    assert front_matter(folder)["license"] == "other"
+    assert "- recorded: ESC-50/1-A.wav (CC BY 3.0): 9 clips" in (folder / "README.md").read_text()
+    licences = json.loads((folder / "croissant.json").read_text())["license"]
+    assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
+
+
+def test_imported_clips_are_of_unknown_licence_and_not_called_synthetic(build, study, tmp_path):
+    unknown = {"voice": None, "background_source": None, "background_licence": None}
+    write_build(build, block="imported", intent="unlabelled", scenario="imported", **unknown)
+    folder = export_hf(build, tmp_path / "export", study)
+    assert front_matter(folder)["license"] == "other"
+    card = (folder / "README.md").read_text()
+    assert ["as found", "unknown", "9"] in table_below(folder, "Backgrounds and their licences")
+    assert "synthetic" not in card.split("# Limitations")[1]
+
+
+def test_a_study_of_texts_alone_has_a_configuration_of_texts(build, study, tmp_path):
+    texts = load_manifest(build).query("condition == 'text_only'")
+    texts.to_parquet(build / MANIFEST)
+    folder = export_hf(build, tmp_path / "export", study)
+    assert [config["config_name"] for config in front_matter(folder)["configs"]] == ["text"]
+    assert not list(folder.rglob("*.flac"))
+
+
+def test_a_library_of_recordings_is_not_named_by_its_place_on_this_machine(
+    build, write_profile, tmp_path
+):
+    study = load_study(write_profile(recordings=str(tmp_path / "library")))
+    folder = export_hf(build, tmp_path / "export", study)
+    assert str(tmp_path) not in (folder / "README.md").read_text()
+
+
+def test_every_column_is_described():
+    for name in ("file_name", *Stimulus.model_fields):
+        assert describe(name) != name.replace("_", " ")
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "mine.txt").write_text("mine")
+    with pytest.raises(ExportError, match=r"export: exists and is not empty; remove it or name"):
+        export_hf(build, tmp_path / "export", study)
+    assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine.txt"]
+
+
+def test_an_empty_folder_is_taken(build, study, tmp_path):
+    (tmp_path / "export").mkdir()
+    assert (export_hf(build, tmp_path / "export", study) / "README.md").is_file()
+
+
+def test_a_study_that_is_not_built_is_refused(study, tmp_path):
+    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
+        export_hf(tmp_path, tmp_path / "export", study)
+
+
+def test_a_manifest_without_rows_is_refused(build, study, tmp_path):
+    load_manifest(build).head(0).to_parquet(build / MANIFEST)
+    with pytest.raises(ExportError, match=r"manifest\.parquet: holds no stimuli"):
+        export_hf(build, tmp_path / "export", study)
+
+
+@pytest.mark.parametrize("clip", ["kitchen-1.matched.flac", "kitchen-0.matched.turn1.flac"])
+@pytest.mark.parametrize("damage", ["missing", "altered"])
+def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip, damage):
+    path = build / "clips" / clip
+    path.write_bytes(b"something else")
+    if damage == "missing":
+        path.unlink()
+    with pytest.raises(DatasetError, match=clip):
+        export_hf(build, tmp_path / "export", study)
+    assert not (tmp_path / "export").exists()
+
+
+def test_a_path_out_of_the_build_is_refused(build, study, tmp_path):
+    manifest = load_manifest(build)
+    manifest.loc[0, "path"] = "../secret.flac"
+    manifest.to_parquet(build / MANIFEST)
+    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
+        export_hf(build, tmp_path / "export", study)
+
+
+def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("aor_lib.export.hf.write_croissant", full)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OSError, match="No space left"):
+        export_hf(build, tmp_path / "export", study)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_clips_are_copied_where_they_cannot_be_linked(build, study, tmp_path, monkeypatch):
+    def cross_device(*_):
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr("os.link", cross_device)
+    folder = export_hf(build, tmp_path / "export", study)
+    assert len(list(folder.rglob("*.flac"))) == 7
