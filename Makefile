@@ -79,6 +79,9 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
 	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips
 
+# What people heard is shown as soon as they have said it.
+$(BUILD)/notebooks/listen.ipynb: $(wildcard $(BUILD)/labels.sqlite)
+
 # Notebooks do not depend on each other, so two are executed at a time.
 $(BUILD)/html/index.html: $(BUILD)/judged $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml
 	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)

@@ -169,6 +169,30 @@ def bars(
     return chart
 
 
+def confusion(counts: pd.DataFrame, row: str, column: str, order: Sequence[str]) -> Chart:
+    """How often each ``column`` was taken for each ``row``, as shares of the row.
+
+    ``counts`` has one row a pair with its ``count``; both axes are in the ``order`` given, with
+    what it does not name at the end.
+    """
+    frame = counts.assign(share=counts["count"] / counts.groupby(row)["count"].transform("sum"))
+    found = [*frame[row].unique(), *frame[column].unique()]
+    ordered = [name for name in order if name in found]
+    ordered += sorted(set(found) - set(ordered))
+    axis = alt.Axis(labelExpr="replace(datum.label, /_/g, ' ')", labelOverlap=False, labelLimit=140)
+    chart: alt.Chart = (
+        alt.Chart(frame, width="container")
+        .mark_rect()
+        .encode(
+            x=alt.X(f"{column}:N", sort=ordered, axis=axis, title="Heard"),
+            y=alt.Y(f"{row}:N", sort=ordered, axis=axis, title="Played"),
+            color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1]), title="Share of row"),
+            tooltip=[row, column, "count", alt.Tooltip("share", format=".0%")],
+        )
+    )
+    return chart
+
+
 def _intervals(
     frame: pd.DataFrame,
     y: str,

@@ -161,8 +161,8 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
                 clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
     except OSError as error:
         raise UnusableError(f"cannot be read: {error.strerror or error}") from error
-    except soundfile.SoundFileError as error:
-        raise UnusableError(f"cannot be decoded: {one_line(str(error))}") from error
+    except soundfile.LibsndfileError as error:
+        raise UnusableError(f"cannot be decoded: {one_line(error.error_string)}") from error
     samples = np.concatenate(mono)
     if len(samples) < n_frames:
         raise UnusableError("is cut off: it holds less sound than it says")

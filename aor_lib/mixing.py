@@ -17,7 +17,6 @@ from scipy.signal import firwin, lfilter
 
 Samples = npt.NDArray[np.float32]
 
-_SPEECH_DBFS = -26.0
 _OVERSAMPLING = 4
 _TAPS_A_SIDE = 10  # of the interpolation filter, in input samples
 
@@ -68,14 +67,14 @@ def mix(
     length = clip_length(len(speech), sample_rate, lead_in_s, tail_s)
     clip = np.zeros(length)
     start = round(lead_in_s * sample_rate)
-    # At a level where no input is too quiet for the loudness gate.
-    speech_gain_db = _SPEECH_DBFS - active_speech_level_dbfs(speech, sample_rate)
+    # About as loud as it will be: the absolute gate of loudness must let the same blocks pass.
+    speech_gain_db = loudness_lufs - active_speech_level_dbfs(speech, sample_rate)
     np.multiply(speech, 10 ** (speech_gain_db / 20), out=clip[start : start + len(speech)])
     if background is not None:
         _check("background", background)
         if len(background) != length:
             raise ValueError(f"background has {len(background)} samples, must have {length}")
-        clip += background * 10 ** ((_SPEECH_DBFS - snr_db - rms_dbfs(background)) / 20)
+        clip += background * 10 ** ((loudness_lufs - snr_db - rms_dbfs(background)) / 20)
     # Measured once: a gain moves loudness and peak by as many dB.
     measured_lufs, measured_dbfs = loudness(clip, sample_rate), true_peak(clip)
     gain_db = min(loudness_lufs - measured_lufs, true_peak_dbfs - measured_dbfs)

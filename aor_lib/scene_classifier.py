@@ -20,7 +20,7 @@ from aor_lib.cache import Arrays, load_or_make
 from aor_lib.workers import map_jobs
 
 QUIET, NOISE = "quiet", "noise"
-_CLIPS_PER_CLASS = 12
+_CLIPS_PER_CLASS = 20
 _SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
 _VOICES = ("af_sarah", "am_adam", "bf_lily", "bm_lewis")
 _SENTENCES = (

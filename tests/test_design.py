@@ -24,7 +24,7 @@ def test_every_utterance_is_tried_in_every_condition(params):
         (spec.utterance.id, spec.condition) for spec in stimuli(study) if spec.block == "core"
     )
     assert set(seen.values()) == {1}
-    assert {condition for _, condition in seen} == set(Condition)
+    assert {condition for _, condition in seen} == set(Condition) - {Condition.AS_FOUND}
 
 
 def test_matched_scenes_are_the_utterances_own_and_mismatched_ones_of_another_scenario(params):
@@ -48,14 +48,80 @@ def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(params):
 
 
 def test_gender_and_scene_do_not_predict_each_other(params):
-    specs = stimuli(load_study(params / "laptop.yaml"))
+    specs = stimuli(load_study(params / "full.yaml"))
     matched = [s for s in specs if s.block == "core" and s.condition is Condition.MATCHED]
     pairs = Counter((s.scene, s.voice[1]) for s in matched)
     for scene in {scene for scene, _ in pairs}:
-        assert pairs[scene, "f"] > 0
-        assert pairs[scene, "m"] > 0
+        assert 0.5 < pairs[scene, "f"] / pairs[scene, "m"] < 2
 
 
 def test_mismatched_needs_a_second_scenario(write_profile):
     with pytest.raises(ParamsError, match="second scenario"):
         stimuli(load_study(write_profile(scenarios=["kitchen"])))
+
+
+def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scenes(params):
+    specs = stimuli(load_study(params / "full.yaml"))
+    by_utterance = {}
+    for spec in specs:
+        harmful_sounding = spec.utterance.intent is Intent.PSEUDO_HARMFUL
+        if spec.block == "core" and spec.condition is Condition.MATCHED and harmful_sounding:
+            by_utterance.setdefault(spec.utterance.id, []).append(spec)
+    assert {len(found) for found in by_utterance.values()} == {5}
+    assert sum(map(len, by_utterance.values())) == 3000
+    for found in by_utterance.values():
+        assert {s.voice[1] for s in found} == {"f", "m"}
+        assert len({s.voice for s in found}) == 2
+        assert len({(s.voice, s.scene) for s in found}) >= 4
+
+
+def test_a_third_of_the_paralinguistic_cells_is_balanced(write_profile):
+    factors = {"fraction": "third", "utterances_per_scenario": 3}
+    counts = {"pseudo_harmful": 3, "harmful": 0, "benign": 0}
+    study = load_study(write_profile(paralinguistics=factors, utterances_per_scenario=counts))
+    specs = stimuli(study)
+    spoken = [s for s in specs if s.condition is Condition.SPEECH_ONLY and not s.history]
+    ours = [s for s in spoken if s.utterance.intent is Intent.PSEUDO_HARMFUL]
+    cells = Counter((s.voice[1], s.emotion, s.rate) for s in ours if s.block == "paralinguistics")
+    assert {cell[1:] for cell in cells} >= {
+        (emotion, rate)
+        for emotion in ("angry", "fearful", "sad", "happy")
+        for rate in ("slow", "normal", "fast")
+    }
+    emotional = {cell: n for cell, n in cells.items() if cell[1] != "neutral"}
+    assert len(emotional) == 24
+    assert set(emotional.values()) == {2}
+
+
+def test_other_people_call_out_in_another_voice(write_profile):
+    specs = stimuli(load_study(write_profile(secondary_voices={"utterances_per_scenario": 1})))
+    calling = [s for s in specs if s.block == "secondary_voices"]
+    assert calling
+    assert all(s.call and s.call_voice != s.voice for s in calling)
+
+
+def test_nobody_calls_out_unless_the_profile_asks_for_it(write_profile):
+    assert not any(s.call for s in stimuli(load_study(write_profile())))
+
+
+def test_histories_have_one_to_four_turns_and_the_scene_of_the_utterance(write_profile):
+    study = load_study(write_profile(multi_turn={"utterances_per_scenario": 1}))
+    later = [s for s in stimuli(study) if s.block == "multi_turn"]
+    assert {len(s.history.turns) for s in later} == {1, 2, 3, 4}
+    assert all(s.history_scene in s.utterance.scenes for s in later)
+    assert {s.condition for s in later} == {Condition.MATCHED, Condition.SPEECH_ONLY}
+
+
+def test_paralinguistics_needs_both_genders(write_profile):
+    profile = write_profile(voices=["af_heart"], paralinguistics={"utterances_per_scenario": 1})
+    with pytest.raises(ParamsError, match="needs a male voice"):
+        stimuli(load_study(profile))
+
+
+def test_a_harmful_counterpart_is_in_the_split_of_its_partner(params):
+    study = load_study(params / "full.yaml")
+    split_of = {u.id: u.split for s in study.scenarios for u in s.utterances}
+    for scenario in study.scenarios:
+        for utterance in scenario.utterances:
+            if utterance.contrast_of:
+                assert utterance.split == split_of[utterance.contrast_of]

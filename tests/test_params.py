@@ -1,37 +1,12 @@
 import pytest
 
-from aor_lib.params import Scenario, load_model_cards, load_scenarios, load_study
-from aor_lib.records import Intent
-from aor_lib.soundscape import SCENES
+from aor_lib.params import Scenario, load_model_cards, load_study
 from aor_lib.typed_yaml import ParamsError, read
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])
 def test_the_profiles_of_the_repository_are_valid(params, profile):
     assert load_study(params / f"{profile}.yaml").profile.name == profile
-
-
-def test_every_scenario_has_enough_utterances_and_scenes_that_can_be_rendered():
-    scenarios = load_scenarios()
-    assert len(scenarios) == 6
-    for scenario in scenarios.values():
-        counts = {intent: 0 for intent in Intent}
-        for utterance in scenario.utterances:
-            counts[utterance.intent] += 1
-        assert counts[Intent.PSEUDO_HARMFUL] >= 12
-        assert counts[Intent.HARMFUL] >= 4
-        assert counts[Intent.BENIGN] >= 4
-        assert {scene.id for scene in scenario.scenes} <= set(SCENES)
-
-
-def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes():
-    for scenario in load_scenarios().values():
-        by_id = {utterance.id: utterance for utterance in scenario.utterances}
-        for utterance in scenario.utterances:
-            if utterance.intent is Intent.HARMFUL:
-                partner = by_id[utterance.contrast_of]
-                assert partner.intent is Intent.PSEUDO_HARMFUL
-                assert partner.scenes == utterance.scenes
 
 
 def test_the_registry_holds_the_twelve_models_and_the_local_ones():

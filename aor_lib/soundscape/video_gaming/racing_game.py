@@ -71,7 +71,8 @@ def _synth_bass(
     lead_hz = 4.0 * semitones(roots[0], lead_steps)[step // 2 % 16]
     lead = oscillator(lead_hz, rate, saw) + oscillator(lead_hz * 0.992, rate, saw, 0.6)
     hat = band_noise(n, rate, 6000.0, 11_000.0, rng) * (step % 4 == 2) * np.exp(-4.0 * within)
-    return bass * np.exp(-1.8 * within) + lead + 0.7 * hat
+    groove: FloatArray = bass * np.exp(-1.8 * within) + lead + 0.7 * hat
+    return groove
 
 
 def _squeal(rate: int, rng: np.random.Generator) -> FloatArray:

@@ -61,7 +61,7 @@ def _laser_cannon(rest_hz: float, rate: int, rng: np.random.Generator) -> FloatA
     n = round(0.42 * rate)
     arrival_s = np.arange(n) / rate + 0.004
     chirp = np.minimum(rest_hz + rng.uniform(20.0, 32.0) / arrival_s, 0.4 * rate)
-    beam = oscillator(chirp, rate, (1.0, 0.45, 0.2)) * decay(n, rate, 0.5)
+    beam = oscillator(chirp, rate, (1.0,)) * decay(n, rate, 0.5)
     ring = oscillator(1.47 * chirp, rate, (0.6,)) * decay(n, rate, 0.35)
     recoil = thump(n, rate, 180.0, 60.0, 0.25)
     return fade(beam + ring + 0.8 * recoil, rate, 0.001, 0.05)
