@@ -1,6 +1,6 @@
 import pytest
 
-from aor_lib.dataset import _make_text
+from aor_lib import rendering
 from aor_lib.design import stimuli
 from aor_lib.inference import plan_trials, run_trials
 from aor_lib.judge import judge_response
@@ -28,7 +28,9 @@ def build(write_profile, tmp_path):
     import pandas as pd
 
     study = load_study(write_profile(conditions=["text_only", "described"]))
-    rows = [_make_text(spec).model_dump(mode="json") for spec in stimuli(study)]
+    settings = study.profile.mixing
+    made = [rendering.render(spec, settings, None) for spec in stimuli(study)]
+    rows = [one.row.model_dump(mode="json") for one in made]
     pd.DataFrame(rows).to_parquet(tmp_path / MANIFEST)
     trials = plan_trials(study, load_stimuli(tmp_path), [Echo()])
     with Store(tmp_path / STORE) as store:
