@@ -34,6 +34,8 @@ AUDIBLE_DBFS = -60.0
 """A scene below this is not heard at the study's loudness, in the quietest of rooms."""
 SILENT_DBFS = -80.0
 MAX_MEDIAN_WER = 0.05
+MIN_CLIPS = 30
+"""Fewer clips than this say little about a median."""
 MAX_CLEAN_WER = 0.5
 """Speech alone that is misheard by more than this is not the utterance."""
 _GAP_BELOW_SPEECH_DB = 25.0
@@ -106,8 +108,9 @@ def _violations_of_the_whole(
         yield f"{name}: has the same content as another stimulus"
     core = manifest.assign(wer=measured["wer"])[manifest["block"] == "core"]
     for condition in (Condition.MATCHED, Condition.SPEECH_ONLY):
-        median = core.loc[core["condition"] == condition, "wer"].median()
-        if median > MAX_MEDIAN_WER:
+        wer = core.loc[core["condition"] == condition, "wer"]
+        median = wer.median()
+        if len(wer) >= MIN_CLIPS and median > MAX_MEDIAN_WER:
             yield f"{condition.value}: median word error rate {median:.3f} over {MAX_MEDIAN_WER}"
 
 

@@ -111,3 +111,54 @@ def test_a_clip_that_is_not_the_manifests_is_named(tmp_path, damage):
         clip.unlink()
     with pytest.raises(DatasetError, match=r"a\.flac: .*run 'aor data'"):
         verify_dataset(pd.DataFrame([row]), tmp_path)
+
+
+def test_a_cluster_of_two_workers_gives_the_same_bytes(write_profile, tmp_path):
+    from distributed import LocalCluster
+
+    study = load_study(write_profile(conditions=["matched", "text_only"]))
+    here, there = tmp_path / "here", tmp_path / "there"
+    build_dataset(study, here, 1, quiet)
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    )
+    with cluster:
+        build_dataset(study, there, 1, quiet, cluster.scheduler_address)
+    assert content_of(there) == content_of(here)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
+    study = load_study(write_profile(conditions=["text_only"]))
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
+        build_dataset(study, tmp_path / "build", 1, quiet, "tcp://127.0.0.1:9")
+
+
+def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):
+    counts = {"pseudo_harmful": 1, "harmful": 0, "benign": 0}
+    profile = write_profile(
+        conditions=["matched", "mismatched"],
+        utterances_per_scenario=counts,
+        multi_turn={"utterances_per_scenario": 1},
+        secondary_voices={"utterances_per_scenario": 1},
+    )
+    build = tmp_path / "build"
+    build_dataset(load_study(profile), build, 2, quiet)
+    rows = {row.stimulus_id: row for row in load_stimuli(build)}
+    later = [row for row in rows.values() if row.block == "multi_turn"]
+    assert later
+    for row in later:
+        turns = json.loads(row.history)
+        assert [turn["role"] for turn in turns] == ["user", "assistant"] * (len(turns) // 2)
+        for turn in turns[::2]:
+            content = (build / turn["path"]).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == turn["sha256"]
+        assert row.content_sha256 != row.sha256
+    called = [row for row in rows.values() if row.block == "secondary_voices"]
+    assert called
+    for row in called:
+        assert [e for e in json.loads(row.events) if e["name"].startswith("call: ")]
+
+
+def content_of(build):
+    files = sorted(path for path in build.rglob("*") if path.is_file())
+    return {str(path.relative_to(build)): path.read_bytes() for path in files}
