@@ -28,7 +28,12 @@ MAX_DURATION_S = 30.0
 _FRAME_S = 0.02
 _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
-times faster on them, but with too little silence at the end the transcript repeats itself."""
+times faster on them, but with little silence at the end the transcript may repeat itself; such a
+clip is heard again in a full window."""
+_REVISION = 2
+"""Counts changes to what is heard in the same bytes; older results are not taken from the cache."""
+_REPEATED_WORDS = 4
+"""So many words in a row, said twice: hardly ever in a request, always in a decoder's loop."""
 
 
 class HearingError(RuntimeError):
@@ -54,7 +59,7 @@ def hear(audio: bytes) -> Heard:
     HearingError
         It is not audio, is empty, or is longer than 30 s.
     """
-    made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), _PADDING_S]
+    made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), _REVISION]
     found = load_or_make("hearing", made_from, lambda: _listen(audio))
     return Heard(str(found["transcript"]), np.asarray(found["features"], dtype=np.float32))
 
@@ -74,21 +79,35 @@ def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.
 
 
 def _listen(audio: bytes) -> Arrays:
-    encoded, n_frames = _encode(_decode(audio))
+    samples = _decode(audio)
+    encoded, n_frames = _encode(samples)
+    transcript = _transcribe(encoded)
+    if _repeats_itself(transcript):
+        transcript = _transcribe(_encode(samples, padding_s=MAX_DURATION_S)[0])
+    return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
+
+
+def _transcribe(encoded: Any) -> str:
     model = _whisper()
     tokenizer = model.hf_tokenizer
     prompt = [tokenizer.token_to_id(t) for t in ("<|startoftranscript|>", "<|notimestamps|>")]
     best = model.model.generate(encoded, [prompt], beam_size=1, max_length=96)[0]
-    transcript = tokenizer.decode(best.sequences_ids[0], skip_special_tokens=True).strip()
-    return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
+    return str(tokenizer.decode(best.sequences_ids[0], skip_special_tokens=True)).strip()
 
 
-def _encode(samples: npt.NDArray[np.float32]) -> tuple[Any, int]:
+def _repeats_itself(transcript: str) -> bool:
+    words = _words(transcript).split()
+    runs = [tuple(words[i : i + _REPEATED_WORDS]) for i in range(len(words) - _REPEATED_WORDS + 1)]
+    return len(runs) > len(set(runs))
+
+
+def _encode(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> tuple[Any, int]:
     """The encoder's output and how many of its frames lie within the clip."""
     import ctranslate2
 
     model = _whisper()
-    padded = np.pad(samples, (0, round(_PADDING_S * SAMPLE_RATE)))
+    longest = round(MAX_DURATION_S * SAMPLE_RATE) - model.feature_extractor.hop_length
+    padded = np.pad(samples, (0, round(padding_s * SAMPLE_RATE)))[:longest]
     mel = np.ascontiguousarray(model.feature_extractor(padded)[None].astype(np.float32))
     encoded = model.model.encode(ctranslate2.StorageView.from_array(mel), to_cpu=True)
     return encoded, int(len(samples) / SAMPLE_RATE / _FRAME_S)

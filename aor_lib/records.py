@@ -11,7 +11,7 @@ import json
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -109,6 +109,13 @@ class Utterance(Row):
     contrast_of: Identifier | None = Field(
         default=None, description="For a harmful counterpart: the utterance it minimally changes."
     )
+
+    @field_validator("text")
+    @classmethod
+    def _can_be_said(cls, text: str) -> str:
+        if not text.isprintable() or not any(c.isalnum() for c in text):
+            raise ValueError(f"cannot be said: {text!r} needs a word, and no control characters")
+        return text
 
     @property
     def split(self) -> Split:

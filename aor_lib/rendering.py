@@ -19,7 +19,7 @@ import soundfile
 
 from aor_lib import assets, mixing, recordings, soundscape, speech
 from aor_lib.design import StimulusSpec
-from aor_lib.hearing import hear, word_error_rate
+from aor_lib.hearing import HearingError, hear, word_error_rate
 from aor_lib.params import PARAMS
 from aor_lib.profile import Mixing
 from aor_lib.recorded_scene import recorded_scene
@@ -59,7 +59,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     Raises
     ------
     ParamsError, SpeechError, AssetError
-        As said by their messages.
+        As said by their messages; speech that makes a clip longer than 30 s is an error.
     """
     if not spec.condition.has_audio:
         presented = _presented_text(spec)
@@ -73,7 +73,12 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     energy_db = TARGETS[spec.emotion or "neutral"].level_db
     mixed = _mix(spoken, background, spec.snr_db, settings, energy_db)
     audio = _flac(mixed.samples)
-    heard = hear(audio)
+    try:
+        heard = hear(audio)
+    except HearingError as error:
+        raise speech.SpeechError(
+            f"{spec.stimulus_id}: the clip {error}: shorten the utterance's text"
+        ) from error
     path = f"clips/{spec.stimulus_id}.flac"
     files[path] = audio
     assert spec.voice is not None
@@ -180,6 +185,8 @@ def _earlier_turns(
                 "path": path,
                 "sha256": hashlib.sha256(audio).hexdigest(),
                 "scene": scene,
+                "background_source": background.source if background else None,
+                "background_licence": background.licence if background else None,
             }
         )
         told.append({"role": "assistant", "text": turn.answered})

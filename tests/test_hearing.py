@@ -31,6 +31,28 @@ def test_features_do_not_need_a_transcript():
     np.testing.assert_allclose(alone, heard.features, atol=0.1)
 
 
+@pytest.mark.slow
+def test_a_transcript_that_repeats_itself_is_made_again_in_a_full_window(monkeypatch):
+    windows = []
+
+    def transcribe(encoded):
+        windows.append(encoded.shape[1])
+        return "have to have to have to have to" if len(windows) == 1 else "what you have to do"
+
+    monkeypatch.setattr(hearing, "_transcribe", transcribe)
+    monkeypatch.setattr(hearing, "load_or_make", lambda name, key, make: make())
+    samples = speech.KokoroVoice("af_heart").synthesise("Good morning, everyone.", "normal")
+    assert hearing.hear(flac(samples)).transcript == "what you have to do"
+    assert windows[0] < windows[1] == 1500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.1, 23, 30])
+def test_a_clip_up_to_half_a_minute_is_heard(seconds):
+    noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))
+    assert hearing.hear(flac(noise, 16_000)).features.shape == (768,)
+
+
 @pytest.mark.parametrize(
     ("audio", "message"),
     [

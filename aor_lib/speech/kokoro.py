@@ -45,9 +45,12 @@ class KokoroVoice:
 
     def _speak(self, text: str, rate: str) -> npt.NDArray[np.float32]:
         style = np.fromfile(assets.fetch("kokoro") / f"voices/{self.id}.bin", dtype=np.float32)
-        samples, sample_rate = _kokoro().create(
-            text, voice=style.reshape(-1, 1, 256), speed=RATES[rate], lang=self._language
-        )
+        try:
+            samples, sample_rate = _kokoro().create(
+                text, voice=style.reshape(-1, 1, 256), speed=RATES[rate], lang=self._language
+            )
+        except ValueError as error:  # nothing in the text can be said
+            raise SpeechError(f"voice {self.id!r} cannot say {text!r}: {error}") from error
         if len(samples) < SAMPLE_RATE // 10 or not np.isfinite(samples).all():
             raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
         if sample_rate != SAMPLE_RATE:

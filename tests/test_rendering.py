@@ -1,0 +1,94 @@
+"""Whatever is asked for, a stimulus is a valid clip or a clear error."""
+
+import io
+
+import numpy as np
+import pytest
+import soundfile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from aor_lib import mixing, soundscape, speech
+from aor_lib.design import stimuli
+from aor_lib.params import load_study
+from aor_lib.records import Condition, Utterance
+from aor_lib.rendering import render
+from aor_lib.speech import SpeechError
+
+pytestmark = pytest.mark.slow
+
+
+def examples(number):
+    return settings(
+        max_examples=number,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+
+
+@pytest.fixture
+def spec(write_profile):
+    study = load_study(write_profile(conditions=["matched"]))
+    return next(s for s in stimuli(study) if s.condition is Condition.MATCHED)
+
+
+@pytest.fixture
+def mixing_settings(write_profile):
+    return load_study(write_profile()).profile.mixing
+
+
+def assert_valid(rendering):
+    samples, rate = soundfile.read(io.BytesIO(rendering.files[rendering.row.path]))
+    assert rate == speech.SAMPLE_RATE
+    assert samples.ndim == 1
+    assert np.isfinite(samples).all()
+    assert rendering.row.duration_s == pytest.approx(len(samples) / rate)
+    assert mixing.true_peak(samples.astype(np.float32)) <= -1 + 0.01
+    assert rendering.row.loudness_lufs < 0
+
+
+@examples(12)
+@given(text=st.text(max_size=60))
+def test_any_text_is_said_or_refused_with_a_reason(spec, mixing_settings, text):
+    try:
+        utterance = Utterance.model_validate(spec.utterance.model_dump() | {"text": text})
+        made = render(spec.model_copy(update={"utterance": utterance}), mixing_settings, None)
+    except (ValidationError, SpeechError) as error:
+        reason = str(error)
+        assert "text" in reason or repr(text) in reason or spec.stimulus_id in reason  # noqa: PT017
+    else:
+        assert_valid(made)
+
+
+@examples(25)
+@given(
+    snr_db=st.floats(-20, 40),
+    seed=st.integers(0, 2**63 - 1),
+    scene=st.sampled_from(sorted(soundscape.SCENES)),
+    condition=st.sampled_from([Condition.MATCHED, Condition.NOISE]),
+    emotion=st.sampled_from(["neutral", "angry", "fearful", "sad", "happy"]),
+)
+def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
+    spec, mixing_settings, snr_db, seed, scene, condition, emotion
+):
+    factors = {
+        "snr_db": snr_db,
+        "seed": seed,
+        "scene": scene,
+        "condition": condition,
+        "emotion": emotion,
+    }
+    assert_valid(render(spec.model_copy(update=factors), mixing_settings, None))
+
+
+def test_an_utterance_that_makes_too_long_a_clip_is_named(spec, mixing_settings):
+    utterance = spec.utterance.model_copy(update={"text": "Why? " * 120})
+    with pytest.raises(SpeechError, match=rf"{spec.stimulus_id}.* long.*shorten"):
+        render(spec.model_copy(update={"utterance": utterance}), mixing_settings, None)
+
+
+@pytest.mark.parametrize("text", ["?!...", "How\nnow", "How\0now", "   ", "\ud800 why"])
+def test_a_text_that_cannot_be_said_is_refused_before_anything_is_made(spec, text):
+    with pytest.raises(ValidationError, match="text"):
+        Utterance.model_validate(spec.utterance.model_dump() | {"text": text})
