@@ -68,10 +68,15 @@ class Label(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether a model answered. A failure is never an answer."""
+    """Whether a model answered. A failure is never an answer.
+
+    ``blocked``: the provider withheld the answer; that is neither the model's refusal nor
+    compliance.
+    """
 
     OK = "ok"
     FAILED = "failed"
+    BLOCKED = "blocked"
 
 
 class Split(StrEnum):

@@ -7,17 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from aor_lib.params import ModelCard
 from aor_lib.records import Generation
 
 
+@dataclass(frozen=True, eq=False)
+class Waveform:
+    """Sound in memory: mono, float32, ``(samples,)``, within ±1."""
+
+    samples: npt.NDArray[np.float32]
+    sample_rate: int
+
+
 @dataclass(frozen=True)
 class Turn:
-    """One message: text, or a sound file, or both."""
+    """One message: text, or sound (a file, or a waveform), or both."""
 
     role: Literal["system", "user", "assistant"]
     text: str | None = None
-    audio: Path | None = None
+    audio: Path | Waveform | None = None
 
 
 Conversation = tuple[Turn, ...]
@@ -38,13 +49,31 @@ class Answer:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a model gave no answer to one conversation. Never counted as refusal or compliance."""
+    """Why a model gave no answer to one conversation. Never counted as refusal or compliance.
+
+    ``blocked``: the provider withheld the answer (a content filter). That is a finding about the
+    provider, and asking again would bring the same; any other failure is worth another try.
+    """
 
     error: str
+    blocked: bool = False
 
 
 class ModelError(RuntimeError):
     """A model that cannot run here at all; the message says what it needs."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What can be asked of a model; trials that need more are not planned.
+
+    ``activations``: its decoder layers can be read and steered.
+    """
+
+    audio: bool = True
+    text_only: bool = True
+    multi_turn: bool = True
+    activations: bool = False
 
 
 class AudioModel(Protocol):
@@ -53,6 +82,7 @@ class AudioModel(Protocol):
     card: ModelCard
     revision: str
     """What exactly answers: a commit, or a hash of the weights."""
+    capabilities: Capabilities
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation

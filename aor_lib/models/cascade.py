@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from aor_lib import assets, scene_classifier
 from aor_lib.cache import Arrays, load_or_make
 from aor_lib.hearing import HearingError, hear
-from aor_lib.models.base import Answer, Conversation, Failure, ModelError
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.params import ModelCard, card_settings, load_scenarios
 from aor_lib.records import Generation
 from aor_lib.typed_yaml import Params
@@ -43,6 +43,8 @@ class Settings(Params):
 
 class Cascade:
     """Answers a conversation whose sound it turned into text."""
+
+    capabilities = Capabilities(activations=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 import torch
 from pydantic import Field, model_validator
 
-from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Turn
 from aor_lib.params import ModelCard, card_settings
 from aor_lib.records import Generation, content_hash
 from aor_lib.typed_yaml import Params, ParamsError
@@ -80,6 +80,8 @@ class HuggingFaceModel:
     ``revision`` is the commit that will be loaded (of a local folder: a hash of what is in it),
     asked of the hub where the card names a branch; if that fails, it is what the card says.
     """
+
+    capabilities = Capabilities(activations=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card

@@ -20,7 +20,7 @@ import soundfile
 from openai.types.chat import ChatCompletion
 from pydantic import Field
 
-from aor_lib.models.base import Answer, Conversation, Failure, ModelError
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.params import ModelCard, card_settings
 from aor_lib.records import Generation
 from aor_lib.typed_yaml import Params
@@ -50,6 +50,8 @@ class OpenAIModel:
 
     What answers under a name is the provider's choice, so ``revision`` is only what the card says.
     """
+
+    capabilities = Capabilities()
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
