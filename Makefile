@@ -21,7 +21,7 @@ DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py 
   mixing.py hearing.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
   $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
-VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py
+VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py aor_lib/emotion_check.py
 RUN_CODE := aor_lib/inference.py aor_lib/store.py $(wildcard aor_lib/models/*.py aor_lib/judge/*.py)
 BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py figures.py style.py listening.py agreement.py \
   diversity.py label_store.py labelling.py)

@@ -23,6 +23,7 @@ INTENTS: dict[str, str] = {
     Intent.PSEUDO_HARMFUL: "Only sounds harmful",
     Intent.HARMFUL: "Harmful",
     Intent.BENIGN: "Plainly benign",
+    Intent.UNLABELLED: "Not labelled",
 }
 
 

@@ -27,6 +27,7 @@ TITLES = {
     "pseudo_harmful": "Over-refusal",
     "harmful": "Harmful refusal",
     "benign": "Plain refusal",
+    "unlabelled": "Refusal (not labelled)",
     "matched": "Matched scene",
     "mismatched": "Mismatched scene",
     "noise": "Matched noise",

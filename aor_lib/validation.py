@@ -20,10 +20,13 @@ import soundfile
 from aor_lib import mixing, rendering, scene_classifier
 from aor_lib.dataset import DatasetError, verify_dataset
 from aor_lib.design import StimulusSpec, stimuli
+from aor_lib.emotion_check import emotion_changes, emotion_violations
 from aor_lib.hearing import HearingError, hear, word_error_rate
 from aor_lib.params import Study
 from aor_lib.records import Condition, Stimulus
 from aor_lib.results import VALIDATION, load_manifest, load_stimuli
+from aor_lib.speech import SpeechError
+from aor_lib.speech.measurement import measure as measure_speech
 from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_jobs
 
@@ -49,6 +52,8 @@ class Measured:
 
     ``lead_in_dbfs``: RMS level before the speech; ``gap_dbfs``: between its words;
     ``heard_scene``: what a classifier that never saw the clip's seed takes its scene for;
+    ``speech_s`` to ``tilt_db_per_octave``: of speech without a background, as in
+    :class:`aor_lib.speech.measurement.Measured`;
     ``problems``: one sentence for each claim that does not hold.
     """
 
@@ -62,6 +67,11 @@ class Measured:
     wer: float | None = None
     heard_scene: str | None = None
     heard_probability: float | None = None
+    speech_s: float | None = None
+    speech_dbfs: float | None = None
+    f0_mean_st: float | None = None
+    f0_range_st: float | None = None
+    tilt_db_per_octave: float | None = None
     problems: list[str] = field(default_factory=list)
 
 
@@ -81,7 +91,9 @@ def validate_dataset(
     """
     manifest = load_manifest(build)
     rows = load_stimuli(build)
-    specs = {spec.stimulus_id: spec for spec in stimuli(study)}
+    # Imported clips are what they are: nothing was planned.
+    imported = bool((manifest["block"] == "imported").all())
+    specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
     pairs = [(row, specs.get(row.stimulus_id)) for row in rows]
     jobs = [(pairs[i : i + _CHUNK], build) for i in range(0, len(pairs), _CHUNK)]
     measured: list[Measured] = []
@@ -92,17 +104,21 @@ def validate_dataset(
     with whole_file(build / VALIDATION) as stream:
         frame.to_parquet(stream, index=False)
     found = [f"{one.stimulus_id}: {problem}" for one in measured for problem in one.problems]
-    return found + list(_violations_of_the_whole(manifest, set(specs), frame))
+    found += _violations_of_the_whole(manifest, set(specs), frame)
+    return found + list(emotion_violations(emotion_changes(manifest, frame)))
 
 
 def _violations_of_the_whole(
     manifest: pd.DataFrame, planned: set[str], measured: pd.DataFrame
 ) -> Iterator[str]:
     have = set(manifest["stimulus_id"])
-    for name in sorted(planned - have):
-        yield f"{name}: the profile asks for it, but it is not in the manifest; run 'aor data'"
-    for name in sorted(have - planned - set(manifest.query("block == 'imported'")["stimulus_id"])):
-        yield f"{name}: is not part of the profile; run 'aor data'"
+    planned = planned | set(manifest.query("block == 'imported'")["stimulus_id"])
+    for names, problem in (
+        (planned - have, "of the profile are not in the manifest"),
+        (have - planned, "are not part of the profile"),
+    ):
+        if names:
+            yield f"{len(names)} stimuli {problem}, such as {min(names)}; run 'aor data'"
     content = manifest["sha256"] + manifest["history"]
     for name in manifest.loc[content.duplicated(), "stimulus_id"]:
         yield f"{name}: has the same content as another stimulus"
@@ -138,8 +154,12 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
     lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]
     scene, probability = scene_classifier.classify(heard.features)
     snr_db = gap_dbfs = None
+    prosody: dict[str, float] = {}
     if spec is not None:
-        snr_db, gap_dbfs = _against_speech(clip, rendering.speak(spec), len(lead_in), sample_rate)
+        spoken = rendering.speak(spec)
+        snr_db, gap_dbfs = _against_speech(clip, spoken, len(lead_in), sample_rate)
+        if row.condition is Condition.SPEECH_ONLY:
+            prosody = _prosody(clip[len(lead_in) :][: len(spoken)])
     found = Measured(
         row.stimulus_id,
         duration_s=len(clip) / sample_rate,
@@ -151,6 +171,7 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
         wer=word_error_rate(row.text, heard.transcript) if spec is not None else None,
         heard_scene=scene,
         heard_probability=probability,
+        **prosody,
     )
     found.problems.extend(_problems(row, found, samples, sample_rate))
     return found
@@ -183,6 +204,20 @@ def _problems(
         yield f"lead-in: not silent, {found.lead_in_dbfs:.1f} dBFS"
     if silent and found.wer is not None and found.wer > MAX_CLEAN_WER and row.block == "core":
         yield f"text: misheard, word error rate {found.wer:.2f}"
+
+
+def _prosody(spoken: npt.NDArray[np.float64]) -> dict[str, float]:
+    try:
+        found = measure_speech(spoken.astype(np.float32))
+    except SpeechError:  # too little of it is voiced
+        return {}
+    return {
+        "speech_s": found.duration_s,
+        "speech_dbfs": found.level_dbfs,
+        "f0_mean_st": found.f0_mean_st,
+        "f0_range_st": found.f0_range_st,
+        "tilt_db_per_octave": found.tilt_db_per_octave,
+    }
 
 
 def _against_speech(

@@ -73,9 +73,10 @@ def test_missing_unplanned_and_repeated_stimuli_are_found(copy):
     first = manifest.iloc[[0]].assign(stimulus_id="another")
     pd.concat([manifest.iloc[:-1], first]).to_parquet(build / MANIFEST)
     found = "\n".join(validate_dataset(study, build, 1, quiet))
-    assert "another: is not part of the profile" in found
+    assert "1 stimuli are not part of the profile, such as another; run 'aor data'" in found
     assert "another: has the same content as another stimulus" in found
-    assert f"{manifest.iloc[-1]['stimulus_id']}: the profile asks for it" in found
+    missing = manifest.iloc[-1]["stimulus_id"]
+    assert f"1 stimuli of the profile are not in the manifest, such as {missing}" in found
 
 
 def hash_of(build, row):

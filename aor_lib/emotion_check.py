@@ -1,0 +1,83 @@
+"""Does speech that was given an emotion differ from neutral speech as it was meant to?
+
+Measured on the finished clips (:mod:`aor_lib.validation`), not on the settings that made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from aor_lib.speech.prosody import TARGETS
+
+MIN_CLIPS = 8
+"""Fewer clips of an emotion than this say little about a median."""
+TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}
+"""By how much the median change of a measure may differ from what was asked for."""
+
+
+def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
+    """What an emotion changed, asked for and measured.
+
+    Each clip is compared with the neutral one of the same words, voice and rate, both without a
+    background.
+
+    Returns
+    -------
+    One row an emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
+    ``low`` and ``high`` (its quartiles), ``clips``. The measures are differences (``f0_mean_st`` in
+    semitones, ``speech_dbfs`` in dB, ``tilt_db_per_octave``) or ratios (``f0_range_st`` and
+    ``speech_s``). Empty where emotion is not varied.
+    """
+    clips = manifest[["stimulus_id", "utterance_id", "voice", "rate", "emotion", "block"]].merge(
+        validation, on="stimulus_id"
+    )
+    clips = clips[clips["f0_mean_st"].notna() & clips["block"].isin(["core", "paralinguistics"])]
+    same = ["utterance_id", "voice", "rate"]
+    neutral = clips[clips["emotion"] == "neutral"].drop_duplicates(same)
+    pairs = clips[clips["emotion"] != "neutral"].merge(neutral, on=same, suffixes=("", "_neutral"))
+    changes = pd.DataFrame({"emotion": pairs["emotion"]})
+    for name in ("f0_mean_st", "speech_dbfs", "tilt_db_per_octave"):
+        changes[name] = pairs[name] - pairs[f"{name}_neutral"]
+    for name in ("f0_range_st", "speech_s"):
+        changes[name] = pairs[name] / pairs[f"{name}_neutral"]
+    rows = [
+        {
+            "emotion": emotion,
+            "measure": name,
+            "asked": _asked(str(emotion))[name],
+            "measured": found[name].median(),
+            "low": found[name].quantile(0.25),
+            "high": found[name].quantile(0.75),
+            "clips": len(found),
+        }
+        for emotion, found in changes.groupby("emotion")
+        for name in found.columns.drop("emotion")
+    ]
+    columns = ["emotion", "measure", "asked", "measured", "low", "high", "clips"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def emotion_violations(changes: pd.DataFrame) -> Iterator[str]:
+    """One line for each emotion and measure whose median is not what was asked for."""
+    for row in changes.itertuples():
+        tolerance = TOLERANCES.get(str(row.measure))
+        if tolerance is None or row.clips < MIN_CLIPS:
+            continue
+        if abs(row.measured - row.asked) > tolerance:
+            yield (
+                f"emotion {row.emotion}: {row.measure}: changed by {row.measured:.2f} (median of "
+                f"{row.clips} clips), {row.asked:g} was asked for"
+            )
+
+
+def _asked(emotion: str) -> dict[str, float]:
+    target = TARGETS[emotion]
+    return {
+        "f0_mean_st": target.f0_mean_st,
+        "speech_dbfs": target.level_db,
+        "tilt_db_per_octave": target.tilt_db_per_octave,
+        "f0_range_st": target.f0_range,
+        "speech_s": target.duration,
+    }
