@@ -1,0 +1,55 @@
+"""What may be fitted on, and what may be reported: ``dev`` and ``test`` are kept apart.
+
+Whatever is chosen by looking at results (a steering vector, a threshold, a prompt) is chosen on
+``dev``, and remembers the utterances that it saw. Reports are made on ``test``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pandas as pd
+
+from aor_lib.records import Split
+
+
+class SplitError(ValueError):
+    """Data of the wrong split; the message names an utterance."""
+
+
+def for_fitting(rows: pd.DataFrame) -> tuple[pd.DataFrame, frozenset[str]]:
+    """The rows of ``dev``, to fit on, and the ids of their utterances, to keep with the fit.
+
+    ``rows`` has the columns ``utterance_id`` and ``split``, as manifests and results do.
+
+    Raises
+    ------
+    SplitError
+        There are none.
+    """
+    chosen = rows[rows["split"] == Split.DEV]
+    if chosen.empty:
+        raise SplitError("nothing to fit on: no utterance is of the 'dev' split; take more of them")
+    return chosen, frozenset(chosen["utterance_id"])
+
+
+def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
+    """The same rows, if they may be scored with what was fitted on the utterances ``fitted_on``.
+
+    Raises
+    ------
+    SplitError
+        An utterance was fitted on, or is not of ``test`` though something was fitted.
+    """
+    seen = rows["utterance_id"].isin(list(fitted_on))
+    if seen.any():
+        name = rows.loc[seen, "utterance_id"].iloc[0]
+        raise SplitError(
+            f"utterance {name!r} was fitted on ({rows.loc[seen, 'utterance_id'].nunique()} such): "
+            "score other utterances"
+        )
+    other = rows["split"] != Split.TEST
+    if fitted_on and other.any():
+        name = rows.loc[other, "utterance_id"].iloc[0]
+        raise SplitError(f"utterance {name!r} is not of the 'test' split: score only 'test'")
+    return rows
