@@ -15,10 +15,10 @@ import numpy.typing as npt
 import soundfile
 import soxr
 
-from aor_lib.clips import SAMPLE_RATE
 from aor_lib.mixing import Samples, rms_dbfs
 from aor_lib.recordings import LibraryError, Recording, recordings_of
 from aor_lib.sound_collections import UNKNOWN
+from aor_lib.sound_files import SAMPLE_RATE
 from aor_lib.soundscape import Event
 
 MIN_SCENE_S = 0.1

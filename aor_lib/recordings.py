@@ -17,7 +17,11 @@ import pandas as pd
 import soundfile
 from pydantic import Field
 
-from aor_lib.clips import (
+from aor_lib.mixing import Samples
+from aor_lib.params import PARAMS
+from aor_lib.records import Identifier, Row, Sha256, content_hash
+from aor_lib.sound_collections import ListedClip, Mapping, read_collection, read_mapping
+from aor_lib.sound_files import (
     ImportReport,
     Report,
     UnusableError,
@@ -28,10 +32,6 @@ from aor_lib.clips import (
     one_line,
     read_sound,
 )
-from aor_lib.mixing import Samples
-from aor_lib.params import PARAMS
-from aor_lib.records import Identifier, Row, Sha256, content_hash
-from aor_lib.sound_collections import ListedClip, Mapping, read_collection, read_mapping
 from aor_lib.whole_file import whole_file
 
 TABLE = "recordings.parquet"

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 
 from aor_lib import assets, mixing, recordings, soundscape, speech
 from aor_lib.design import StimulusSpec
@@ -24,6 +22,7 @@ from aor_lib.params import PARAMS
 from aor_lib.profile import Mixing
 from aor_lib.recorded_scene import recorded_scene
 from aor_lib.records import Condition, Stimulus, content_hash
+from aor_lib.sound_files import flac
 from aor_lib.speech.prosody import TARGETS, express
 
 _CALL_AT_S = 0.2
@@ -72,7 +71,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
     energy_db = TARGETS[spec.emotion or "neutral"].level_db
     mixed = _mix(spoken, background, spec.snr_db, settings, energy_db)
-    audio = _flac(mixed.samples)
+    audio = flac(mixed.samples, "PCM_16")
     try:
         heard = hear(audio)
     except HearingError as error:
@@ -119,9 +118,8 @@ def speak(spec: StimulusSpec) -> mixing.Samples:
 def revision(library: Path | None) -> str:
     """Hash of the code, weights and recordings that shape a clip; a change makes clips again."""
     here = Path(__file__).parent
-    files = [
-        here / name for name in ("rendering.py", "mixing.py", "hearing.py", "recorded_scene.py")
-    ]
+    modules = ("rendering", "mixing", "hearing", "recorded_scene", "sound_files")
+    files = [here / f"{name}.py" for name in modules]
     for package in ("soundscape", "speech"):
         files += sorted((here / package).rglob("*.py"))
     files += sorted((PARAMS / "voices").glob("*.yaml"))
@@ -175,7 +173,7 @@ def _earlier_turns(
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
-        audio = _flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples)
+        audio = flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples, "PCM_16")
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         files[path] = audio
         told.append(
@@ -250,9 +248,3 @@ def _mix(
         loudness_lufs=settings.loudness_lufs + energy_db,
         true_peak_dbfs=settings.true_peak_dbfs,
     )
-
-
-def _flac(samples: mixing.Samples) -> bytes:
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, speech.SAMPLE_RATE, format="FLAC", subtype="PCM_16")
-    return stream.getvalue()

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -154,7 +155,7 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
     lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]
     scene, probability = scene_classifier.classify(heard.features)
     snr_db = gap_dbfs = None
-    prosody: dict[str, float] = {}
+    prosody: dict[str, Any] = {}
     if spec is not None:
         spoken = rendering.speak(spec)
         snr_db, gap_dbfs = _against_speech(clip, spoken, len(lead_in), sample_rate)
@@ -171,8 +172,8 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
         wer=word_error_rate(row.text, heard.transcript) if spec is not None else None,
         heard_scene=scene,
         heard_probability=probability,
-        **prosody,
     )
+    found = replace(found, **prosody)
     found.problems.extend(_problems(row, found, samples, sample_rate))
     return found
 
@@ -206,7 +207,7 @@ def _problems(
         yield f"text: misheard, word error rate {found.wer:.2f}"
 
 
-def _prosody(spoken: npt.NDArray[np.float64]) -> dict[str, float]:
+def _prosody(spoken: npt.NDArray[np.float64]) -> dict[str, Any]:
     try:
         found = measure_speech(spoken.astype(np.float32))
     except SpeechError:  # too little of it is voiced

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib import clips, speech
-from aor_lib.clips import CollectionError, import_clips
+from aor_lib.clips import import_clips
 from aor_lib.dataset import verify_dataset
 from aor_lib.hearing import Heard, HearingError, word_error_rate
 from aor_lib.records import Condition, Intent, split_of
 from aor_lib.results import load_manifest, load_stimuli
+from aor_lib.sound_files import CollectionError
 
 
 def quiet(done: int, of: int) -> None:

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib import sound_collections
-from aor_lib.clips import CollectionError
 from aor_lib.params import PARAMS, load_scenarios
 from aor_lib.recorded_scene import recorded_scene
 from aor_lib.recordings import LibraryError, import_recordings, library_sha256, recordings_of
 from aor_lib.sound_collections import read_mapping
+from aor_lib.sound_files import CollectionError
 from aor_lib.typed_yaml import ParamsError
 
 FUZZ = settings(
