@@ -1,6 +1,4 @@
 import hashlib
-import io
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,26 +14,7 @@ from aor_lib.hearing import Heard, HearingError, word_error_rate
 from aor_lib.records import Condition, Intent, split_of
 from aor_lib.results import load_manifest, load_stimuli
 from aor_lib.sound_files import CollectionError
-
-
-def quiet(done: int, of: int) -> None:
-    pass
-
-
-def hiss(seed: int, seconds: float = 1.0, rate: int = 24000, level: float = 0.05) -> np.ndarray:
-    return level * np.random.default_rng(seed).standard_normal(round(seconds * rate))
-
-
-def encoded(samples: np.ndarray, rate: int = 24000, kind: str = "WAV", **more: str) -> bytes:
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, rate, format=kind, **more)
-    return stream.getvalue()
-
-
-def put(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
+from tests.sounds import encoded, hiss, put, quiet
 
 
 @pytest.fixture(scope="module", autouse=True)

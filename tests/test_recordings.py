@@ -1,6 +1,5 @@
 import functools
 import hashlib
-import io
 import json
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from aor_lib.recordings import LibraryError, import_recordings, library_sha256, 
 from aor_lib.sound_collections import read_mapping
 from aor_lib.sound_files import CollectionError
 from aor_lib.typed_yaml import ParamsError
+from tests.sounds import encoded, hiss, put, quiet
 
 FUZZ = settings(
     max_examples=40,
@@ -31,26 +31,6 @@ The dataset as a whole is available under the terms of CC BY-NC.
 101 - Dog:
 - [1-1000-A.ogg]: clip derived from a.wav (http://freesound.org/people/x/sounds/1/) by Ann O [CC-BY]
 """
-
-
-def quiet(done: int, of: int) -> None:
-    pass
-
-
-def hiss(seed: int, seconds: float = 1.0, rate: int = 8000, level: float = 0.1) -> np.ndarray:
-    return level * np.random.default_rng(seed).standard_normal(round(seconds * rate))
-
-
-def encoded(samples: np.ndarray, rate: int = 8000, kind: str = "WAV", **more: str) -> bytes:
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, rate, format=kind, **more)
-    return stream.getvalue()
-
-
-def put(path: Path, content: bytes | str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def put_esc50(folder: Path, rows: list[tuple[str, str]]) -> Path:
@@ -164,12 +144,12 @@ def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folde
         (b"", "is empty"),
         (b"these are no samples" * 50, "cannot be decoded"),
         (encoded(hiss(1))[:9000], "is cut off"),
-        (encoded(np.zeros(8000)), "is silent"),
-        (encoded(np.full(8000, 0.5)), "is silent"),
+        (encoded(np.zeros(24000)), "is silent"),
+        (encoded(np.full(24000, 0.5)), "is silent"),
         (encoded(hiss(1, 0.3)), "lasts 0.30 s, less than 0.5 s"),
         (encoded(hiss(1, 121.0)), "lasts 121 s, more than 120 s: cut it up"),
         (encoded(hiss(1, rate=4000), 4000), "has a sample rate of 4000 Hz"),
-        (encoded(np.full(8000, np.nan), subtype="FLOAT"), "has samples that are not finite"),
+        (encoded(np.full(24000, np.nan), subtype="FLOAT"), "has samples that are not finite"),
         (encoded(np.sign(hiss(1))), "is clipped throughout (100% of its samples)"),
     ],
 )

@@ -1,0 +1,27 @@
+"""Sound files for tests of imports."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+
+def hiss(seed: int, seconds: float = 1.0, rate: int = 24_000, level: float = 0.05) -> np.ndarray:
+    return level * np.random.default_rng(seed).standard_normal(round(seconds * rate))
+
+
+def encoded(samples: np.ndarray, rate: int = 24_000, kind: str = "WAV", **more: str) -> bytes:
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format=kind, **more)
+    return stream.getvalue()
+
+
+def put(path: Path, content: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def quiet(done: int, of: int) -> None:
+    """Report to nobody."""
