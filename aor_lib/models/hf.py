@@ -1,7 +1,7 @@
 """Audio language models as Hugging Face checkpoints: on the hub, or in a local folder.
 
-One path serves nine architectures: the processor's chat template with an audio item, then
-``generate``. What differs between them is in the small tables below.
+One path serves nine architectures: the processor's chat template with the clips, then ``generate``.
+What differs between them is a table in ``hf_architectures``.
 
 A checkpoint is loaded at the first question. One at a time is held in memory: the next model of a
 study replaces it.
@@ -10,35 +10,30 @@ study replaces it.
 from __future__ import annotations
 
 import gc
-import hashlib
-import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Turn
+from aor_lib.models import hf_checkpoint, hf_generate
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
+from aor_lib.models.hf_architectures import (
+    ARCHITECTURES,
+    ArchitectureName,
+    decoder_layers,
+    load_network,
+    load_processor,
+)
+from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 from aor_lib.params import ModelCard, card_settings
-from aor_lib.records import Generation, content_hash
+from aor_lib.records import Generation
 from aor_lib.typed_yaml import Params, ParamsError
 
 CPU_GIB = 4
 """A model that needs more memory than this is not tried without a GPU."""
 
 _GIB = 2**30
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-# The outer classes of the omni models, which also speak, do not keep to max_new_tokens.
-_CLASSES = {
-    "audioflamingo3": "AutoModelForSeq2SeqLM",
-    "qwen2_5_omni": "Qwen2_5OmniThinkerForConditionalGeneration",
-    "qwen3_omni_moe": "Qwen3OmniMoeThinkerForConditionalGeneration",
-}
-# Their encoders attend to padded frames: a longer clip in a batch changes a shorter one's answer.
-_ONE_AT_A_TIME = ("gemma3n", "phi4_multimodal", "granite_speech")
-# Its tokenizer refuses a system turn beside audio: the instruction opens the user's turn instead.
-_WITHOUT_SYSTEM_TURN = ("voxtral",)
 
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
@@ -46,19 +41,13 @@ _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 class Settings(Params):
     """Settings of a Hugging Face checkpoint in its model card."""
 
-    architecture: Literal[
-        "qwen2_audio",
-        "qwen2_5_omni",
-        "qwen3_omni_moe",
-        "voxtral",
-        "audioflamingo3",
-        "gemma3n",
-        "gemma4",
-        "phi4_multimodal",
-        "granite_speech",
-    ]
-    dtype: Literal["bfloat16", "float32"] | None = Field(
+    architecture: ArchitectureName
+    dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
         default=None, description="None: bfloat16 on a GPU, float32 without one."
+    )
+    device_map: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] | None = Field(
+        default=None,
+        description="One device, or auto: spread over all GPUs. None: the first GPU, or the CPU.",
     )
     batch_size: Annotated[int, Field(ge=1)] = 1
     attention: Literal["eager", "sdpa", "flash_attention_2"] | None = None
@@ -66,12 +55,6 @@ class Settings(Params):
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
     )
     trust_remote_code: bool = False
-
-    @model_validator(mode="after")
-    def _batches_change_no_answer(self) -> Settings:
-        if self.batch_size > 1 and self.architecture in _ONE_AT_A_TIME:
-            raise ValueError(f"batch_size must be 1: padding changes what {self.architecture} says")
-        return self
 
 
 class HuggingFaceModel:
@@ -86,19 +69,14 @@ class HuggingFaceModel:
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self._settings = card_settings(card, Settings)
-        if self._settings.trust_remote_code and not _COMMIT.fullmatch(card.revision):
+        if self._settings.trust_remote_code and not hf_checkpoint.COMMIT.fullmatch(card.revision):
             raise ParamsError(
                 f"model {card.id}: revision: settings.trust_remote_code needs a commit "
                 f"(40 hexadecimal digits), not {card.revision!r}"
             )
-        _require_memory(card)
-        self._folder = Path(card.source).expanduser()
-        if self._folder.is_dir():
-            self.revision = _folder_hash(self._folder)
-        elif card.source.startswith(("/", ".", "~")):
-            raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
-        else:
-            self.revision = _commit(card)
+        _require_memory(card, self._settings.device_map)
+        self.revision = hf_checkpoint.revision(card)
+        self._batch_size = self._settings.batch_size
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -108,50 +86,34 @@ class HuggingFaceModel:
         Greedy at temperature 0; above it, conversations are answered one at a time, each from the
         seed, so that no answer depends on what else was asked.
         """
-        model, processor = self._load()
+        _, processor = self.load()
         results: dict[int, Answer | Failure] = {}
-        size = self._settings.batch_size if generation.temperature == 0 else 1
-        for batch in _batches(conversations, size):
-            chosen = [conversations[index] for index in batch]
-            answers = self._answer_batch(model, processor, chosen, generation)
-            results.update(zip(batch, answers, strict=True))
+        ready: dict[int, Conversation] = {}
+        for index, conversation in enumerate(conversations):
+            try:
+                ready[index] = with_waveforms(processor, self._settings.architecture, conversation)
+            except Exception as error:  # noqa: BLE001 - decoders raise anything
+                results[index] = _failure(error)
+        for alike in self._may_share_a_batch(ready):
+            chosen = [ready[index] for index in alike]
+            results.update(zip(alike, self._answer_alike(chosen, generation), strict=True))
         return [results[index] for index in range(len(conversations))]
 
-    def _answer_batch(
-        self, model: Any, processor: Any, batch: list[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        """The answers to a batch; if it fails as a whole, each conversation is asked alone."""
-        try:
-            messages = [self._messages(conversation) for conversation in batch]
-            return _generate(model, processor, messages, generation)
-        except torch.AcceleratorError as error:
-            # The process can use the GPU no more.
-            raise ModelError(f"{self.card.id}: the GPU failed: {_one_line(error)}") from error
-        except Exception as error:  # noqa: BLE001 - checkpoints and decoders raise anything
-            if len(batch) == 1:
-                return [Failure(f"{type(error).__name__}: {_one_line(error)}")]
-        torch.cuda.empty_cache()
-        return [
-            answer
-            for conversation in batch
-            for answer in self._answer_batch(model, processor, [conversation], generation)
-        ]
+    def logits(self, conversation: Conversation) -> torch.Tensor:
+        """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
+        network, processor = self.load()
+        heard = with_waveforms(processor, self._settings.architecture, conversation)
+        inputs = model_inputs(processor, self._settings.architecture, [heard])
+        return hf_generate.next_token_logits(network, inputs)[0]
 
-    def _messages(self, conversation: Conversation) -> list[dict[str, Any]]:
-        if self._settings.architecture in _WITHOUT_SYSTEM_TURN:
-            conversation = _without_system_turns(conversation)
-        messages = []
-        for turn in conversation:
-            content = [{"type": "text", "text": turn.text}] if turn.text else []
-            if turn.audio is not None:
-                # The loader takes a string that is no file for encoded audio.
-                if not turn.audio.is_file():
-                    raise FileNotFoundError(f"no sound file {turn.audio}")
-                content.append({"type": "audio", "path": str(turn.audio)})
-            messages.append({"role": turn.role, "content": content})
-        return messages
+    def decoder_layers(self) -> torch.nn.ModuleList:
+        """The language model's layers, for hooks.
 
-    def _load(self) -> tuple[Any, Any]:
+        A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.
+        """
+        return decoder_layers(self.load()[0])
+
+    def load(self) -> tuple[Any, Any]:
         """The model and its processor; whatever other model was loaded is let go first."""
         if self not in _loaded:
             _loaded.clear()
@@ -167,43 +129,71 @@ class HuggingFaceModel:
                 ) from error
         return _loaded[self]
 
+    def _may_share_a_batch(self, ready: dict[int, Conversation]) -> list[list[int]]:
+        groups: dict[object, list[int]] = {}
+        for index, conversation in ready.items():
+            lengths = clip_lengths(conversation)
+            padded = ARCHITECTURES[self._settings.architecture].pads_audio
+            groups.setdefault(bool(lengths) if padded else lengths, []).append(index)
+        return list(groups.values())
+
+    def _answer_alike(
+        self, conversations: list[Conversation], generation: Generation
+    ) -> list[Answer | Failure]:
+        """Answers in batches; a batch that needs too much memory is halved, and so are the next."""
+        results: list[Answer | Failure] = []
+        while waiting := conversations[len(results) :]:
+            batch = waiting[: self._batch_size if generation.temperature == 0 else 1]
+            try:
+                results += self._answer_batch(batch, generation)
+                continue
+            except torch.AcceleratorError as error:
+                # The process can use the GPU no more.
+                raise ModelError(f"{self.card.id}: the GPU failed: {_one_line(error)}") from error
+            except Exception as error:  # noqa: BLE001 - checkpoints raise anything
+                if len(batch) == 1:
+                    results.append(_failure(error))
+                out_of_memory = _is_out_of_memory(error)
+            torch.cuda.empty_cache()
+            if len(batch) > 1 and out_of_memory:
+                self._batch_size = len(batch) // 2
+            elif len(batch) > 1:
+                # Whatever it is, it may be the fault of one of them.
+                for conversation in batch:
+                    results += self._answer_alike([conversation], generation)
+        return results
+
+    def _answer_batch(
+        self, batch: list[Conversation], generation: Generation
+    ) -> list[Answer | Failure]:
+        network, processor = self.load()
+        inputs = model_inputs(processor, self._settings.architecture, batch)
+        return hf_generate.answers(network, processor.tokenizer, inputs, generation)
+
     def _read_checkpoint(self) -> tuple[Any, Any]:
-        import transformers
-
-        settings, auto = self._settings, "AutoModelForMultimodalLM"
-        on_gpu = torch.cuda.is_available()
-        source = self.card.source
-        common: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code}
-        if self._folder.is_dir():
-            source = str(self._folder)
-        else:
-            common["revision"] = self.revision
-        processors: Any = transformers.AutoProcessor
-        processor = processors.from_pretrained(source, **common)
-        model = getattr(transformers, _CLASSES.get(settings.architecture, auto)).from_pretrained(
-            source,
-            dtype=getattr(torch, settings.dtype or ("bfloat16" if on_gpu else "float32")),
+        settings = self._settings
+        folder = hf_checkpoint.folder(self.card, self.revision)
+        device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
+        network = load_network(
+            settings.architecture,
+            folder,
+            settings.adapter,
+            dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
             attn_implementation=settings.attention,
-            device_map={"": 0 if on_gpu else "cpu"},
-            **common,
+            device_map=device if device == "auto" else {"": device},
+            trust_remote_code=settings.trust_remote_code,
         )
-        if not str(model.config.model_type).startswith(settings.architecture):
-            raise ValueError(
-                f"settings.architecture is {settings.architecture}, "
-                f"but the checkpoint is of {model.config.model_type}"
-            )
-        if settings.adapter is not None:
-            adapter = {"subfolder": settings.adapter, "revision": common.get("revision")}
-            model.load_adapter(source, adapter_kwargs=adapter)
-        return model.eval(), processor
+        processor = load_processor(settings.architecture, folder, settings.trust_remote_code)
+        return network, processor
 
 
-def _require_memory(card: ModelCard) -> None:
+def _require_memory(card: ModelCard, device_map: str | None) -> None:
     needed = card.memory_gib
-    if needed is None:
+    if needed is None or device_map == "cpu":
         return
     if torch.cuda.is_available():
-        found = torch.cuda.get_device_properties(0).total_memory / _GIB
+        every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
+        found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / _GIB
         if found < needed:
             raise ModelError(
                 f"{card.id} needs a GPU with {needed:g} GiB of memory; "
@@ -215,86 +205,14 @@ def _require_memory(card: ModelCard) -> None:
         )
 
 
-def _commit(card: ModelCard) -> str:
-    """The commit that a card's revision stands for: what is cached here, or else on the hub now."""
-    if _COMMIT.fullmatch(card.revision):
-        return card.revision
-    import huggingface_hub
-
-    cached = huggingface_hub.try_to_load_from_cache(
-        card.source, "config.json", revision=card.revision
+def _is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and "out of memory" in str(error)
     )
-    if isinstance(cached, str):
-        return Path(cached).parent.name
-    try:
-        found = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
-    except Exception:  # noqa: BLE001 - without the hub there is no better answer; loading says why
-        return card.revision
-    return found.sha or card.revision
 
 
-def _folder_hash(folder: Path) -> str:
-    """Of the settings, templates and tokenizers in a folder, and the sizes of its weights."""
-    content: dict[str, str | int] = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        settles = path.suffix in {".json", ".jinja", ".txt", ".model", ".py"}
-        content[path.relative_to(folder).as_posix()] = (
-            hashlib.sha256(path.read_bytes()).hexdigest() if settles else path.stat().st_size
-        )
-    return content_hash(content)
-
-
-def _batches(conversations: Sequence[Conversation], size: int) -> Iterator[list[int]]:
-    """Places of conversations to answer together: all with audio, or all without."""
-    for with_audio in (True, False):
-        alike = [
-            index
-            for index, conversation in enumerate(conversations)
-            if any(turn.audio is not None for turn in conversation) is with_audio
-        ]
-        for start in range(0, len(alike), size):
-            yield alike[start : start + size]
-
-
-def _without_system_turns(conversation: Conversation) -> Conversation:
-    """The same words, with those of the system at the start of the first other turn."""
-    system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
-    first, *rest = [turn for turn in conversation if turn.role != "system"]
-    text = "\n".join([*system, *([first.text] if first.text else [])])
-    return (Turn(first.role, text or None, first.audio), *rest)
-
-
-def _generate(
-    model: Any, processor: Any, messages: list[list[dict[str, Any]]], generation: Generation
-) -> list[Answer | Failure]:
-    tokenizer = processor.tokenizer
-    inputs = processor.apply_chat_template(
-        messages,
-        # Some processors lose their template when they are saved; the tokenizer has it too.
-        chat_template=getattr(processor, "chat_template", None)
-        or getattr(tokenizer, "chat_template", None),
-        tokenize=True,
-        add_generation_prompt=True,
-        return_dict=True,
-        return_tensors="pt",
-        processor_kwargs={"text_kwargs": {"padding": True, "padding_side": "left"}},
-    ).to(model.device, dtype=model.dtype)
-    sampling: dict[str, Any] = {"do_sample": False}
-    if generation.temperature > 0:
-        sampling = {"do_sample": True, "temperature": generation.temperature}
-        sampling |= {"top_p": 1.0, "top_k": 0}
-        torch.manual_seed(generation.seed)
-    if (padding := getattr(tokenizer, "pad_token_id", None)) is not None:
-        sampling["pad_token_id"] = padding
-    with torch.inference_mode():
-        output = model.generate(**inputs, max_new_tokens=generation.max_new_tokens, **sampling)
-    answers = output[:, inputs["input_ids"].shape[1] :]
-    texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
-    results: list[Answer | Failure] = []
-    for text, tokens in zip(texts, answers.tolist(), strict=True):
-        said = Answer(text.strip(), sum(token != padding for token in tokens))
-        results.append(said if said.text else Failure("empty answer: no text was generated"))
-    return results
+def _failure(error: Exception) -> Failure:
+    return Failure(f"{type(error).__name__}: {_one_line(error)}")
 
 
 def _one_line(error: BaseException) -> str:

@@ -1,0 +1,202 @@
+"""What differs between the nine architectures of Hugging Face checkpoints, and how each is loaded.
+
+Image and video parts are left out: nothing here looks, and they need torchvision and timm. A
+processor is therefore put together from its tokenizer and its audio part, whatever is installed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+
+ArchitectureName = Literal[
+    "qwen2_audio",
+    "qwen2_5_omni",
+    "qwen3_omni_moe",
+    "voxtral",
+    "audioflamingo3",
+    "gemma3n",
+    "gemma4",
+    "phi4_multimodal",
+    "granite_speech",
+]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
+
+    ``features``: the extractor of audio features; None: our own, where that needs torchaudio.
+
+    ``pads_audio``: clips of unlike length may share a batch. Elsewhere the encoder attends to
+    padded frames, and a longer clip in the batch would change a shorter one's answer.
+
+    ``truncates``: its features end with the extractor's window, whatever the clip's length.
+
+    ``ends_in_silence``: half a window of it, up to a whole hop, is put at a clip's end. Alone, the
+    features reflect the clip there, and in a batch they see padding, and may count a frame more.
+
+    ``words_only``: the chat template takes a turn's words alone; a clip's place is an audio token.
+
+    ``system_turn``: it takes one. Elsewhere the instruction opens the first turn instead.
+    """
+
+    processor: str
+    features: str | None
+    model: str = "AutoModelForMultimodalLM"
+    pads_audio: bool = True
+    truncates: bool = False
+    ends_in_silence: bool = False
+    words_only: bool = False
+    system_turn: bool = True
+
+
+# The outer classes of the omni models, which also speak, do not keep to max_new_tokens.
+ARCHITECTURES: dict[ArchitectureName, Architecture] = {
+    "qwen2_audio": Architecture("Qwen2AudioProcessor", "WhisperFeatureExtractor", truncates=True),
+    "qwen2_5_omni": Architecture(
+        "Qwen2_5OmniProcessor",
+        "WhisperFeatureExtractor",
+        "Qwen2_5OmniThinkerForConditionalGeneration",
+        truncates=True,
+    ),
+    "qwen3_omni_moe": Architecture(
+        "Qwen3OmniMoeProcessor",
+        "WhisperFeatureExtractor",
+        "Qwen3OmniMoeThinkerForConditionalGeneration",
+        ends_in_silence=True,
+    ),
+    # Its tokenizer refuses a system turn beside audio.
+    "voxtral": Architecture("VoxtralProcessor", "WhisperFeatureExtractor", system_turn=False),
+    "audioflamingo3": Architecture(
+        "AudioFlamingo3Processor", "WhisperFeatureExtractor", "AutoModelForSeq2SeqLM"
+    ),
+    "gemma3n": Architecture(
+        "Gemma3nProcessor", "Gemma3nAudioFeatureExtractor", pads_audio=False, truncates=True
+    ),
+    "gemma4": Architecture("Gemma4Processor", "Gemma4AudioFeatureExtractor", truncates=True),
+    "phi4_multimodal": Architecture(
+        "Phi4MultimodalProcessor",
+        "Phi4MultimodalFeatureExtractor",
+        pads_audio=False,
+        words_only=True,
+    ),
+    "granite_speech": Architecture(
+        "GraniteSpeechProcessor", None, pads_audio=False, words_only=True
+    ),
+}
+assert tuple(ARCHITECTURES) == get_args(ArchitectureName)
+
+
+def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool) -> Any:
+    """The processor of a checkpoint for text and audio."""
+    import transformers
+
+    architecture = ARCHITECTURES[name]
+    if architecture.features is None:
+        from aor_lib.models.granite_features import GraniteFeatures
+
+        features: Any = GraniteFeatures
+    else:
+        features = getattr(transformers, architecture.features)
+    audio = features.from_pretrained(folder)
+    tokenizers: Any = transformers.AutoTokenizer
+    parts = {
+        "tokenizer": tokenizers.from_pretrained(folder, trust_remote_code=trust_remote_code),
+        "feature_extractor": audio,
+        "audio_processor": audio,
+    }
+    kind = _listening(architecture.processor)
+    settings, _ = kind.get_processor_dict(folder)
+    return kind.from_args_and_dict([parts.get(part) for part in kind.get_attributes()], settings)
+
+
+def load_network(
+    name: ArchitectureName, folder: Path, adapter: str | None = None, **options: Any
+) -> Any:
+    """The model of a checkpoint, for inference. ``options`` are those of ``from_pretrained``.
+
+    Raises
+    ------
+    ValueError
+        The checkpoint is of another architecture, or lacks weights or its LoRA adapter.
+    """
+    import transformers
+
+    found = transformers.AutoConfig.from_pretrained(
+        folder, trust_remote_code=options.get("trust_remote_code", False)
+    )
+    if found.model_type not in (name, f"{name}_thinker"):
+        raise ValueError(
+            f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"
+        )
+    if name == "gemma3n":
+        leave_out_gemma3n_vision()
+    kind = getattr(transformers, ARCHITECTURES[name].model)
+    network, loading = kind.from_pretrained(
+        folder, use_safetensors=True, output_loading_info=True, **options
+    )
+    _require_all_weights(loading["missing_keys"])
+    if adapter is not None:
+        _require_all_weights(network.load_adapter(str(folder / adapter)).missing_keys)
+    # Without peft, transformers loads a checkpoint that hears through its adapter without one.
+    if getattr(found, "has_lora_adapter", False) and not network._hf_peft_config_loaded:
+        raise ValueError("its LoRA adapter was not loaded: peft is needed, and the adapter's files")
+    return network.eval()
+
+
+@functools.cache
+def leave_out_gemma3n_vision() -> None:
+    """Let Gemma 3n load without its vision tower, which would be built with timm."""
+    import transformers
+
+    base: Any = transformers.PreTrainedModel
+
+    class NoVision(base):  # type: ignore[misc]
+        config_class = transformers.Gemma3nVisionConfig
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.post_init()
+
+    transformers.AutoModel.register(transformers.Gemma3nVisionConfig, NoVision, exist_ok=True)
+
+
+def decoder_layers(network: Any) -> torch.nn.ModuleList:
+    """The layers of the language model, not those of an audio encoder."""
+    layers = network.get_decoder().layers
+    assert isinstance(layers, torch.nn.ModuleList)
+    return layers
+
+
+def _require_all_weights(missing: Iterable[str]) -> None:
+    """Transformers fills what is missing with random numbers and only warns."""
+    if names := sorted(missing):
+        raise ValueError(f"{len(names)} weights are missing, the first is {names[0]}")
+
+
+@functools.cache
+def _listening(name: str) -> Any:
+    """A processor class of transformers that may lack parts."""
+    import transformers
+
+    base: Any = getattr(transformers, name)
+
+    class Listening(base):  # type: ignore[misc]
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            if argument is None:
+                return None
+            return super().check_argument_for_proper_class(argument_name, argument)
+
+        def validate_inputs(self, *args: Any, **kwargs: Any) -> None:
+            # Audio Flamingo's own check wants one clip for each conversation. Its model takes any
+            # number, placed in their order.
+            if name != "AudioFlamingo3Processor":
+                super().validate_inputs(*args, **kwargs)
+
+    return Listening

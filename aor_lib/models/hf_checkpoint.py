@@ -1,0 +1,76 @@
+"""Where a Hugging Face checkpoint is: a local folder, or one of the hub's at a pinned commit."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from aor_lib.models.base import ModelError
+from aor_lib.params import ModelCard
+from aor_lib.records import content_hash
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+# Weights in pickles are never loaded; Mistral's repositories hold all weights a second time.
+_NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"]
+
+
+def revision(card: ModelCard) -> str:
+    """What exactly a card names: a commit, or of a local folder a hash of what is in it.
+
+    A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
+
+    Raises
+    ------
+    ModelError
+        The card names a local folder that does not exist.
+    """
+    if (local := _local_folder(card)) is not None:
+        return _folder_hash(local)
+    if COMMIT.fullmatch(card.revision):
+        return card.revision
+    import huggingface_hub
+
+    cached = huggingface_hub.try_to_load_from_cache(
+        card.source, "config.json", revision=card.revision
+    )
+    if isinstance(cached, str):
+        return Path(cached).parent.name
+    try:
+        found = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
+    except Exception:  # noqa: BLE001 - without the hub there is no better answer; loading says why
+        return card.revision
+    return found.sha or card.revision
+
+
+def folder(card: ModelCard, revision: str) -> Path:
+    """The folder to load from; a checkpoint of the hub is fetched to the cache if need be."""
+    if (local := _local_folder(card)) is not None:
+        return local
+    import huggingface_hub
+
+    return Path(
+        huggingface_hub.snapshot_download(
+            card.source, revision=revision, ignore_patterns=_NOT_NEEDED
+        )
+    )
+
+
+def _local_folder(card: ModelCard) -> Path | None:
+    path = Path(card.source).expanduser()
+    if path.is_dir():
+        return path
+    if card.source.startswith(("/", ".", "~")):
+        raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
+    return None
+
+
+def _folder_hash(path: Path) -> str:
+    """Of the settings, templates and tokenizers in a folder, and the sizes of its weights."""
+    content: dict[str, str | int] = {}
+    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        settles = file.suffix in {".json", ".jinja", ".txt", ".model", ".py"}
+        content[file.relative_to(path).as_posix()] = (
+            hashlib.sha256(file.read_bytes()).hexdigest() if settles else file.stat().st_size
+        )
+    return content_hash(content)

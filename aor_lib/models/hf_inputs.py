@@ -1,0 +1,135 @@
+"""From conversations to what a Hugging Face model takes: a prompt each, and its clips' features."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+
+from aor_lib.models.base import Conversation, Turn, Waveform
+from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
+
+
+def with_waveforms(
+    processor: Any, name: ArchitectureName, conversation: Conversation
+) -> Conversation:
+    """The conversation with every clip read, and resampled to the rate that the processor takes.
+
+    Raises
+    ------
+    FileNotFoundError, soundfile.LibsndfileError
+        A clip cannot be read.
+    ValueError
+        A clip is empty, or so long that the model would not hear its end.
+    """
+    features = processor._audio_processor
+    heard = []
+    for turn in conversation:
+        if turn.audio is not None:
+            clip = _waveform(turn.audio, features.sampling_rate)
+            window_s = getattr(features, "chunk_length", 30)
+            if ARCHITECTURES[name].truncates and len(clip.samples) > window_s * clip.sample_rate:
+                raise ValueError(f"a clip of more than {window_s} s, the longest this model hears")
+            if ARCHITECTURES[name].ends_in_silence:
+                clip = _with_silent_end(clip, features.n_fft // 2, features.hop_length)
+            turn = dataclasses.replace(turn, audio=clip)
+        heard.append(turn)
+    return tuple(heard)
+
+
+def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
+    """Samples of each clip, in their order."""
+    return tuple(len(samples) for samples in _clips(conversation))
+
+
+def model_inputs(
+    processor: Any, name: ArchitectureName, conversations: Sequence[Conversation]
+) -> Any:
+    """Tensors for ``generate``: a row for each conversation, padded on the left.
+
+    The conversations are :func:`with_waveforms`; either all of them have audio or none has.
+    """
+    if not ARCHITECTURES[name].system_turn:
+        conversations = [without_system_turns(conversation) for conversation in conversations]
+    messages = [
+        [{"role": turn.role, "content": _content(processor, name, turn)} for turn in conversation]
+        for conversation in conversations
+    ]
+    if name == "voxtral":
+        # Mistral's tokenizer writes the prompt itself, and decodes the clips.
+        return processor.apply_chat_template(messages, return_tensors="pt")
+    tokenizer = processor.tokenizer
+    prompts = processor.apply_chat_template(
+        messages,
+        # Some processors lose their template when they are saved; the tokenizer has it too.
+        chat_template=getattr(processor, "chat_template", None) or tokenizer.chat_template,
+        tokenize=False,
+        add_generation_prompt=True,
+    )
+    started = tokenizer.bos_token is not None and prompts[0].startswith(tokenizer.bos_token)
+    clips = [clip for conversation in conversations for clip in _clips(conversation)]
+    rate = processor._audio_processor.sampling_rate
+    audio = {"audio": clips, "sampling_rate": rate} if clips else {}
+    return processor(
+        text=prompts,
+        return_tensors="pt",
+        # Given flat, padding would reach the audio's features too.
+        text_kwargs={"padding": True, "padding_side": "left", "add_special_tokens": not started},
+        **audio,
+    )
+
+
+def without_system_turns(conversation: Conversation) -> Conversation:
+    """The same words, with those of the system at the start of the first other turn."""
+    system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
+    first, *rest = [turn for turn in conversation if turn.role != "system"]
+    text = "\n".join([*system, *([first.text] if first.text else [])])
+    return (Turn(first.role, text or None, first.audio), *rest)
+
+
+def _waveform(audio: Path | Waveform, sample_rate: int) -> Waveform:
+    if isinstance(audio, Path):
+        if not audio.is_file():
+            raise FileNotFoundError(f"no sound file {audio}")
+        samples, rate = soundfile.read(audio, dtype="float32", always_2d=True)
+        audio = Waveform(samples.mean(axis=1), rate)
+    resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
+    if not len(resampled):
+        raise ValueError("an empty clip")
+    return Waveform(np.asarray(resampled, dtype=np.float32), sample_rate)
+
+
+def _with_silent_end(clip: Waveform, at_least: int, multiple_of: int) -> Waveform:
+    samples = len(clip.samples)
+    silence = at_least + -(samples + at_least) % multiple_of
+    return Waveform(np.pad(clip.samples, (0, silence)), clip.sample_rate)
+
+
+def _clips(conversation: Conversation) -> list[Any]:
+    return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Waveform)]
+
+
+def _content(processor: Any, name: ArchitectureName, turn: Turn) -> str | list[dict[str, str]]:
+    """A turn as a chat template takes it. Words alone are a string: every template takes that."""
+    words = turn.text or ""
+    if not isinstance(turn.audio, Waveform):
+        return words
+    if ARCHITECTURES[name].words_only:
+        return words + str(processor.audio_token)
+    clip = {"type": "audio"}
+    if name == "voxtral":
+        clip["base64"] = _as_wav(turn.audio)
+    return [{"type": "text", "text": words}, clip] if words else [clip]
+
+
+def _as_wav(clip: Waveform) -> str:
+    wav = io.BytesIO()
+    soundfile.write(wav, clip.samples, clip.sample_rate, format="WAV", subtype="FLOAT")
+    return f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"
