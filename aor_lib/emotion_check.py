@@ -61,14 +61,14 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
 
 def emotion_violations(changes: pd.DataFrame) -> Iterator[str]:
     """One line for each emotion and measure whose median is not what was asked for."""
-    for row in changes.itertuples():
-        tolerance = TOLERANCES.get(str(row.measure))
-        if tolerance is None or row.clips < MIN_CLIPS:
+    for row in changes.to_dict("records"):
+        tolerance = TOLERANCES.get(row["measure"])
+        if tolerance is None or row["clips"] < MIN_CLIPS:
             continue
-        if abs(row.measured - row.asked) > tolerance:
+        if abs(row["measured"] - row["asked"]) > tolerance:
             yield (
-                f"emotion {row.emotion}: {row.measure}: changed by {row.measured:.2f} (median of "
-                f"{row.clips} clips), {row.asked:g} was asked for"
+                f"emotion {row['emotion']}: {row['measure']}: changed by {row['measured']:.2f} "
+                f"(median of {row['clips']} clips), {row['asked']:g} was asked for"
             )
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +15,10 @@ from aor_lib import speech
 from aor_lib.params import PARAMS
 from aor_lib.speech.openai_api import OpenAISpeechVoice, Settings
 from aor_lib.typed_yaml import ParamsError, read
+from tests import loopback
+from tests.loopback import KEY, Reply, Server, serving
 
-KEY = "sk-not-a-real-key-0123456789"
 TEXT = "Where is the nearest bus stop?"
-Reply = tuple[int, str, bytes] | None
-"""Status, content type and body; None hangs up."""
-
-
-class Server(ThreadingHTTPServer):
-    """Answers each request with what ``reply`` makes of its body; keeps the bodies."""
-
-    daemon_threads = True
-    reply: Callable[[dict[str, Any]], Reply]
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[dict[str, Any]] = []
-        self.heard: list[tuple[str, str | None]] = []
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that give up are part of the tests."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append(request)
-        self.server.heard.append((self.path, self.headers["authorization"]))
-        reply = self.server.reply(request)
-        if reply is None:
-            self.close_connection = True
-            return
-        status, kind, body = reply
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("retry-after-ms", "1")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Keep the tests' output clean."""
 
 
 @pytest.fixture
@@ -69,25 +26,19 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TEST_KEY", KEY)
     monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
-    server = Server()
-    server.reply = lambda _: wav()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving() as server:
+        server.reply = lambda _: wav()
+        yield server
 
 
 def card(server: Server, **settings: Any) -> speech.VoiceCard:
-    address = f"http://127.0.0.1:{server.server_port}/v1"
-    common = {"model": "tiny", "voice": "ann", "api_key_variable": "TEST_KEY", "base_url": address}
+    common = {"model": "tiny", "voice": "ann", "api_key_variable": "TEST_KEY"}
     return speech.VoiceCard(
         id="tiny-voice",
         kind="openai_api",
         gender="female",
         licence="none",
-        settings={**common, "max_retries": 2, **settings},
+        settings={**common, "base_url": server.url, "max_retries": 2, **settings},
     )
 
 
@@ -103,12 +54,15 @@ def wav(sample_rate: int = speech.SAMPLE_RATE, channels: int = 1, margin_s: floa
     sound = np.pad(tone(sample_rate), round(margin_s * sample_rate))
     stream = io.BytesIO()
     soundfile.write(stream, np.stack([sound] * channels, axis=1), sample_rate, format="WAV")
-    return 200, "audio/wav", stream.getvalue()
+    return said("audio/wav", stream.getvalue())
+
+
+def said(kind: str, body: bytes) -> Reply:
+    return 200, {"content-type": kind}, body
 
 
 def error(status: int, message: str) -> Reply:
-    body = {"error": {"message": message, "type": "x", "code": None}}
-    return status, "application/json", json.dumps(body).encode()
+    return loopback.error(status, message, retry_after_ms="1")
 
 
 def assert_is_the_tone(samples: np.ndarray) -> None:
@@ -123,7 +77,7 @@ def assert_is_the_tone(samples: np.ndarray) -> None:
 def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
     voice = OpenAISpeechVoice(card(server, extra={"instructions": "Speak plainly."}))
     voice.synthesise(TEXT, "fast")
-    assert server.requests == [
+    assert server.bodies == [
         {
             "model": "tiny",
             "voice": "ann",
@@ -133,7 +87,9 @@ def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
             "instructions": "Speak plainly.",
         }
     ]
-    assert server.heard == [("/v1/audio/speech", f"Bearer {KEY}")]
+    [request] = server.requests
+    assert request.path == "/v1/audio/speech"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("sample_rate", [16_000, 24_000, 48_000])
@@ -150,14 +106,14 @@ def test_a_wav_that_is_streamed_without_its_length_is_read(server: Server) -> No
     assert reply is not None
     body = bytearray(reply[2])
     body[4:8] = body[40:44] = b"\xff" * 4
-    server.reply = lambda _: (200, "audio/wav", bytes(body))
+    server.reply = lambda _: said("audio/wav", bytes(body))
     assert_is_the_tone(spoken(server))
 
 
 @pytest.mark.parametrize("rate_hz", [24_000, 16_000])
 def test_pcm_is_read_at_the_rate_that_the_card_states(server: Server, rate_hz: int) -> None:
     body = (tone(rate_hz) * 2**15).astype("<i2").tobytes()
-    server.reply = lambda _: (200, "audio/pcm", body)
+    server.reply = lambda _: said("audio/pcm", body)
     assert_is_the_tone(spoken(server, response_format="pcm", pcm_sample_rate_hz=rate_hz))
 
 
@@ -194,7 +150,7 @@ def test_each_text_and_rate_is_asked_for(server: Server) -> None:
     for text in (TEXT, "Another one."):
         for rate in speech.RATES:
             voice.synthesise(text, rate)
-    assert [request["speed"] for request in server.requests] == [0.8, 1.0, 1.25] * 2
+    assert [request["speed"] for request in server.bodies] == [0.8, 1.0, 1.25] * 2
 
 
 @pytest.mark.parametrize("first", [error(500, "boom"), error(429, "slow down"), None])
@@ -211,10 +167,10 @@ def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
         (error(400, f"what is\n{KEY}?"), r"BadRequestError: .*what is.*\[key\]\?"),
         (error(401, f"no: {KEY}"), r"the API refuses the key in \$TEST_KEY"),
         (None, "APIConnectionError: "),
-        ((200, "audio/wav", b""), "answers with no wav"),
-        ((200, "audio/wav", b"RIFF, or so it says"), r"answers with no wav .*; try pcm"),
-        ((200, "text/html; charset=utf-8", b"<p>Log in"), "answers with text/html, not with sound"),
-        ((200, "application/json", b"{}"), "answers with application/json"),
+        (said("audio/wav", b""), "answers with no wav"),
+        (said("audio/wav", b"RIFF, or so it says"), r"answers with no wav .*; try pcm"),
+        (said("text/html; charset=utf-8", b"<p>Log in"), "answers with text/html, not with sound"),
+        (said("application/json", b"{}"), "answers with application/json"),
     ],
 )
 def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
@@ -229,7 +185,7 @@ def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
 
 @pytest.mark.parametrize("body", [b"", b"\0\0" * 9000, b"\1\2" * 50], ids=["no", "silent", "short"])
 def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: bytes) -> None:
-    server.reply = lambda _: (200, "audio/pcm", body)
+    server.reply = lambda _: said("audio/pcm", body)
     for _ in range(2):
         with pytest.raises(speech.SpeechError, match="'tiny-voice' made no sound of 'Where is"):
             spoken(server, response_format="pcm")
@@ -237,7 +193,7 @@ def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: byt
 
 
 def test_half_a_sample_of_pcm_is_an_error(server: Server) -> None:
-    server.reply = lambda _: (200, "audio/pcm", b"\0" * 9001)
+    server.reply = lambda _: said("audio/pcm", b"\0" * 9001)
     with pytest.raises(speech.SpeechError, match="no 16-bit pcm; try wav"):
         spoken(server, response_format="pcm")
 
@@ -263,7 +219,7 @@ def test_a_server_that_asks_for_no_key_needs_none(
     monkeypatch.delenv("TEST_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert_is_the_tone(spoken(server, api_key_variable=None))
-    assert server.heard == [("/v1/audio/speech", "Bearer none")]
+    assert [request.headers["authorization"] for request in server.requests] == ["Bearer none"]
 
 
 def test_a_voice_is_plugged_in_by_a_file(server: Server, tmp_path: Path) -> None:

@@ -1,129 +1,230 @@
 """Audio language models behind an API that speaks OpenAI's chat completions.
 
-Retries are the SDK's: connection errors, timeouts, 408, 409, 429 and 5xx, with exponential delays
-or those that the server's Retry-After asks for.
+The SDK sends each request once. Retries are made here, because the caps must count them, because
+the SDK gives up where Retry-After asks for more than two minutes, and because it does not try again
+when a body is not JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import io
 import os
-from collections.abc import Sequence
+import re
+import threading
+import time
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import openai
-import soundfile
-from openai.types.chat import ChatCompletion
-from pydantic import Field
 
+from aor_lib.models import api_errors
+from aor_lib.models.api_budget import Budget, BudgetError
+from aor_lib.models.api_messages import Request, read, request
+from aor_lib.models.api_settings import Settings
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.params import ModelCard, card_settings
 from aor_lib.records import Generation
-from aor_lib.typed_yaml import Params
 
-_FILTERED = "content_filter"
+_KEY = re.compile(r"[!#-&(-\[\]-~]+")
+"""ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
+_NEVER_SENT = {"ConnectError", "ConnectTimeout"}
+"""Exceptions of the SDK's transport."""
+_MADE_READY = 16
+
+_T = TypeVar("_T")
 
 
-class Settings(Params):
-    """Settings of a model behind an API in its model card. Keys are never among them."""
+@dataclass(frozen=True)
+class _Passing:
+    """Why a request got no answer that another try may get; when, if the server says."""
 
-    base_url: str | None = Field(default=None, description="None: the SDK's default.")
-    base_url_variable: str | None = Field(
-        default=None, description="Environment variable that holds the address, if base_url is None"
-    )
-    api_key_variable: str = "OPENAI_API_KEY"
-    concurrency: Annotated[int, Field(ge=1)] = 8
-    timeout_s: Annotated[float, Field(gt=0)] = 120
-    max_retries: Annotated[int, Field(ge=0)] = 4
-    send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
-    extra: dict[str, Any] = Field(
-        default_factory=dict, description="Further fields of every request."
-    )
+    error: str
+    retry_after_s: float | None = None
 
 
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
 
     What answers under a name is the provider's choice, so ``revision`` is only what the card says.
+    The caps hold for all calls of one object together.
     """
-
-    capabilities = Capabilities()
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
         self._settings = card_settings(card, Settings)
+        self.capabilities = Capabilities(text_only=self._settings.text_only)
         self._base_url = self._settings.base_url
         if self._base_url is None and self._settings.base_url_variable:
-            self._base_url = self._from_environment(
-                self._settings.base_url_variable, "the address of its API"
-            )
+            what = "the address of its API"
+            self._base_url = self._from_environment(self._settings.base_url_variable, what)
+        if self._base_url and not self._base_url.startswith(("http://", "https://")):
+            raise ModelError(f"{card.id}: the address of its API must begin with http(s)://")
         self._key = self._from_environment(self._settings.api_key_variable, "the API key")
-        if not (self._key.isascii() and self._key.isprintable()):
+        if not _KEY.fullmatch(self._key):
             # An HTTP client would quote it in its complaint.
             raise ModelError(
                 f"{card.id} needs the API key in ${self._settings.api_key_variable}; "
                 "what is set there has characters that no key has"
             )
+        self._budget = Budget(self._settings.max_requests, self._settings.max_spend_usd)
+        self._turn = threading.Lock()
+        self._resume_at = 0.0
+        self._end: str | None = None
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`.
+        """See :class:`aor_lib.models.base.AudioModel`. Calls from several threads take turns.
+
+        When further answers become impossible during a call, it sends nothing more and returns
+        what came, with failures for the rest; the next call raises.
 
         Raises
         ------
         ModelError
-            The API refuses the key.
+            Nothing can be answered: the API refuses the key or knows no such model, the account is
+            used up, a cap is reached, or Retry-After asks for more than ``max_wait_s``.
         """
-        # In a thread of its own: notebooks (and others) have a running event loop in theirs.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, self._answer_all(conversations, generation)).result()
+        with self._turn:
+            if self._end:
+                raise ModelError(self._end)
+            results = _run(self._answer_all(conversations, generation))
+            came = any(isinstance(result, Answer) or result.blocked for result in results)
+            if self._end and not came:
+                raise ModelError(self._end)
+            return results
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        turnstile = asyncio.Semaphore(self._settings.concurrency)
+        fields = {
+            "model": self.card.source,
+            "max_completion_tokens": generation.max_new_tokens,
+            "temperature": generation.temperature,
+            **({"seed": generation.seed} if self._settings.send_seed else {}),
+            **self._settings.extra,
+        }
+        sending = asyncio.Semaphore(self._settings.concurrency)
+        # A few more are made ready meanwhile: sound takes a while to encode.
+        ready = asyncio.Semaphore(self._settings.concurrency + _MADE_READY)
         async with openai.AsyncOpenAI(
-            api_key=self._key,
-            base_url=self._base_url,
-            timeout=self._settings.timeout_s,
-            max_retries=self._settings.max_retries,
+            api_key=self._key, base_url=self._base_url, timeout=None, max_retries=0
         ) as client:
 
             async def ask(conversation: Conversation) -> Answer | Failure:
-                async with turnstile:
-                    return await self._answer_one(client, conversation, generation)
+                async with ready:
+                    try:
+                        if any(turn.audio for turn in conversation):
+                            made = await asyncio.to_thread(request, conversation, fields)
+                        else:
+                            made = request(conversation, fields)
+                    except (OSError, RuntimeError, ValueError, TypeError) as error:
+                        return Failure(api_errors.words(error, self._key))
+                    async with sending:
+                        return await self._ask(client, made, generation.max_new_tokens)
 
             return await asyncio.gather(*map(ask, conversations))
 
-    async def _answer_one(
-        self, client: openai.AsyncOpenAI, conversation: Conversation, generation: Generation
+    async def _ask(
+        self, client: openai.AsyncOpenAI, made: Request, max_new_tokens: int
     ) -> Answer | Failure:
+        """Send one request until it is answered, or another try is no use."""
+        prices = self._settings.usd_per_million_tokens
+        most_usd = prices.most_usd(made, max_new_tokens) if prices else 0.0
+        tries = 0
+        while True:
+            if end := await self._reserve(most_usd):
+                return Failure(end)
+            result = await self._send(client, made, most_usd)
+            tries += 1
+            if not isinstance(result, _Passing):
+                return result
+            if result.retry_after_s:
+                self._pause(result.retry_after_s)
+            if tries > self._settings.max_retries:
+                return Failure(result.error + (f" ({tries} tries)" if tries > 1 else ""))
+            if not result.retry_after_s:
+                await asyncio.sleep(api_errors.delay_s(tries))
+
+    async def _reserve(self, most_usd: float) -> str | None:
+        """Wait as the server asks and the budget needs; why nothing is to be sent, or None."""
+        while not self._end and (wait := self._resume_at - time.monotonic()) > 0:
+            await asyncio.sleep(min(wait, 1))
+        if self._end:
+            return self._end
         try:
-            # Plain dictionaries: the SDK's types for messages have one class a role.
-            messages: Any = _messages(conversation)
-            completion = await client.chat.completions.create(
-                model=self.card.source,
-                messages=messages,
-                max_completion_tokens=generation.max_new_tokens,
-                temperature=generation.temperature,
-                seed=generation.seed if self._settings.send_seed else openai.omit,
-                extra_body=self._settings.extra,
+            await self._budget.reserve(most_usd)
+        except BudgetError as error:
+            self._ends(f"{error}; run again to go on, or raise it in the model's card")
+        else:
+            if self._end:
+                self._budget.settle(most_usd, 0.0)
+        return self._end
+
+    async def _send(
+        self, client: openai.AsyncOpenAI, made: Request, most_usd: float
+    ) -> Answer | Failure | _Passing:
+        """Send one request once, and settle what it cost."""
+        # An answer that did not arrive whole may have been made, and be billed.
+        cost_usd = most_usd
+        prices = self._settings.usd_per_million_tokens
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                # Not chat.completions.create: it rebuilds every message, which takes a quarter of
+                # a request's CPU time, and does not check what comes back.
+                response = await client.post(
+                    "/chat/completions", cast_to=object, content=made.content
+                )
+            if prices and (billed := prices.of(response, made)) is not None:
+                cost_usd = billed
+            if (result := read(response)) is not None:
+                return result
+            said = response.get("error") if isinstance(response, dict) else None
+            said = api_errors.quoted(said or "no answer", self._key)
+            return _Passing(f"malformed response: it holds {said}")
+        except TimeoutError:
+            return _Passing(f"timeout: no answer within {self._settings.timeout_s:g} s")
+        except openai.APIStatusError as error:
+            cost_usd = 0.0
+            return self._refused(error)
+        except openai.APIConnectionError as error:
+            if type(error.__cause__).__name__ in _NEVER_SENT:
+                cost_usd = 0.0
+            return _Passing(api_errors.words(error, self._key))
+        except (openai.OpenAIError, RuntimeError, TypeError, ValueError) as error:
+            # The SDK passes on what its JSON parser says, that it is nested too deep among it.
+            return _Passing(f"malformed response: {api_errors.words(error, self._key)}")
+        finally:
+            self._budget.settle(most_usd, cost_usd)
+
+    def _refused(self, error: openai.APIStatusError) -> Failure | _Passing:
+        said = api_errors.words(error, self._key)
+        if api_errors.is_blocked(error):
+            return Failure(f"content filter: {said}", blocked=True)
+        if api_errors.refuses_key(error):
+            self._ends(f"the API refuses the key in ${self._settings.api_key_variable}")
+        elif remedy := api_errors.refuses_all(error):
+            self._ends(f"{said}; {remedy}")
+        elif api_errors.is_passing(error):
+            return _Passing(said, api_errors.retry_after_s(error.response.headers))
+        return Failure(self._end or said)
+
+    def _pause(self, seconds: float) -> None:
+        """Send nothing for a while: Retry-After speaks to a client, not of one request."""
+        if seconds > self._settings.max_wait_s:
+            self._ends(
+                f"the API asks to wait {seconds:.0f} s, longer than max_wait_s "
+                f"({self._settings.max_wait_s:g}); run again after that"
             )
-            return _read(completion)
-        except openai.AuthenticationError:
-            raise ModelError(
-                f"{self.card.id}: the API refuses the key in ${self._settings.api_key_variable}"
-            ) from None
-        except (openai.OpenAIError, OSError, RuntimeError, ValueError, TypeError) as error:
-            text = " ".join(str(error).replace(self._key, "[key]").split())[:500]
-            filtered = getattr(error, "code", None) == _FILTERED
-            return Failure(f"{'content filter' if filtered else type(error).__name__}: {text}")
+        else:
+            self._resume_at = max(self._resume_at, time.monotonic() + seconds)
+
+    def _ends(self, why: str) -> None:
+        """Nothing more is sent, in this call and after it."""
+        self._end = self._end or f"{self.card.id}: {why}"
 
     def _from_environment(self, variable: str, what: str) -> str:
         value = os.environ.get(variable, "").strip()
@@ -132,38 +233,11 @@ class OpenAIModel:
         return value
 
 
-def _messages(conversation: Conversation) -> list[dict[str, Any]]:
-    messages = []
-    for turn in conversation:
-        content: list[dict[str, Any]] = []
-        if turn.text:
-            content.append({"type": "text", "text": turn.text})
-        if turn.audio is not None:
-            sound = {"data": _wav_base64(turn.audio), "format": "wav"}
-            content.append({"type": "input_audio", "input_audio": sound})
-        messages.append({"role": turn.role, "content": content})
-    return messages
-
-
-def _wav_base64(path: Path) -> str:
-    """A sound file as 16-bit WAV, the one format that all such APIs take."""
-    samples, rate = soundfile.read(path, dtype="int16")
-    wav = io.BytesIO()
-    soundfile.write(wav, samples, rate, format="WAV", subtype="PCM_16")
-    return base64.b64encode(wav.getvalue()).decode()
-
-
-def _read(completion: ChatCompletion) -> Answer | Failure:
-    # The SDK does not check that a response has the form that its types promise.
+def _run(coroutine: Coroutine[Any, Any, _T]) -> _T:
     try:
-        choice = completion.choices[0]
-        if choice.finish_reason == _FILTERED:
-            return Failure("content filter: the provider withheld the answer")
-        # A refusal in the field of its own is the model's answer as much as any.
-        text = (choice.message.content or choice.message.refusal or "").strip()
-        tokens = int(completion.usage.completion_tokens) if completion.usage else 0
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return Failure("malformed response: it holds no answer")
-    if not text:
-        return Failure(f"empty answer: no text (finish_reason {choice.finish_reason})")
-    return Answer(text, tokens)
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    # Notebooks have a running event loop in their thread.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

@@ -34,7 +34,8 @@ def footstep(body_hz: float, grit: Curve, sample_rate: int, rng: np.random.Gener
     heel = thump(n_samples, sample_rate, 1.8 * body_hz, body_hz, rng.uniform(0.09, 0.14))
     sole = burst(n_samples, sample_rate, grit, rng.uniform(0.08, 0.16), rng)
     scuff_at = round(rng.uniform(0.02, 0.05) * sample_rate)
-    return heel + 0.25 * sole + 0.15 * np.concatenate([np.zeros(scuff_at), sole[:-scuff_at]])
+    scuff: FloatArray = np.concatenate([np.zeros(scuff_at), sole[:-scuff_at]])
+    return heel + 0.25 * sole + 0.15 * scuff
 
 
 def bell(nominal_hz: float, t60_s: float, sample_rate: int, rng: np.random.Generator) -> FloatArray:

@@ -93,7 +93,7 @@ def rolloff_partials(n_partials: int, exponent: float) -> FloatArray:
     -------
     ndarray of float64, shape (n_partials,)
     """
-    return np.arange(1.0, n_partials + 1.0) ** -exponent
+    return np.arange(1, n_partials + 1, dtype=np.float64) ** -exponent
 
 
 def beep(

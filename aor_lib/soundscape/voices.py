@@ -116,7 +116,8 @@ def chant(
         frequency = sung_hz * (1.0 + 0.015 * wander(n_samples, sample_rate, 6.0, rng))
         choir += oscillator(frequency, sample_rate, vowel_partials(vowel, sung_hz), rng.uniform())
     rising = np.minimum(1.0, np.arange(n_samples) / (0.12 * n_samples))
-    return choir * rising * np.cos(np.linspace(0.0, np.pi / 2, n_samples))
+    choir *= rising * np.cos(np.linspace(0.0, np.pi / 2, n_samples))
+    return choir
 
 
 def applause(claps_hz: FloatArray, sample_rate: int, rng: np.random.Generator) -> FloatArray:

@@ -94,5 +94,5 @@ def _key(rate: int, rng: np.random.Generator) -> FloatArray:
     click = burst(n, rate, [(700, -14.0), (2800, 0.0), (8000, -8.0)], 0.015, rng)
     cap = struck(n, rate, rng.uniform(420.0, 620.0), WOOD, 0.04, rng)
     release = round(rng.uniform(0.03, 0.045) * rate)
-    up = np.concatenate([np.zeros(release), click[: n - release]])
+    up: FloatArray = np.concatenate([np.zeros(release), click[: n - release]])
     return click + 0.5 * cap + 0.4 * up

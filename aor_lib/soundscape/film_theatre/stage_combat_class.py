@@ -52,7 +52,7 @@ def _swish(rate: int, rng: np.random.Generator) -> FloatArray:
     n = round(0.18 * rate)
     low_hz = rng.uniform(900.0, 1300.0)
     arc = breakpoints(n, [(0.0, 0.0), (0.75, 1.0), (1.0, 0.0)])
-    return band_noise(n, rate, low_hz, 2.5 * low_hz, rng) * np.square(arc)
+    return band_noise(n, rate, low_hz, 2.5 * low_hz, rng) * arc**2
 
 
 def _stamp(rate: int, rng: np.random.Generator) -> FloatArray:

@@ -25,7 +25,7 @@ def operating_theatre(canvas: Canvas) -> None:
     for onset in steady(canvas.duration_s, rng.uniform(1.3, 1.7), rng, jitter=0.02):
         canvas.add_event("breathing machine", onset, _bellows(rate, rng), -7)
     # The oximeter's tone falls in steps with the oxygen in the blood.
-    pitches = semitones(rng.uniform(560.0, 680.0), np.arange(3.0))
+    pitches = semitones(rng.uniform(560.0, 680.0), [0.0, 1.0, 2.0])
     for onset in steady(canvas.duration_s, 60.0 / rng.uniform(70.0, 100.0), rng, jitter=0.03):
         canvas.add_event("pulse tone", onset, _pulse_tone(float(rng.choice(pitches)), rate), -3)
     for onset in scattered(canvas.duration_s, 1.7, rng):

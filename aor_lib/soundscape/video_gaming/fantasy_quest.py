@@ -51,7 +51,7 @@ def _play_harp(canvas: Canvas, scale_hz: FloatArray) -> None:
 
 
 def _pluck(pitch_hz: float, rate: int) -> FloatArray:
-    order = np.arange(1.0, 11.0)
+    order = np.arange(1, 11, dtype=np.float64)
     # A finger at a third of the string: the third harmonic is missing.
     gains = np.abs(np.sin(np.pi * order / 3.0)) * order**-1.2
     t60s_s = 2.2 * (260.0 / pitch_hz) ** 0.5 * order**-0.9

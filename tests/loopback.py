@@ -1,0 +1,101 @@
+"""A real HTTP server on this machine, for tests of what is asked over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+KEY = "sk-not-a-real-key-0123456789"
+Reply = tuple[int, dict[str, str], bytes] | None
+"""Status, headers and body; None hangs up. A content-length above the body's breaks off in it."""
+
+
+def error(status: int, message: str, code: str | None = None, **headers: str) -> Reply:
+    """An error in OpenAI's form; ``retry_after`` and the like are headers."""
+    body = {"error": {"message": message, "type": "x", "code": code}}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return status, named, json.dumps(body).encode()
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    arrived_s: float
+    """By the server's clock."""
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each request with what ``reply`` makes of its body; keeps the requests."""
+
+    daemon_threads = True
+    request_queue_size = 256
+    reply: Callable[[dict[str, Any]], Reply]
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[Request] = []
+        self.connections: list[object] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [request.body for request in self.requests]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients that give up are part of the tests."""
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.append(self.client_address)
+
+    def do_POST(self) -> None:
+        arrived_s = time.monotonic()
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append(Request(self.path, headers, body, arrived_s))
+        reply = self.server.reply(body)
+        if reply is None:
+            self.close_connection = True
+            return
+        status, further, content = reply
+        length = str(len(content))
+        headers = {"content-type": "application/json", "content-length": length, **further}
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+        self.close_connection = headers["content-length"] != length
+
+    def log_message(self, *_: Any) -> None:
+        """Keep the tests' output clean."""

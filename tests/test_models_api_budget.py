@@ -1,0 +1,117 @@
+"""Caps on requests and spend, and what requests cost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aor_lib.models.api_budget import Budget, BudgetError, Prices
+from aor_lib.models.api_messages import Request
+
+PRICES = Prices(text_input=1, audio_input=10, output=4, audio_tokens_per_s=10)
+
+
+TEXT = Request(b"", ("für",), turns=1, audio_s=0)
+SOUND = Request(b"", ("für",), turns=1, audio_s=2)
+
+
+def usage(prompt: Any, completion: Any, total: Any = None, audio: Any = None) -> dict[str, Any]:
+    details = None if audio is None else {"audio_tokens": audio}
+    counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    return {"usage": {**counted, "prompt_tokens_details": details}}
+
+
+@given(
+    requests=st.lists(
+        st.tuples(st.integers(1, 50), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40
+    ),
+    max_requests=st.integers(1, 50),
+    max_spend=st.integers(1, 500),
+)
+def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
+    requests: list[tuple[int, float, int]], max_requests: int, max_spend: int
+) -> None:
+    budget = Budget(max_requests, max_spend)
+    under_way: dict[int, float] = {}
+    sent = []
+
+    async def send(number: int, most_usd: int, share: float, turns: int) -> None:
+        try:
+            await budget.reserve(most_usd)
+        except BudgetError:
+            return
+        sent.append(number)
+        under_way[number] = most_usd
+        assert budget.spent_usd + sum(under_way.values()) <= max_spend * (1 + 1e-9)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        del under_way[number]
+        budget.settle(most_usd, most_usd * share)
+
+    async def send_all() -> None:
+        await asyncio.gather(*(send(i, *request) for i, request in enumerate(requests)))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("aor_lib.models.api_budget._POLL_S", 0)
+        asyncio.run(send_all())
+    assert len(sent) == budget.requests <= max_requests
+    assert budget.spent_usd <= max_spend * (1 + 1e-9)
+
+
+def test_what_is_settled_below_its_reservation_is_spent_by_others() -> None:
+    budget = Budget(None, 10)
+
+    async def send() -> None:
+        await budget.reserve(7)
+        await asyncio.sleep(0)
+        budget.settle(7, 1)
+
+    async def send_all() -> None:
+        await asyncio.gather(*(send() for _ in range(4)))
+
+    asyncio.run(send_all())
+    assert (budget.requests, budget.spent_usd) == (4, 4)
+    with pytest.raises(BudgetError, match="4 cost up to"):
+        asyncio.run(budget.reserve(7))
+
+
+def test_without_caps_all_is_let_through() -> None:
+    budget = Budget(None, None)
+    asyncio.run(budget.reserve(1e9))
+    assert budget.requests == 1
+
+
+def test_the_most_that_a_request_may_cost_is_what_its_bytes_seconds_and_answer_allow() -> None:
+    # 4 bytes of text and a turn's own tokens; 20 of sound; 5 of an answer.
+    assert PRICES.most_usd(TEXT, 5) == pytest.approx((4 + 16 + 5 * 4) / 1e6)
+    assert PRICES.most_usd(SOUND, 5) == pytest.approx((4 + 16 + 20 * 10 + 5 * 4) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("response", "asked", "millionths"),
+    [
+        (usage(30, 5, 35, audio=20), SOUND, 10 + 200 + 20),
+        (usage(30, 5, 35), TEXT, 30 + 20),
+        # Sound that is not told apart, or not counted, has the price of sound.
+        (usage(30, 5, 35), SOUND, 300 + 20),
+        (usage(30, 5, 35, audio=0), SOUND, 300 + 20),
+        # Thoughts that only the total counts are output.
+        (usage(30, 5, 45), TEXT, 30 + 60),
+    ],
+)
+def test_a_request_costs_what_its_usage_says(
+    response: dict[str, Any], asked: Request, millionths: float
+) -> None:
+    assert PRICES.of(response, asked) == pytest.approx(millionths / 1e6)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [None, {}, {"usage": None}, {"usage": [5]}, usage(0, 0), usage("30", 5), usage(30, -5)],
+)
+def test_a_usage_that_makes_no_sense_says_nothing(response: Any) -> None:
+    assert PRICES.of(response, TEXT) is None
