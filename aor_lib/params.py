@@ -95,7 +95,12 @@ class ModelCard(Params):
     parameters_b: float | None = Field(default=None, description="Billions of parameters.")
     memory_gib: float | None = Field(default=None, description="Memory needed to run it.")
     settings: dict[str, Any] = Field(
-        default_factory=dict, description="Of the adapter; it refuses those that it does not know."
+        default_factory=dict,
+        description="Of the adapter, which refuses those that it does not know; part of a trial.",
+    )
+    reach: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings that cannot change an answer: time limits, caps, prices, batch size.",
     )
     note: str | None = None
 
@@ -173,8 +178,13 @@ def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
 
 
 def card_settings(card: ModelCard, kind: type[T]) -> T:
-    """A model card's settings, as its adapter's type. Raises ``ParamsError`` as :func:`read`."""
-    return validated(card.settings, kind, f"model {card.id}: settings")
+    """A model card's settings and reach, as its adapter's type.
+
+    Raises ``ParamsError`` as :func:`read`, or where both hold the same key.
+    """
+    if twice := sorted(set(card.settings) & set(card.reach)):
+        raise ParamsError(f"model {card.id}: reach: {twice[0]!r} is in settings too; keep one")
+    return validated(card.settings | card.reach, kind, f"model {card.id}: settings")
 
 
 def _read_named(folder: Path, name: str, kind: type[T], where: str) -> T:

@@ -1,6 +1,7 @@
 import pytest
 
-from aor_lib.params import Scenario, load_model_cards, load_study
+from aor_lib.models.api_settings import Settings as ApiSettings
+from aor_lib.params import Scenario, card_settings, load_model_cards, load_study
 from aor_lib.typed_yaml import ParamsError, read
 
 
@@ -61,3 +62,17 @@ def test_an_utterance_with_an_unknown_scene_is_named(params, tmp_path):
     path.write_text(text.replace("scenes: [home_kitchen", "scenes: [home_kichen", 1))
     with pytest.raises(ParamsError, match=r"kitchen-.*'home_kichen'; did you mean 'home_kitchen'"):
         read(path, Scenario)
+
+
+def test_what_a_model_is_reached_by_is_a_setting_that_no_trial_depends_on():
+    card = load_model_cards()["gpt-audio"]
+    dearer = card.model_copy(update={"reach": card.reach | {"max_spend_usd": 99}})
+    assert card_settings(dearer, ApiSettings).max_spend_usd == 99
+    assert dearer.settings == card.settings
+
+
+def test_a_key_in_both_settings_and_reach_is_refused():
+    card = load_model_cards()["gpt-audio"]
+    twice = card.model_copy(update={"reach": {"text_only": True}})
+    with pytest.raises(ParamsError, match="gpt-audio: reach: 'text_only' is in settings too"):
+        card_settings(twice, ApiSettings)

@@ -11,7 +11,7 @@ from aor_lib.typed_yaml import Params
 
 
 class Settings(Params):
-    """Settings of a model behind an API in its model card. Keys are never among them."""
+    """Settings and reach of a model behind an API in its model card. Keys are never among them."""
 
     base_url: str | None = Field(default=None, description="None: the SDK's default.")
     base_url_variable: str | None = Field(
