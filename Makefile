@@ -16,15 +16,15 @@ AOR := $(BIN)/aor
 REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
-CODE := $(wildcard aor_lib/*.py)
 DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py assets.py cache.py whole_file.py workers.py \
-  mixing.py hearing.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
+  mixing.py hearing.py sound_files.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
   $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
 VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py aor_lib/emotion_check.py
-RUN_CODE := aor_lib/inference.py aor_lib/store.py $(wildcard aor_lib/models/*.py aor_lib/judge/*.py)
-BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py figures.py style.py listening.py agreement.py \
-  diversity.py label_store.py labelling.py)
+RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py claims.py) \
+  $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/*)
+BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py judge_charts.py figures.py style.py listening.py \
+  diversity.py emotion_check.py misclassification.py try_model.py) $(wildcard aor_lib/labelling/*.py)
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/* book/_static/*)
 
@@ -51,7 +51,7 @@ results: can-run $(BUILD)/judged  ## Make the stimuli, run the models and judge 
 
 # Before hours are spent on stimuli: has this machine what the profile's models need?
 can-run: $(ENV)
-	@$(AOR) models $(PARAMS) >/dev/null
+	@$(AOR) models list $(PARAMS) >/dev/null
 
 lock:  ## Refresh requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -69,7 +69,7 @@ $(BUILD)/manifest.parquet: $(PARAMS) $(DATA_PARAMS) $(DATA_CODE) | $(ENV)
 $(BUILD)/validation.parquet: $(BUILD)/manifest.parquet $(VALIDATION_CODE)
 	$(AOR) validate $(PARAMS)
 
-$(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml) $(RUN_CODE)
+$(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml params/judges/*) $(RUN_CODE)
 	$(AOR) run $(PARAMS)
 	$(AOR) judge $(PARAMS)
 	touch $@
@@ -80,7 +80,7 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
 	  -p build $(BUILD) -p clip_url clips
 
 # What people heard is shown as soon as they have said it.
-$(BUILD)/notebooks/listen.ipynb: $(wildcard $(BUILD)/labels.sqlite)
+$(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/labels.sqlite)
 
 # Notebooks do not depend on each other, so two are executed at a time.
 $(BUILD)/html/index.html: $(BUILD)/judged $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml

@@ -1,62 +1,50 @@
-"""The only loop over trials: plan, batch, answer, record, resume.
+"""The only loop over trials: batch, answer, record, resume.
 
-Batches are cut from the whole plan, not from what is left of it. A resumed run therefore asks a
-model in the same batches as an uninterrupted one, and padding cannot make their answers differ.
+Batches are cut from the whole plan, and the results of one are committed together. A run that is
+killed at any moment therefore leaves whole batches, and a resumed one asks the rest in the same
+batches as an uninterrupted one: padding cannot make their answers differ. What failed is asked
+again without the answered trials around it, so that no answer is paid for twice.
+
+Several runs may work on one store at a time: each claims a batch before it asks it.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from aor_lib.claims import Claims
+from aor_lib.executors import Batch, Executor, Outcome, in_process
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
-from aor_lib.params import Study
-from aor_lib.records import Response, Status, Stimulus, Trial, content_hash
+from aor_lib.planning import left_out, plan_trials
+from aor_lib.records import Response, Status, Stimulus, Trial
 from aor_lib.store import Store
+
+__all__ = ["BATCH", "MAX_FAILURES", "Progress", "left_out", "plan_trials", "run_trials"]
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
+MAX_FAILURES = 0.1
+"""Failures that a model is allowed: below 1 a share of its trials, otherwise a number of them."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: trials finished now or earlier, failed now, and all of the plan."""
+    """How far a run has come, in trials.
+
+    ``done``: answered or blocked, now or earlier. ``failed``: since the run began. ``stopped``:
+    by model, why it is asked no more. ``waiting``: another run is asking all that is left.
+    """
 
     done: int
     failed: int
     planned: int
-
-
-def plan_trials(
-    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
-) -> list[Trial]:
-    """Every trial of a study, model by model, in the stimuli's order.
-
-    Without mitigation every stimulus is tried; with one, those of the core block in the
-    profile's ``mitigated_conditions``.
-    """
-    profile = study.profile
-    return [
-        Trial(
-            stimulus_id=stimulus.stimulus_id,
-            stimulus_sha256=stimulus.content_sha256,
-            model=model.card.id,
-            revision=model.revision,
-            settings_sha256=content_hash(model.card.settings),
-            mitigation=mitigation.id,
-            instruction=mitigation.instruction,
-            generation=profile.generation,
-        )
-        for model in models
-        for mitigation in study.mitigations
-        for stimulus in stimuli
-        if mitigation.instruction is None
-        or (stimulus.block == "core" and stimulus.condition in profile.mitigated_conditions)
-    ]
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    waiting: bool = False
 
 
 def run_trials(
@@ -66,54 +54,162 @@ def run_trials(
     build: Path,
     store: Store,
     report: Callable[[Progress], None],
+    *,
+    executor: Executor = in_process,
+    max_failures: float = MAX_FAILURES,
 ) -> Progress:
-    """Answer the trials that have no answer yet and record each result as it comes.
+    """Answer the trials that have no answer yet and record each batch of results as it comes.
+
+    A model that cannot go on, or that fails more often than it is allowed, is asked no more; the
+    others are. The run ends when nothing is left to ask, here or in another run on the store.
 
     Parameters
     ----------
     build
         The folder that the stimuli's paths are relative to.
     report
-        Called at the start and after every batch.
+        Called at the start, after every batch, and before it waits for another run.
+    max_failures
+        Failures that a model is allowed in this run: below 1 a share of its trials in the plan,
+        otherwise a number of them.
 
     Raises
     ------
-    ModelError
-        A model cannot run here; what was answered until then is in the store.
     StoreError
         A result cannot be written.
+    OSError
+        A claim cannot be made, or the executor has lost its machines.
     """
     store.set_plan(trials)
-    planned = {trial.key for trial in trials}
-    answered = store.finished() & planned
-    failed: set[str] = set()
-    by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
-    report(Progress(len(answered), 0, len(planned)))
-    for model in models:
-        for batch in _batches([trial for trial in trials if trial.model == model.card.id]):
-            if all(trial.key in answered for trial in batch):
+    with Claims(store.path) as claims:
+        sizes = {m.card.id: min(BATCH, m.capabilities.at_once or BATCH) for m in models}
+        run = _Run(trials, stimuli, build, store, claims, max_failures, sizes)
+        report(run.progress())
+        while True:
+            for batch, outcome in executor([(model, run.queue(model.card.id)) for model in models]):
+                run.record(batch, outcome)
+                report(run.progress())
+            held = run.held_by_another()
+            if held is None:
+                return run.progress()
+            report(run.progress(waiting=True))
+            claims.wait(held)
+            run.look()
+
+
+class _Run:
+    """What one run knows of its trials. The store and the claims are what all runs share."""
+
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        stimuli: Sequence[Stimulus],
+        build: Path,
+        store: Store,
+        claims: Claims,
+        max_failures: float,
+        sizes: Mapping[str, int],
+    ) -> None:
+        self._build, self._store, self._claims = build, store, claims
+        self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+        # Stimuli of the same content are one trial.
+        self._trials: dict[str, Trial] = {}
+        keys: dict[str, list[str]] = {}
+        for trial in trials:
+            key = trial.key
+            if key not in self._trials:
+                self._trials[key] = trial
+                keys.setdefault(trial.arm.model, []).append(key)
+        self._batches = {
+            model: [of[i : i + sizes[model]] for i in range(0, len(of), sizes[model])]
+            for model, of in keys.items()
+        }
+        self._allowed = {
+            model: max_failures if max_failures >= 1 else max_failures * len(of)
+            for model, of in keys.items()
+        }
+        self._failures: Counter[str] = Counter()
+        self._stopped: dict[str, str] = {}
+        self._held: dict[str, str] = {}
+        self._failed_before = store.failures()
+        self._finished: set[str] = set()
+        self._failed: set[str] = set()
+        self.look()
+
+    def progress(self, waiting: bool = False) -> Progress:
+        """How far the run has come."""
+        done, failed = len(self._finished), len(self._failed)
+        return Progress(done, failed, len(self._trials), dict(self._stopped), waiting)
+
+    def look(self, keys: Sequence[str] | None = None) -> None:
+        """Take note of what other runs have recorded: of all trials, or of these."""
+        self._finished |= self._store.finished(keys) & self._trials.keys()
+        failed = {
+            key
+            for key, created in self._store.failures(keys).items()
+            if key in self._trials and self._failed_before.get(key) != created
+        }
+        self._failed = (self._failed | failed) - self._finished
+
+    def queue(self, model: str) -> Iterator[Batch]:
+        """The batches of a model that have something left to ask, each claimed for this run."""
+        self._held.pop(model, None)
+        for batch in self._batches.get(model, []):
+            if model in self._stopped:
+                return
+            left = self._left(batch)
+            if not left:
                 continue
-            conversations = [_conversation(t, by_id[t.stimulus_id], build) for t in batch]
-            started = time.monotonic()
-            results = model.answer(conversations, batch[0].generation)
-            latency_s = (time.monotonic() - started) / len(batch)
-            for trial, result in zip(batch, results, strict=True):
-                if trial.key in answered:
-                    continue
-                response = _response(trial, result, latency_s)
-                store.record(response)
-                (answered if response.status is Status.OK else failed).add(trial.key)
-            report(Progress(len(answered), len(failed), len(planned)))
-    return Progress(len(answered), len(failed), len(planned))
+            if (held := self._claims.take(left)) is not None:
+                self._held[model] = held
+                continue
+            self.look(left)  # another run may have asked some until just now
+            claimed, left = left, self._left(left)
+            self._claims.release(set(claimed).difference(left))
+            if left:
+                trials = [self._trials[key] for key in left]
+                yield Batch(
+                    trials,
+                    [_conversation(t, self._stimuli[t.stimulus_id], self._build) for t in trials],
+                    trials[0].arm.generation,
+                )
 
+    def record(self, batch: Batch, outcome: Outcome) -> None:
+        """Keep what came of a batch, and stop its model if it has failed too often."""
+        model = batch.trials[0].arm.model
+        keys = [trial.key for trial in batch.trials]
+        if outcome.stopped is not None:
+            self._stopped[model] = outcome.stopped
+        else:
+            responses = [
+                _response(key, result, outcome.latency_s)
+                for key, result in zip(keys, outcome.results, strict=True)
+            ]
+            self._store.record(responses)
+            failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+            self._finished.update(set(keys) - failed)
+            self._failed |= failed
+            self._failures[model] += len(failed)
+            if self._failures[model] > self._allowed[model]:
+                self._stopped.setdefault(
+                    model,
+                    f"{self._failures[model]} of its trials failed in this run, more than the "
+                    f"{self._allowed[model]:g} that are allowed",
+                )
+        self._claims.release(keys)
 
-def _batches(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
-    for start in range(0, len(trials), BATCH):
-        yield list(trials[start : start + BATCH])
+    def held_by_another(self) -> str | None:
+        """A trial that another run is asking, if this one has nothing else left to ask."""
+        held = (key for model, key in self._held.items() if model not in self._stopped)
+        return next(held, None)
+
+    def _left(self, keys: Sequence[str]) -> list[str]:
+        return [key for key in keys if key not in self._finished and key not in self._failed]
 
 
 def _conversation(trial: Trial, stimulus: Stimulus, build: Path) -> Conversation:
-    turns = [Turn("system", text=trial.instruction)] if trial.instruction else []
+    instruction = trial.arm.instruction
+    turns = [Turn("system", text=instruction)] if instruction else []
     for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
             turns.append(Turn("user", audio=build / turn["path"]))
@@ -126,17 +222,21 @@ def _conversation(trial: Trial, stimulus: Stimulus, build: Path) -> Conversation
     return tuple(turns)
 
 
-def _response(trial: Trial, result: Answer | Failure, latency_s: float) -> Response:
+def _response(key: str, result: Answer | Failure, latency_s: float) -> Response:
     if isinstance(result, Answer) and not result.text.strip():
         result = Failure("empty answer")
     answer = result if isinstance(result, Answer) else None
+    if isinstance(result, Answer):
+        status = Status.OK
+    else:
+        status = Status.BLOCKED if result.blocked else Status.FAILED
     return Response(
-        trial_key=trial.key,
-        status=Status.OK if answer else Status.FAILED,
+        trial_key=key,
+        status=status,
         text=answer.text if answer else None,
         error=result.error if isinstance(result, Failure) else None,
         heard=json.dumps(answer.heard, ensure_ascii=False) if answer and answer.heard else None,
         latency_s=round(latency_s, 3),
         tokens=answer.tokens if answer else None,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
     )

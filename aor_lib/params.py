@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -88,7 +88,9 @@ class ModelCard(Params):
     id: Identifier
     title: str
     family: str
-    kind: Literal["cascade", "hf", "openai_api"]
+    kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")] = Field(
+        description="cascade, hf, openai_api, or a class of your own as module:Class."
+    )
     licence: str
     source: str = Field(description="Hub id, API model name, or the weights' ids.")
     revision: str = "main"
@@ -128,8 +130,8 @@ class Study(Params):
 def load_study(path: Path) -> Study:
     """Read a profile and everything that it names.
 
-    Scenarios, models and prompts are looked for beside the profile, or else in the checkout's
-    params folder, so that a profile can live anywhere.
+    Scenarios, models and prompts are looked for in folders beside the profile, or else in the
+    checkout's params, each by itself: a profile can live anywhere, and bring a model of its own.
 
     Raises
     ------
@@ -137,10 +139,9 @@ def load_study(path: Path) -> Study:
         A file is missing or wrong; the message names the file, the field and the value.
     """
     profile = read(path, Profile)
-    params = path.parent if (path.parent / "scenarios").is_dir() else PARAMS
     scenarios = []
     for name in profile.scenarios:
-        scenario = _read_named(params / "scenarios", name, Scenario, f"{path}: scenarios")
+        scenario = _read_named(path, "scenarios", name, Scenario)
         for intent in map(Intent, UtteranceCounts.model_fields):
             have = sum(u.intent is intent for u in scenario.utterances)
             want = profile.utterances_per_scenario.of(intent)
@@ -153,15 +154,11 @@ def load_study(path: Path) -> Study:
     return Study(
         profile=profile,
         scenarios=tuple(scenarios),
-        models=tuple(
-            _read_named(params / "models", name, ModelCard, f"{path}: models")
-            for name in profile.models
-        ),
+        models=tuple(_read_named(path, "models", name, ModelCard) for name in profile.models),
         mitigations=tuple(
-            _read_named(params / "prompts", name, Mitigation, f"{path}: mitigations")
-            for name in profile.mitigations
+            _read_named(path, "prompts", name, Mitigation) for name in profile.mitigations
         ),
-        histories=read(params / "histories.yaml", Histories).histories
+        histories=read(_beside(path, "histories.yaml"), Histories).histories
         if profile.multi_turn
         else (),
     )
@@ -187,12 +184,19 @@ def card_settings(card: ModelCard, kind: type[T]) -> T:
     return validated(card.settings | card.reach, kind, f"model {card.id}: settings")
 
 
-def _read_named(folder: Path, name: str, kind: type[T], where: str) -> T:
-    path = folder / f"{name}.yaml"
+def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
+    path = _beside(profile, f"{folder}/{name}.yaml")
     if not path.is_file():
-        options = [p.stem for p in folder.glob("*.yaml")]
-        raise ParamsError(f"{where}: no {folder.name}/{name}.yaml{nearest(name, options)}")
+        folders = (profile.parent / folder, PARAMS / folder)
+        options = {p.stem for f in folders for p in f.glob("*.yaml")}
+        field = "mitigations" if folder == "prompts" else folder
+        raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
     found = read(path, kind)
     if getattr(found, "id", name) != name:
         raise ParamsError(f"{path}: id: must be the file's name, {name!r}")
     return found
+
+
+def _beside(profile: Path, name: str) -> Path:
+    own = profile.parent / name
+    return own if own.is_file() else PARAMS / name

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -186,26 +188,57 @@ class Generation(Row):
     seed: int = 0
 
 
-class Trial(Row):
-    """One stimulus given to one model under one mitigation: the unit of work."""
+@dataclass(frozen=True)
+class Arm:
+    """All that the trials of one model under one mitigation share; made of validated rows.
 
-    stimulus_id: Identifier
-    stimulus_sha256: Sha256
-    model: Identifier
+    ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
+    prompt.
+    """
+
+    model: str
     revision: str
-    settings_sha256: Sha256 = Field(description="Of the model's own settings.")
-    mitigation: Identifier
-    instruction: str | None = Field(description="The mitigation's system prompt.")
+    settings_sha256: str
+    mitigation: str
+    instruction: str | None
     generation: Generation
 
-    @property
+    @cached_property
+    def json_before_stimulus(self) -> bytes:
+        """The canonical JSON of what a trial's key is of, up to the stimulus, which comes last."""
+        content = {
+            "model": self.model,
+            "revision": self.revision,
+            "settings_sha256": self.settings_sha256,
+            "instruction": self.instruction,
+            "generation": self.generation.model_dump(mode="json"),
+        }
+        return f'{_canonical_json(content)[:-1]},"stimulus_sha256":'.encode()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One stimulus given to one model under one mitigation: the unit of work.
+
+    There may be hundreds of thousands, so they are plain, and share what they can.
+    """
+
+    stimulus_id: str
+    stimulus_sha256: str
+    arm: Arm
+
+    @cached_property
     def key(self) -> str:
-        """Hash of everything that can change the answer: the content, never a file's name."""
-        return content_hash(self.model_dump(mode="json", exclude={"stimulus_id", "mitigation"}))
+        """:func:`content_hash` of everything that can change the answer, never of a file's name."""
+        content = self.arm.json_before_stimulus + f'"{self.stimulus_sha256}"}}'.encode()
+        return hashlib.sha256(content).hexdigest()
 
 
 class Response(Row):
-    """What came back for a trial: a text, or the error that took its place."""
+    """What came back for a trial: a text, or the error that took its place.
+
+    ``created`` also tells one failure of a trial from the next.
+    """
 
     trial_key: Sha256
     status: Status
@@ -214,7 +247,7 @@ class Response(Row):
     heard: str | None = Field(default=None, description="JSON: what the model says it heard.")
     latency_s: float
     tokens: int | None
-    created: str = Field(description="UTC, ISO 8601.")
+    created: str = Field(description="UTC, ISO 8601, with microseconds.")
 
 
 class Verdict(Row):
@@ -226,6 +259,9 @@ class Verdict(Row):
     label: Label
     score: float | None = Field(description="Probability of any refusal; None if unjudged.")
     rationale: str = Field(description="The span or the rule that decided.")
+    flags: tuple[str, ...] = Field(
+        default=(), exclude=True, description="What was noted beside the label; not stored."
+    )
 
 
 def split_of(name: str) -> Split:
@@ -236,5 +272,8 @@ def split_of(name: str) -> Split:
 
 def content_hash(content: object) -> str:
     """sha256 of the canonical JSON (sorted keys, no white space) of ``content``."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical_json(content).encode()).hexdigest()
+
+
+def _canonical_json(content: object) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

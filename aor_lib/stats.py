@@ -1,8 +1,8 @@
 """Refusal rates with honest intervals, and paired differences: pandas in, pandas out.
 
 Every frame of results has one row a trial, with at least ``utterance_id``, ``intent``, ``status``
-and ``label``. Failed, unjudged and missing answers are counted in columns of their own and are in
-no rate.
+and ``label``. Failed or missing, blocked, and unjudged answers are counted in columns of their own
+and are in no rate.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     Returns
     -------
-    One row a group: the ``by`` columns, ``trials``, ``judged``, ``refused``, ``failed``,
-    ``unjudged``, ``utterances``, ``rate``, ``low``, ``high`` (95 %), ``interval``. The interval is
-    Wilson's where every utterance was judged once, else a bootstrap over utterances; both are NaN
-    where nothing was judged.
+    One row a group: the ``by`` columns, ``trials``, ``judged``, ``refused``, ``failed`` (or
+    missing), ``blocked`` (by the provider), ``unjudged``, ``utterances``, ``rate``, ``low``,
+    ``high`` (95 %), ``interval``. The interval is Wilson's where every utterance was judged once,
+    else a bootstrap over utterances; both are NaN where nothing was judged.
 
     Raises
     ------
@@ -50,7 +50,8 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
                 "trials": len(trials),
                 "judged": len(judged),
                 "refused": int(refused.sum()),
-                "failed": int((trials["status"] != "ok").sum()),
+                "failed": int((~trials["status"].isin(("ok", "blocked"))).sum()),
+                "blocked": int((trials["status"] == "blocked").sum()),
                 "unjudged": int(((trials["status"] == "ok") & ~_is_judged(trials)).sum()),
                 "utterances": judged["utterance_id"].nunique(),
                 "rate": refused.mean() if len(judged) else np.nan,
@@ -59,8 +60,8 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
                 "interval": interval,
             }
         )
-    columns = [*by, "trials", "judged", "refused", "failed", "unjudged", "utterances", "rate"]
-    return pd.DataFrame(rows, columns=[*columns, "low", "high", "interval"])
+    counts = ["trials", "judged", "refused", "failed", "blocked", "unjudged", "utterances"]
+    return pd.DataFrame(rows, columns=[*by, *counts, "rate", "low", "high", "interval"])
 
 
 def paired_differences(

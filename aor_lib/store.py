@@ -1,14 +1,16 @@
 """The one place where results are kept: a SQLite file, one row a trial, committed as it arrives.
 
 Write-ahead logging lets a reader look while a run goes on, and a killed run loses nothing that was
-committed. A finished trial is never run again; a failed one is, and its row is replaced.
+committed. Writers wait for each other, and none holds the file for long. A trial that was answered,
+or whose answer was blocked, is never run again; a failed one is, and its row is replaced.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ CREATE TABLE IF NOT EXISTS responses (
     tokens INTEGER,
     created TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, created);
 CREATE TABLE IF NOT EXISTS verdicts (
     trial_key TEXT NOT NULL REFERENCES trials,
     judge TEXT NOT NULL,
@@ -53,6 +56,18 @@ CREATE TABLE IF NOT EXISTS verdicts (
     PRIMARY KEY (trial_key, judge)
 ) WITHOUT ROWID;
 """
+
+_TRIAL = (
+    "trial_key",
+    *("stimulus_sha256", "model", "revision", "settings_sha256", "instruction", "generation"),
+)
+_PLAN = ("trial_key", "stimulus_id", "mitigation")
+_RESPONSE = tuple(Response.model_fields)
+_VERDICT = (
+    *(name for name, field in Verdict.model_fields.items() if not field.exclude),
+    "response_sha256",
+)
+_VERDICTS_AT_ONCE = 500
 
 
 class StoreError(RuntimeError):
@@ -83,54 +98,72 @@ class Store:
         """Release the file."""
         self._db.close()
 
-    def set_plan(self, trials: Iterable[Trial]) -> None:
+    def set_plan(self, trials: Sequence[Trial]) -> None:
         """Make these the trials of the study; answers that were kept earlier stay."""
+        plan = [(trial.key, trial.stimulus_id, trial.arm.mitigation) for trial in trials]
+        if plan == self._read(f"SELECT {', '.join(_PLAN)} FROM plan ORDER BY position"):
+            return
+        asked = (
+            (
+                *(trial.key, trial.stimulus_sha256, arm.model, arm.revision),
+                *(arm.settings_sha256, arm.instruction, arm.generation.model_dump_json()),
+            )
+            for trial in trials
+            for arm in [trial.arm]
+        )
         with self._named_errors(), self._db:
             self._db.execute("DELETE FROM plan")
-            for trial in trials:
-                row = trial.model_dump(mode="json", exclude={"generation"})
-                row |= {"trial_key": trial.key, "generation": trial.generation.model_dump_json()}
-                planned = {n: row.pop(n) for n in ("stimulus_id", "mitigation")}
-                self._insert("INSERT OR IGNORE", "trials", row)
-                self._insert("INSERT", "plan", {"trial_key": trial.key, **planned})
+            self._db.executemany(_insert("INSERT OR IGNORE", "trials", _TRIAL), asked)
+            self._db.executemany(_insert("INSERT", "plan", _PLAN), plan)
 
-    def finished(self) -> set[str]:
-        """Keys of the trials that have an answer (failed ones are to be tried again)."""
-        return {key for (key,) in self._read("SELECT trial_key FROM responses WHERE status = 'ok'")}
+    def finished(self, keys: Sequence[str] | None = None) -> set[str]:
+        """Keys of the trials (of all, or of those given) that need not be run again.
 
-    def record(self, response: Response) -> None:
-        """Keep what came back for a planned trial: committed when this returns.
-
-        An answer is never replaced, a failure is.
+        They were answered, or their answer was blocked; failed ones are to be tried again.
         """
+        return {key for key, _ in self._tried("('ok', 'blocked')", keys)}
+
+    def failures(self, keys: Sequence[str] | None = None) -> dict[str, str]:
+        """Keys of the trials (of all, or of those given) that failed, with the time when."""
+        return dict(self._tried("('failed')", keys))
+
+    def record(self, responses: Iterable[Response]) -> None:
+        """Keep what came back for planned trials: all of it is committed when this returns.
+
+        An answer is never replaced, nor is one that was blocked; a failure is.
+        """
+        changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
         with self._named_errors(), self._db:
-            self._db.execute(
-                "DELETE FROM responses WHERE trial_key = ? AND status != 'ok'",
-                (response.trial_key,),
+            self._db.executemany(
+                _insert("INSERT", "responses", _RESPONSE)
+                + f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
+                [tuple(response.model_dump(mode="json").values()) for response in responses],
             )
-            self._insert("INSERT OR IGNORE", "responses", response.model_dump(mode="json"))
 
     def unjudged(self, judge: str, version: str) -> Iterator[Response]:
         """Responses without a verdict of this version of the judge on their present text."""
         rows = self._read(
-            f"SELECT {', '.join(f'r.{name}' for name in Response.model_fields)}, v.response_sha256"
+            f"SELECT {', '.join(f'r.{name}' for name in _RESPONSE)}, v.response_sha256"
             " FROM responses r LEFT JOIN verdicts v"
             " ON v.trial_key = r.trial_key AND v.judge = ? AND v.judge_version = ?"
             " ORDER BY r.trial_key",
             (judge, version),
         )
         for *values, judged in rows:
-            response = Response(**dict(zip(Response.model_fields, values, strict=True)))
+            response = Response(**dict(zip(_RESPONSE, values, strict=True)))
             if judged != _response_sha256(response):
                 yield response
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
-        """Keep verdicts, replacing earlier ones of the same judge; all or none are committed."""
-        with self._named_errors(), self._db:
-            for response, verdict in judged:
-                row = verdict.model_dump(mode="json")
-                row["response_sha256"] = _response_sha256(response)
-                self._insert("INSERT OR REPLACE", "verdicts", row)
+        """Keep verdicts, replacing earlier ones of the same judge; some hundred at a time."""
+        rows = (
+            (*verdict.model_dump(mode="json").values(), _response_sha256(response))
+            for response, verdict in judged
+        )
+        # The judge is asked before the file is taken: a run that goes on need not wait for it.
+        while some := list(islice(rows, _VERDICTS_AT_ONCE)):
+            with self._named_errors(), self._db:
+                self._db.executemany(_insert("INSERT OR REPLACE", "verdicts", _VERDICT), some)
 
     def frame(self, judge: str) -> pd.DataFrame:
         """One row a planned trial, with its response and the judge's verdict if there are any."""
@@ -147,20 +180,25 @@ class Store:
                 params=(judge,),
             )
 
-    def errors(self) -> list[tuple[str, int]]:
-        """Errors of the planned trials that failed, the most frequent first, with their number."""
+    def errors(self) -> list[tuple[str, str, str, int]]:
+        """Why planned trials have no answer: model, status, error, number; most frequent first."""
         return self._read(
-            "SELECT error, COUNT(*) FROM plan JOIN responses USING (trial_key)"
-            " WHERE status != 'ok' GROUP BY error ORDER BY COUNT(*) DESC, error"
+            "SELECT model, status, error, COUNT(*) FROM plan"
+            " JOIN trials USING (trial_key) JOIN responses USING (trial_key)"
+            " WHERE status != 'ok' GROUP BY model, status, error"
+            " ORDER BY COUNT(*) DESC, model, status, error"
         )
+
+    def _tried(self, statuses: str, keys: Sequence[str] | None) -> list[tuple[str, str]]:
+        """Key and time of the responses with one of these statuses."""
+        query = f"SELECT trial_key, created FROM responses WHERE status IN {statuses}"
+        if keys is None:
+            return self._read(query)
+        return self._read(f"{query} AND trial_key IN ({', '.join('?' * len(keys))})", tuple(keys))
 
     def _read(self, query: str, values: tuple[str, ...] = ()) -> list[Any]:
         with self._named_errors():
             return self._db.execute(query, values).fetchall()
-
-    def _insert(self, verb: str, table: str, row: dict[str, object]) -> None:
-        names, marks = ", ".join(row), ", ".join("?" * len(row))
-        self._db.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -168,6 +206,10 @@ class Store:
             yield
         except (sqlite3.Error, pd.errors.DatabaseError, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
+
+
+def _insert(verb: str, table: str, columns: Sequence[str]) -> str:
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
 def _response_sha256(response: Response) -> str:

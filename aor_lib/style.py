@@ -18,6 +18,7 @@ OUTCOMES = {
     "partial_refusal": "#A67C00",
     "full_refusal": "#C65A11",
     "unjudged": "#B8609A",
+    "blocked": "#3A9BC1",
     "failed": "#757575",
     "missing": "#9A9A9A",
 }

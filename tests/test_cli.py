@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from aor_lib.params import load_model_cards
+
 pytestmark = pytest.mark.slow
 
 
@@ -89,11 +91,46 @@ def test_a_store_that_can_take_no_more_is_named_and_what_was_kept_stays(tiny_stu
     assert "results.sqlite" in one_line_error(done)
 
 
-def test_models_are_listed_with_what_they_need(params):
-    done = aor("models", params / "smoke.yaml")
+def test_models_are_listed_with_their_facts_and_what_they_need(params):
+    done = aor("models", "list", params / "smoke.yaml")
     assert done.returncode == 0
-    assert "cascade-unaware  (Reference, " in done.stdout
-    assert "): ready" in done.stdout
-    full = aor("models", params / "full.yaml", env=os.environ | {"OPENAI_API_KEY": ""})
+    row = next(line for line in done.stdout.splitlines() if line.startswith("cascade-unaware"))
+    for fact in ("Reference", "Apache-2.0", "0.17 B", "2 GiB", "local", "weights.yaml", "ready"):
+        assert fact in row
+    full = aor("models", "list", params / "full.yaml", env=os.environ | {"OPENAI_API_KEY": ""})
     assert "cannot run here" in one_line_error(full)
     assert "GPU" in full.stdout
+
+
+def test_all_models_are_listed_where_no_profile_is_named():
+    done = aor("models", "list", env=os.environ | {"OPENAI_API_KEY": ""})
+    assert done.returncode == 0
+    assert all(model in done.stdout for model in load_model_cards())
+
+
+def test_a_model_is_checked_and_its_table_printed(params, tmp_path):
+    done = aor("models", "check", "cascade-unaware")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("passed") == 10
+    card = tmp_path / "mine.yaml"
+    text = (params / "models/cascade-unaware.yaml").read_text()
+    card.write_text(text.replace("id: cascade-unaware", "id: mine"))
+    assert "id: is 'mine', not 'cascade'" in one_line_error(
+        aor("models", "check", "cascade", "--card", card)
+    )
+    assert "no model 'cascade-unawar'; did you mean 'cascade-unaware'?" in one_line_error(
+        aor("models", "check", "cascade-unawar")
+    )
+
+
+def test_a_model_that_fails_its_check_ends_the_command_with_1(tmp_path):
+    card = tmp_path / "gone.yaml"
+    card.write_text(
+        "id: gone\ntitle: Gone\nfamily: Test\nkind: openai_api\nlicence: none\nsource: gone\n"
+        "settings: {base_url: 'http://127.0.0.1:9/v1', max_retries: 0}\n"
+    )
+    done = aor("models", "check", "--card", card, env=os.environ | {"OPENAI_API_KEY": "none"})
+    assert done.returncode == 1
+    assert "APIConnectionError" in done.stdout
+    assert "Read the error" in done.stdout
+    assert done.stderr == ""

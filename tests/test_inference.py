@@ -1,144 +1,172 @@
-import signal
-import subprocess
-import sys
+import json
 
 import pytest
 
-from aor_lib.inference import plan_trials, run_trials
-from aor_lib.models.base import Answer, Failure
-from aor_lib.models.registry import load_model
-from aor_lib.params import ModelCard
-from aor_lib.records import Condition, Status
-from aor_lib.results import load_results, load_stimuli
-from aor_lib.store import Store
-
-pytestmark = pytest.mark.slow
-
-CARD = ModelCard(
-    id="scripted", title="", family="", kind="cascade", licence="", source="", settings={}
-)
-
-
-class Scripted:
-    """Stands for a model in tests of the loop around it."""
-
-    card = CARD
-    revision = "1"
-
-    def __init__(self, results) -> None:
-        self.results = results
-        self.calls: list[int] = []
-
-    def answer(self, conversations, generation):
-        self.calls.append(len(conversations))
-        return [self.results(index) for index in range(len(conversations))]
-
-
-def run(study, build, store, model):
-    stimuli = load_stimuli(build)
-    trials = plan_trials(study, stimuli, [model])
-    return run_trials(trials, [model], stimuli, build, store, lambda progress: None)
-
-
-def answers(frame):
-    return frame[["trial_key", "status", "response", "error", "heard", "tokens"]].to_dict("list")
-
-
-def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(tiny_study):
-    study, build = tiny_study
-    stimuli = load_stimuli(build)
-    trials = plan_trials(study, stimuli, [Scripted(None)])
-    mitigated = [t for t in trials if t.mitigation == "chain_of_thought"]
-    by_id = {s.stimulus_id: s for s in stimuli}
-    assert {by_id[t.stimulus_id].condition for t in mitigated} == {Condition.MATCHED}
-    assert len(trials) == len(stimuli) + len(mitigated)
-
-
-def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(tiny_study, tmp_path):
-    study, build = tiny_study
-
-    def flaky(index):
-        return [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2)][index % 3]
-
-    with Store(tmp_path / "results.sqlite") as store:
-        first = run(study, build, store, Scripted(flaky))
-        assert 0 < first.failed < first.planned
-        assert {error for error, _ in store.errors()} == {"Timeout: slow", "empty answer"}
-        assert store.frame("rules").query("status == 'failed'")["response"].isna().all()
-        second = run(study, build, store, Scripted(lambda index: Answer("Sure.", 2)))
-        assert (second.done, second.failed) == (second.planned, 0)
-
-
-def test_a_finished_study_asks_no_model(tiny_study, tmp_path):
-    study, build = tiny_study
-    with Store(tmp_path / "results.sqlite") as store:
-        run(study, build, store, Scripted(lambda index: Answer("Sure.", 2)))
-        again = Scripted(None)
-        run(study, build, store, again)
-        assert again.calls == []
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
 from aor_lib import inference
-from aor_lib.cli import main
+from aor_lib.inference import MAX_FAILURES
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.store import Store
+from tests.engine import Scripted, outcomes, run, run_all, text_stimuli
 
-inference.BATCH = 24
-left = int(sys.argv.pop(1))
-record = Store.record
-
-def record_or_die(self, response):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-    record(self, response)
-
-Store.record = record_or_die
-main()
-"""
+STIMULI = text_stimuli(20)
 
 
-def aor_run(profile, build, kill_after):
-    command = [sys.executable, "-c", KILLED, str(kill_after), "run", str(profile)]
-    done = subprocess.run([*command, "--build", str(build)], capture_output=True, text=True)
-    return done.returncode
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.sqlite"
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tiny_study, tmp_path):
-    _, build = tiny_study
-    profile = build.parent / "tiny.yaml"
-    store = build / "results.sqlite"
-    try:
-        assert aor_run(profile, build, -1) == 0
-        whole = answers(load_results(build))
-        total = len(whole["trial_key"])
-        for name in build.glob("results.sqlite*"):
-            name.unlink()
-        finished = 0
-        for kill_after in (total // 3, total // 5):  # within a batch, then within another
-            assert aor_run(profile, build, kill_after) == -signal.SIGKILL
-            finished += kill_after
-            with Store(store) as opened:
-                assert len(opened.finished()) == finished
-        assert aor_run(profile, build, total - finished) == 0  # one more would have killed it
-        assert answers(load_results(build)) == whole
-    finally:
-        for name in build.glob("results.sqlite*"):
-            name.unlink()
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    monkeypatch.setattr(inference, "BATCH", 10)
 
 
-def test_both_cascades_answer_every_condition_the_same_way_twice(tiny_study, tmp_path):
-    study, build = tiny_study
-    stimuli = load_stimuli(build)
-    frames = []
-    for name in ("one", "two"):
-        models = [load_model(card) for card in study.models]
-        trials = plan_trials(study, stimuli, models)
-        with Store(tmp_path / f"{name}.sqlite") as store:
-            run_trials(trials, models, stimuli, build, store, lambda progress: None)
-            frames.append(store.frame("rules"))
-    assert (frames[0]["status"] == Status.OK).all()
-    assert answers(frames[0]) == answers(frames[1])
+def test_every_answer_is_kept_with_its_trial(path):
+    result = run(path, Scripted(), text_stimuli(25))
+    assert (result.done, result.failed, result.planned) == (25, 0, 25)
+    assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(25)]
+
+
+def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(path):
+    def flaky(text):
+        return [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2)][int(text[5:]) % 3]
+
+    first = run(path, Scripted(flaky), text_stimuli(30))
+    assert (first.done, first.failed, first.planned) == (10, 20, 30)
+    with Store(path) as store:
+        assert store.errors() == [
+            ("scripted", "failed", "Timeout: slow", 10),
+            ("scripted", "failed", "empty answer", 10),
+        ]
+        assert store.frame("rules").query("status == 'failed'")["response"].isna().all()
+    second = run(path, Scripted(), text_stimuli(30))
+    assert (second.done, second.failed) == (30, 0)
+
+
+def test_what_failed_is_asked_again_without_what_was_answered(path):
+    run(path, Scripted(lambda t: Failure("busy") if t == "text 3" else Answer(t, 1)), STIMULI)
+    again = Scripted()
+    run(path, again, STIMULI)
+    assert again.asked == [["text 3"]]
+
+
+def test_a_blocked_answer_is_kept_as_such_and_not_asked_for_again(path):
+    result = run(path, Scripted(lambda text: Failure("content filter", blocked=True)), STIMULI)
+    assert (result.done, result.failed) == (20, 0)
+    assert {row.status for row in outcomes(path)} == {"blocked"}
+    again = Scripted()
+    run(path, again, STIMULI)
+    assert again.asked == []
+
+
+def test_a_finished_study_asks_no_model(path):
+    run(path, Scripted(), STIMULI)
+    again = Scripted()
+    result = run(path, again, STIMULI)
+    assert again.asked == []
+    assert (result.done, result.planned) == (20, 20)
+
+
+def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path):
+    one = text_stimuli(1)[0]
+    twin = one.model_copy(update={"stimulus_id": "twin"})
+    model = Scripted()
+    run(path, model, [one, twin])
+    assert model.asked == [["text 0"]]
+    assert [row.response for row in outcomes(path)] == ["TEXT 0", "TEXT 0"]
+
+
+def test_a_resumed_run_asks_the_same_batches(path):
+    whole = Scripted()
+    run(path.with_name("whole.sqlite"), whole, text_stimuli(35))
+    cut = Scripted()
+
+    def stop_in_the_third(text):
+        if len(cut.asked) == 3:
+            raise KeyboardInterrupt
+        return Answer(text, 1)
+
+    cut.answer_one = stop_in_the_third
+    with pytest.raises(KeyboardInterrupt):
+        run(path, cut, text_stimuli(35))
+    resumed = Scripted()
+    run(path, resumed, text_stimuli(35))
+    assert cut.asked[:2] + resumed.asked == whole.asked
+
+
+def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(path):
+    broken = Scripted(lambda text: Failure("out of quota"), "broken")
+    sound = Scripted(name="sound")
+    result = run_all(path, [broken, sound], text_stimuli(50), max_failures=12)
+    assert len(broken.asked) == 2
+    assert (result.done, result.failed, result.planned) == (50, 20, 100)
+    assert result.stopped == {
+        "broken": "20 of its trials failed in this run, more than the 12 that are allowed"
+    }
+
+
+@pytest.mark.parametrize(("failing", "stopped"), [(5, False), (6, True)])
+def test_the_budget_may_be_a_share_of_a_models_trials(path, failing, stopped):
+    model = Scripted(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
+    result = run(path, model, text_stimuli(50), max_failures=MAX_FAILURES)
+    assert bool(result.stopped) is stopped
+
+
+def test_a_stopped_model_goes_on_in_the_next_run(path):
+    stimuli = text_stimuli(30)
+    run(path, Scripted(lambda text: Failure("out of quota")), stimuli, max_failures=0)
+    result = run(path, Scripted(), stimuli)
+    assert (result.done, result.stopped) == (30, {})
+
+
+def test_a_model_that_cannot_go_on_is_stopped_with_its_words(path):
+    def refuse(text):
+        raise ModelError("the API refuses the key")
+
+    result = run_all(path, [Scripted(refuse, "keyless"), Scripted(name="sound")], STIMULI)
+    assert result.stopped == {"keyless": "the API refuses the key"}
+    assert (result.done, result.failed, result.planned) == (20, 0, 40)
+
+
+def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path):
+    def trip(text):
+        if text == "text 3":
+            raise KeyError("no such tensor")
+        return Answer(text, 1)
+
+    result = run(path, Scripted(trip), STIMULI)
+    assert (result.done, result.failed) == (10, 10)
+    assert {row.error for row in outcomes(path)} == {None, "KeyError: 'no such tensor'"}
+
+
+def test_an_adapter_that_loses_an_answer_is_not_believed(path):
+    class Forgetful(Scripted):
+        def answer(self, conversations, generation):
+            return super().answer(conversations, generation)[1:]
+
+    result = run(path, Forgetful(), STIMULI)
+    assert (result.done, result.failed) == (0, 20)
+    assert outcomes(path)[0].error == "ValueError: 9 results for 10 conversations"
+
+
+def test_earlier_turns_come_before_the_utterance(path):
+    history = [
+        {"role": "user", "path": "clips/a.flac", "sha256": "0" * 64},
+        {"role": "assistant", "text": "I see."},
+    ]
+    stimulus = text_stimuli(1)[0].model_copy(update={"history": json.dumps(history)})
+    seen = []
+
+    class Watching(Scripted):
+        def answer(self, conversations, generation):
+            seen.extend(conversations)
+            return super().answer(conversations, generation)
+
+    run(path, Watching(), [stimulus])
+    (turns,) = seen
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("user", None),
+        ("assistant", "I see."),
+        ("user", "text 0"),
+    ]
+    assert turns[0].audio == path.parent / "clips/a.flac"

@@ -1,9 +1,11 @@
 import json
 
+import numpy as np
 import pytest
+import soundfile
 
-from aor_lib.models.base import Answer, Failure, ModelError, Turn
-from aor_lib.models.cascade import Cascade
+from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
+from aor_lib.models.cascade import Cascade, _language_model
 from aor_lib.params import load_model_cards
 from aor_lib.records import Generation
 from aor_lib.results import load_stimuli
@@ -69,6 +71,33 @@ def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     assert isinstance(results[0], Answer)
     assert all(isinstance(result, Failure) for result in results[1:])
     assert "is not an audio file" in results[1].error
+
+
+def test_a_waveform_is_heard_as_the_file_that_holds_it(clips):
+    path, stimulus = clips["kitchen-ph-001", "matched"]
+    samples, sample_rate = soundfile.read(path, dtype="float32")
+    sounds = [path, Waveform(samples, sample_rate)]
+    model = cascade("cascade-scene-aware")
+    of_file, of_waveform = model.answer([(Turn("user", audio=s),) for s in sounds], GREEDY)
+    assert of_waveform == of_file
+    assert heard(of_waveform)["transcript"] == stimulus.asr_text
+
+
+def test_a_waveform_that_is_too_short_to_be_heard_is_a_failure():
+    silence = Waveform(np.zeros(10, dtype=np.float32), 16_000)
+    (result,) = cascade("cascade-unaware").answer([(Turn("user", audio=silence),)], GREEDY)
+    assert result == Failure("HearingError: holds less than 0.1 s of sound")
+
+
+def test_the_first_token_is_the_one_with_the_highest_logit():
+    model = cascade("cascade-unaware")
+    conversation = (Turn("user", text="What is the capital of France?"),)
+    (answer,) = model.answer([conversation], Generation(max_new_tokens=1))
+    tokenizer, network = _language_model()
+    logits = model.logits(conversation)
+    assert logits.shape == (network.config.vocab_size,)
+    assert tokenizer.decode(logits.argmax()) == answer.text
+    assert len(model.decoder_layers()) == network.config.num_hidden_layers
 
 
 def test_wrong_settings_are_named():

@@ -12,7 +12,7 @@ def test_lines_say_how_much_is_done_and_how_long_it_takes(monkeypatch, capsys):
         report(100, 100)
     assert capsys.readouterr().err.splitlines() == [
         "trials: 10 of 100",
-        "trials: 30 of 100, about 70 s left",
-        "trials: 60 of 100, about 3 min left",
+        "trials: 30 of 100, 1 a second, about 70 s left",
+        "trials: 60 of 100, 13.6 a minute, about 3 min left",
         "trials: 100 of 100",
     ]

@@ -4,7 +4,7 @@ from aor_lib import rendering
 from aor_lib.design import stimuli
 from aor_lib.inference import plan_trials, run_trials
 from aor_lib.judge import judge_response
-from aor_lib.models.base import Answer
+from aor_lib.models.base import Answer, Capabilities
 from aor_lib.params import ModelCard, load_study
 from aor_lib.results import MANIFEST, STORE, load_manifest, load_results, load_stimuli
 from aor_lib.store import Store
@@ -17,6 +17,7 @@ class Echo:
 
     card = CARD
     revision = "1"
+    capabilities = Capabilities()
 
     def answer(self, conversations, generation):
         return [Answer("I'm sorry, but I can't help with that.", 9) for _ in conversations]

@@ -33,10 +33,17 @@ def test_partial_and_full_refusals_count_as_refusals():
 
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate():
     frame = results(
-        [("a", *REFUSED), ("b", "failed", None), ("c", "ok", "unjudged"), ("d", "missing", None)]
+        [
+            ("a", *REFUSED),
+            ("b", "failed", None),
+            ("c", "ok", "unjudged"),
+            ("d", "missing", None),
+            ("e", "blocked", "unjudged"),
+        ]
     )
     (row,) = stats.rates(frame, ["model"]).to_dict("records")
-    assert (row["trials"], row["judged"], row["failed"], row["unjudged"]) == (4, 1, 2, 1)
+    assert (row["trials"], row["judged"]) == (5, 1)
+    assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
     assert row["rate"] == 1.0
 
 

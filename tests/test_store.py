@@ -1,23 +1,23 @@
 import sqlite3
+from dataclasses import asdict, replace
 
 import pytest
 
-from aor_lib.records import Generation, Label, Response, Status, Trial, Verdict
+from aor_lib.records import Arm, Generation, Label, Response, Status, Trial, Verdict, content_hash
 from aor_lib.store import Store, StoreError
+
+ARM = Arm(
+    model="m",
+    revision="r1",
+    settings_sha256="0" * 64,
+    mitigation="none",
+    instruction=None,
+    generation=Generation(),
+)
 
 
 def trial(name: str, **changes: object) -> Trial:
-    fields = {
-        "stimulus_id": name,
-        "stimulus_sha256": name.encode().hex().ljust(64, "0"),
-        "model": "m",
-        "revision": "r1",
-        "settings_sha256": "0" * 64,
-        "mitigation": "none",
-        "instruction": None,
-        "generation": Generation(),
-    }
-    return Trial.model_validate(fields | changes)
+    return Trial(name, name.encode().hex().ljust(64, "0"), replace(ARM, **changes))
 
 
 def response(of: Trial, text: str | None = "Sure.", **changes: object) -> Response:
@@ -48,7 +48,7 @@ def store(tmp_path):
 def test_everything_that_can_change_an_answer_changes_the_key():
     base = trial("a")
     others = [
-        trial("a", stimulus_sha256="1" * 64),
+        replace(base, stimulus_sha256="1" * 64),
         trial("a", model="n"),
         trial("a", revision="r2"),
         trial("a", settings_sha256="1" * 64),
@@ -58,15 +58,22 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     assert len({t.key for t in [base, *others]}) == 7
 
 
+def test_a_key_is_the_hash_of_the_canonical_content():
+    t = trial("a", instruction="Think, \u201cplease\u201d.", generation=Generation(temperature=0.5))
+    content = asdict(t.arm) | {"generation": t.arm.generation.model_dump(mode="json")}
+    del content["mitigation"]
+    assert t.key == content_hash(content | {"stimulus_sha256": t.stimulus_sha256})
+
+
 def test_a_stimulus_name_does_not_change_the_key():
-    assert trial("a").key == trial("a", stimulus_id="b").key
+    assert trial("a").key == replace(trial("a"), stimulus_id="b").key
 
 
 def test_an_answer_is_kept_and_never_replaced(store):
     t = trial("a")
     store.set_plan([t])
-    store.record(response(t, "first"))
-    store.record(response(t, "second"))
+    store.record([response(t, "first")])
+    store.record([response(t, "second")])
     assert store.finished() == {t.key}
     assert store.frame("rules")["response"].tolist() == ["first"]
 
@@ -74,24 +81,70 @@ def test_an_answer_is_kept_and_never_replaced(store):
 def test_a_failure_is_recorded_as_one_and_replaced_by_a_later_answer(store):
     t = trial("a")
     store.set_plan([t])
-    store.record(response(t, None))
+    store.record([response(t, None)])
     assert store.finished() == set()
-    assert store.errors() == [("Timeout: too slow", 1)]
-    store.record(response(t, "better"))
+    assert store.errors() == [("m", "failed", "Timeout: too slow", 1)]
+    store.record([response(t, "better")])
     assert store.frame("rules")["status"].tolist() == ["ok"]
+
+
+def test_a_blocked_answer_is_final(store):
+    t = trial("a")
+    store.set_plan([t])
+    blocked = response(t, None, status=Status.BLOCKED, error="content filter")
+    store.record([blocked])
+    assert store.finished() == {t.key}
+    assert store.failures() == {}
+    store.record([response(t, "an answer after all")])
+    assert store.frame("rules")["status"].tolist() == ["blocked"]
+    assert store.errors() == [("m", "blocked", "content filter", 1)]
+
+
+def test_some_trials_can_be_looked_up_alone(store):
+    trials = [trial(name) for name in "abcd"]
+    store.set_plan(trials)
+    store.record([response(trials[0]), response(trials[1]), response(trials[2], None)])
+    keys = [t.key for t in trials]
+    assert store.finished(keys[1:]) == {keys[1]}
+    assert store.failures(keys[1:]) == {keys[2]: "2026-01-01T00:00:00+00:00"}
+
+
+def test_an_unchanged_plan_is_not_written_again(store):
+    trials = [trial("a"), trial("b")]
+    store.set_plan(trials)
+    with Store(store.path) as other:
+        other.set_plan(trials)
+        assert other._db.total_changes == 0
+        other.set_plan(trials[::-1])
+        assert other.frame("rules")["stimulus_id"].tolist() == ["b", "a"]
+
+
+def test_a_run_can_record_while_a_judge_judges(store):
+    t = trial("a")
+    store.set_plan([t])
+
+    def judged():
+        with Store(store.path) as run:
+            run._db.execute("PRAGMA busy_timeout = 0")
+            for name in range(600):
+                run.record([response(t, f"answer {name}")])
+                yield response(t), verdict(t)
+
+    store.record_verdicts(judged())
+    assert store.frame("rules")["label"].tolist() == ["full_compliance"]
 
 
 def test_what_was_planned_and_not_run_shows_as_missing(store):
     done, missing = trial("a"), trial("b")
     store.set_plan([done, missing])
-    store.record(response(done))
+    store.record([response(done)])
     assert store.frame("rules")["status"].isna().tolist() == [False, True]
 
 
 def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
     old, new = trial("a"), trial("b")
     store.set_plan([old])
-    store.record(response(old))
+    store.record([response(old)])
     store.set_plan([new])
     assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
     store.set_plan([old, new])
@@ -101,12 +154,12 @@ def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
 def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     t = trial("a")
     store.set_plan([t])
-    store.record(response(t, None))
+    store.record([response(t, None)])
     assert [r.trial_key for r in store.unjudged("rules", "1")] == [t.key]
     store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED))])
     assert not list(store.unjudged("rules", "1"))
     assert list(store.unjudged("rules", "2"))
-    store.record(response(t, "an answer at last"))
+    store.record([response(t, "an answer at last")])
     assert list(store.unjudged("rules", "1"))
 
 
@@ -114,7 +167,7 @@ def test_what_was_committed_survives_without_closing(tmp_path):
     t = trial("a")
     store = Store(tmp_path / "results.sqlite")
     store.set_plan([t])
-    store.record(response(t))
+    store.record([response(t)])
     with Store(tmp_path / "results.sqlite") as reader:
         assert reader.finished() == {t.key}
 

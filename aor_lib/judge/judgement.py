@@ -7,6 +7,9 @@ from typing import Protocol
 
 from aor_lib.records import Label
 
+FLAGS = ("degenerate", "mentions_scene", "safety_advice")
+"""What may be noted beside a label (:mod:`aor_lib.judge.flags`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -14,12 +17,13 @@ class Judgement:
 
     ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
     unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
-    the rule where no single span did.
+    the rule where no single span did. ``flags`` are those of :data:`FLAGS` that hold, in order.
     """
 
     label: Label
     score: float | None
     rationale: str
+    flags: tuple[str, ...] = ()
 
 
 class Judge(Protocol):
@@ -33,5 +37,8 @@ class Judge(Protocol):
     def version(self) -> str:
         """Version of the rules or the weights."""
 
-    def __call__(self, text: str) -> Judgement:
-        """Return the judgement of ``text``; any string is judged without error."""
+    def __call__(self, text: str, prompt: str | None = None) -> Judgement:
+        """Return the judgement of ``text``, an answer to ``prompt`` if that is known.
+
+        Any string is judged without error.
+        """

@@ -18,9 +18,11 @@ _FOLD = _APOSTROPHES | _QUOTES
 
 # Emphasis, headings, block quotes and invisible characters carry no words.
 _SILENT = r"*_`~#>\u200b-\u200f\u2060\ufeff\u00ad"
-# All that differs from its normal form, case apart; what lies between is copied as it is.
+# All that differs from its normal form, case apart; what lies between is copied as it is. That one
+# character comes first, and what it may be behind it, lets ``re`` skip plain text at once.
 _IRREGULAR = re.compile(
-    rf"(?P<gap>[\s{_SILENT}]{{2,}}|[^\S ]|[{_SILENT}]|^\ )|(?P<character>[^\x00-\x7f])"
+    rf"[\s{_SILENT}\x80-\U0010ffff](?:(?:(?<=\ )[\s{_SILENT}]+|(?<=\A\ )|"
+    rf"(?<=[^\S ])[\s{_SILENT}]*|(?<=[{_SILENT}])[\s{_SILENT}]*)|(?P<character>(?<=[^\x00-\x7f])))"
 )
 _BOUNDARY = re.compile(r"[.!?][\"')\]]*\s|\n")
 
@@ -96,11 +98,11 @@ def read(text: str) -> Reading:
         if match.start() > copied:
             add(text[copied : match.start()].lower(), copied)
         copied = match.end()
-        if match["character"]:
-            folded = unicodedata.normalize("NFKC", match["character"].translate(_FOLD))
+        if match["character"] is not None:
+            folded = unicodedata.normalize("NFKC", match[0].translate(_FOLD))
             add(folded.lower(), match.start())
         elif length:
-            add(_one_space(match["gap"]), match.start())
+            add(_one_space(match[0]), match.start())
     add(text[copied:].lower(), copied)
     normal = "".join(pieces)
     bounds = [0, *(match.end() for match in _BOUNDARY.finditer(normal)), len(normal)]

@@ -67,13 +67,15 @@ class ModelError(RuntimeError):
 class Capabilities:
     """What can be asked of a model; trials that need more are not planned.
 
-    ``activations``: its decoder layers can be read and steered.
+    ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
+    wants in one call at most; what a call answered is kept when all of it is there.
     """
 
     audio: bool = True
     text_only: bool = True
     multi_turn: bool = True
     activations: bool = False
+    at_once: int | None = None
 
 
 class AudioModel(Protocol):

@@ -13,11 +13,12 @@ import contextlib
 import functools
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import soundfile
 import torch
 from pydantic import Field
 from tokenizers import Tokenizer
@@ -25,7 +26,7 @@ from tokenizers import Tokenizer
 from aor_lib import assets, scene_classifier
 from aor_lib.cache import Arrays, load_or_make
 from aor_lib.hearing import HearingError, hear
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
 from aor_lib.params import ModelCard, card_settings, load_scenarios
 from aor_lib.records import Generation
 from aor_lib.typed_yaml import Params
@@ -85,6 +86,27 @@ class Cascade:
                     results[index] = Answer(text, tokens, heard)
         return [result or Failure("no answer was generated") for result in results]
 
+    def decoder_layers(self) -> torch.nn.ModuleList:
+        """The layers of the language model, first to last; it knows sound as words alone."""
+        _, model = _language_model()
+        layers: torch.nn.ModuleList = model.get_decoder().layers
+        return layers
+
+    def logits(self, conversation: Conversation) -> torch.Tensor:
+        """Of the first token of the answer: float32, ``(vocabulary,)``.
+
+        Raises
+        ------
+        HearingError, OSError
+            A turn's sound cannot be heard.
+        """
+        messages, _ = self._as_text(conversation)
+        tokenizer, model = _language_model()
+        inputs = tokenizer(self._prompt(messages), return_tensors="pt", add_special_tokens=False)
+        with torch.inference_mode():
+            logits: torch.Tensor = model(**inputs, logits_to_keep=1).logits[0, -1]
+        return logits
+
     def _as_text(
         self, conversation: Conversation
     ) -> tuple[list[dict[str, str]], dict[str, str | float]]:
@@ -93,13 +115,13 @@ class Cascade:
         for turn in conversation:
             parts = [turn.text] if turn.text else []
             if turn.audio is not None:
-                words, noticed = self._listen(turn.audio)
+                words, noticed = self._listen(_sound_file(turn.audio))
                 parts.append(words)
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return messages, noticed
 
-    def _listen(self, path: Path) -> tuple[str, dict[str, str | float]]:
-        heard = hear(path.read_bytes())
+    def _listen(self, sound_file: bytes) -> tuple[str, dict[str, str | float]]:
+        heard = hear(sound_file)
         noticed: dict[str, str | float] = {"transcript": heard.transcript}
         if not self._settings.scene_aware:
             return heard.transcript, noticed
@@ -115,6 +137,15 @@ class Cascade:
             messages, tokenize=False, add_generation_prompt=True
         )
         return prompt
+
+
+def _sound_file(audio: Path | Waveform) -> bytes:
+    """A sound file's bytes; of a waveform, those of a file that holds its very samples."""
+    if isinstance(audio, Path):
+        return audio.read_bytes()
+    file = io.BytesIO()
+    soundfile.write(file, audio.samples, audio.sample_rate, format="WAV", subtype="FLOAT")
+    return file.getvalue()
 
 
 @functools.cache
@@ -147,10 +178,24 @@ def _language_model() -> tuple[Any, Any]:
     tokenizer = fast(tokenizer_object=Tokenizer.from_str(str(kept.pop("tokenizer"))), **settings)
     config = LlamaConfig.from_dict(json.loads(str(kept.pop("config"))))
     weights = {name: torch.from_numpy(array) for name, array in kept.items()}
-    with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that cannot be turned off
+    with _without_progress_bars():
         model: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=weights)
     model.eval()
     return tokenizer, model
+
+
+@contextlib.contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    import transformers
+
+    logging: Any = transformers.utils.logging  # untyped
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _read_gguf() -> Arrays:
@@ -158,7 +203,8 @@ def _read_gguf() -> Arrays:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = str(assets.fetch(_LANGUAGE))
-    with contextlib.redirect_stderr(io.StringIO()):  # as above
+    # Unpacking has a progress bar of its own that cannot be turned off.
+    with _without_progress_bars(), contextlib.redirect_stderr(io.StringIO()):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF)
         model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
     settings = {

@@ -55,7 +55,10 @@ class OpenAIModel:
         self.card = card
         self.revision = card.revision
         self._settings = card_settings(card, Settings)
-        self.capabilities = Capabilities(text_only=self._settings.text_only)
+        # Answers are paid for: a run that is killed should lose few of them.
+        self.capabilities = Capabilities(
+            text_only=self._settings.text_only, at_once=4 * self._settings.concurrency
+        )
         self._base_url = self._settings.base_url
         if self._base_url is None and self._settings.base_url_variable:
             what = "the address of its API"

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+
 from aor_lib.models.base import AudioModel
 from aor_lib.params import ModelCard
+from aor_lib.typed_yaml import ParamsError, nearest
+
+# Adapters import torch and SDKs: only the one that is asked for is loaded.
+ADAPTERS = {
+    "cascade": "aor_lib.models.cascade:Cascade",
+    "hf": "aor_lib.models.hf:HuggingFaceModel",
+    "openai_api": "aor_lib.models.openai_api:OpenAIModel",
+}
+"""The study's kinds of models. A card can also name a class of its own, as ``module:Class``."""
 
 
 def load_model(card: ModelCard) -> AudioModel:
@@ -14,17 +26,20 @@ def load_model(card: ModelCard) -> AudioModel:
     ModelError
         It cannot run here (no GPU, no key, a package is missing); the message says what it needs.
     ParamsError
-        Its settings are wrong.
+        Its kind or its settings are wrong.
     """
-    # Adapters import torch and SDKs: only the one that is asked for is loaded.
-    if card.kind == "cascade":
-        from aor_lib.models.cascade import Cascade
+    return _adapter(card)(card)
 
-        return Cascade(card)
-    if card.kind == "hf":
-        from aor_lib.models.hf import HuggingFaceModel
 
-        return HuggingFaceModel(card)
-    from aor_lib.models.openai_api import OpenAIModel
-
-    return OpenAIModel(card)
+def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
+    module, colon, name = ADAPTERS.get(card.kind, card.kind).partition(":")
+    if not colon:
+        raise ParamsError(
+            f"model {card.id}: kind: no kind {card.kind!r}{nearest(card.kind, ADAPTERS)}, "
+            "or a class as module:Class"
+        )
+    try:
+        adapter: Callable[[ModelCard], AudioModel] = getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
+    return adapter

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aor_lib.label_store import LabelStore, LabelStoreError
-from aor_lib.labelling import LabellingError, ListeningSession, plan
+from aor_lib.labelling.clips import ListeningSession, plan
+from aor_lib.labelling.session import LabellingError
+from aor_lib.labelling.store import LabelStore, LabelStoreError
 
 SCENARIOS, INTENTS = ("kitchen", "video_gaming"), ("pseudo_harmful", "harmful", "benign")
 SCENES = {"matched": "arcade_hall", "mismatched": "gym", "speech_only": None}
@@ -189,7 +190,7 @@ def test_a_choice_is_kept_and_the_next_clip_is_shown(open_session, store):
     assert (label["listener"], label["label"]) == ("ann", "harmful")
     assert (label["stimulus_sha256"], label["with_scene"]) == (first.sha256, first.with_scene)
     assert progress_of(session) == "2 of 6"
-    assert session.current is session.clips[1]
+    assert session.current is session.items[1]
 
 
 def test_a_session_goes_on_where_it_was_left(open_session):

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from aor_lib.label_store import LabelStore, LabelStoreError
+from aor_lib.labelling.store import LabelStore, LabelStoreError
 
 CLIP, OTHER = "a" * 64, "b" * 64
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aor_lib import agreement
-from aor_lib.label_store import LabelStore
+from aor_lib.labelling import agreement
+from aor_lib.labelling.store import LabelStore
 
 # K. Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), section C: nominal data,
 # any number of observers, missing data; alpha is given there as 0.743. None: a missing value.

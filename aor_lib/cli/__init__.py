@@ -1,0 +1,48 @@
+"""The ``aor`` command: every verb is one call into the library.
+
+Anything that a person can mend ends in one line on standard error and a non-zero exit.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from aor_lib.cli import answers, data, models
+from aor_lib.typed_yaml import ParamsError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Measure over-refusal of audio models. The verbs in order: data, validate, run, judge.",
+)
+app.add_typer(data.app)
+app.add_typer(answers.app)
+app.add_typer(models.app, name="models")
+
+
+def main() -> None:
+    """Entry point of ``aor``: runs a verb and turns what a person can mend into one line."""
+    import sqlite3
+
+    from aor_lib.assets import AssetError
+    from aor_lib.dataset import DatasetError
+    from aor_lib.export import ExportError
+    from aor_lib.models.base import ModelError
+    from aor_lib.recordings import LibraryError
+    from aor_lib.sound_files import CollectionError
+    from aor_lib.speech import SpeechError
+    from aor_lib.store import StoreError
+    from aor_lib.tables import TableError
+
+    known = (
+        *(ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError),
+        *(CollectionError, LibraryError, ExportError, TableError),
+    )
+    try:
+        app()
+    except (*known, OSError, sqlite3.Error) as error:
+        print(f"aor: error: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,200 @@
+"""Verbs that have models answer and judges judge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of, train_scene_classifier
+from aor_lib.params import ModelCard
+from aor_lib.progress import progress
+from aor_lib.typed_yaml import ParamsError
+
+if TYPE_CHECKING:
+    from aor_lib.inference import Progress
+    from aor_lib.models.base import AudioModel
+
+app = typer.Typer()
+
+_ERRORS_SHOWN = 20
+
+
+@app.command()
+def run(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    max_failures: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="More failures end the trials of a model: below 1 a share of them, else a number."
+            "  [default: 0.1]",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler whose workers hold the models.")
+    ] = None,
+) -> None:
+    """Give every stimulus to every model; finished trials are skipped.
+
+    Exits with 1 where a trial has no answer at the end.
+    """
+    from aor_lib.cluster import Cluster
+    from aor_lib.dataset import verify_dataset
+    from aor_lib.executors import Executor, in_process
+    from aor_lib.inference import MAX_FAILURES, left_out, plan_trials, run_trials
+    from aor_lib.models.registry import load_model
+    from aor_lib.results import STORE, load_manifest, load_stimuli
+    from aor_lib.store import Store
+
+    study, folder = study_of(params, build)
+    verify_dataset(load_manifest(folder), folder)
+    stimuli = load_stimuli(folder)
+    with ExitStack() as stack:
+        load: Callable[[ModelCard], AudioModel] = load_model
+        executor: Executor = in_process
+        if scheduler is not None:
+            cluster = stack.enter_context(Cluster(scheduler))
+            load, executor = cluster.model, cluster.executor
+        loaded = _load_models(study.models, load)
+        if scheduler is None and any(card.settings.get("scene_aware") for card in study.models):
+            train_scene_classifier(os.cpu_count() or 1)
+        for (model, lacking), count in left_out(study, stimuli, loaded).items():
+            typer.echo(f"{model}: {count} trials are left out: it takes no {lacking}", err=True)
+        store = stack.enter_context(Store(folder / STORE))
+        with progress("trials") as report:
+
+            def show(now: Progress) -> None:
+                report(now.done + now.failed, now.planned)
+                if now.waiting:
+                    typer.echo("another run is asking the rest: waiting for it", err=True)
+
+            result = run_trials(
+                *(plan_trials(study, stimuli, loaded), loaded, stimuli, folder, store, show),
+                executor=executor,
+                max_failures=MAX_FAILURES if max_failures is None else max_failures,
+            )
+        _say_run(result, store.errors())
+    if result.done < result.planned:
+        raise typer.Exit(1)
+
+
+@app.command()
+def judge(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A profile (YAML), or a table (CSV, JSONL, Parquet) with prompt and completion."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="File for the judged table.")] = None,
+    judge_id: Annotated[
+        str | None, typer.Option("--judge", help="Instead of the profile's or the default judge.")
+    ] = None,
+    build: BuildFolder = None,
+) -> None:
+    """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
+    from aor_lib.judge.registry import load_judge
+
+    if file.suffix in (".yaml", ".yml"):
+        from aor_lib.judge.study import judge_study
+        from aor_lib.results import STORE
+
+        study, folder = study_of(file, build)
+        chosen = load_judge(judge_id or study.profile.judge)
+        require(folder / STORE, "aor run")
+        with progress("verdicts") as report:
+            count = judge_study(folder, chosen, report)
+        typer.echo(f"{count} responses judged by {chosen.id} {chosen.version}")
+        return
+
+    from aor_lib.judge import DEFAULT_JUDGE
+    from aor_lib.judge.table import judge_table
+
+    if out is None:
+        raise ParamsError("--out: say where the judged table goes")
+    chosen = load_judge(judge_id or DEFAULT_JUDGE)
+    with progress("answers") as report:
+        counts = judge_table(file, out, chosen, report)
+    labels = ", ".join(f"{label} {number}" for label, number in counts.items())
+    typer.echo(f"{counts.sum()} answers judged by {chosen.id} {chosen.version}: {labels}")
+
+
+@app.command("fit-judge")
+def fit_judge(
+    file: Annotated[
+        Path, typer.Argument(help="XSTest's human_labelled_completions.csv (CC-BY-4.0).")
+    ],
+) -> None:
+    """Fit the default judge to human labels and show its agreement with those held out.
+
+    The labels are those of XSTest (Röttger et al., NAACL 2024), with the project's own examples.
+    """
+    from aor_lib.judge.fit import fit_judge as fit
+
+    try:
+        table = fit(file)
+    except ValueError as error:
+        raise ParamsError(str(error)) from error
+    typer.echo("Held out: each model on each third of the prompts, fitted on other models' rest")
+    typer.echo(table.round(3).to_string())
+
+
+@app.command()
+def status(params: ParamsFile, build: BuildFolder = None) -> None:
+    """Say what there is of a study and what is missing."""
+    from aor_lib.results import MANIFEST, STORE, load_manifest, load_results
+
+    study, folder = study_of(params, build)
+    require(folder / MANIFEST, "aor data")
+    manifest = load_manifest(folder)
+    typer.echo(f"{len(manifest)} stimuli, {manifest['path'].notna().sum()} of them sound files")
+    require(folder / STORE, "aor run")
+    results = load_results(folder, study.profile.judge)
+    counts = results.assign(judged=results["label"].notna()).groupby(["model", "mitigation"])
+    table = counts.agg(
+        trials=("status", "size"),
+        answered=("status", lambda s: (s == "ok").sum()),
+        blocked=("status", lambda s: (s == "blocked").sum()),
+        failed=("status", lambda s: (s == "failed").sum()),
+        missing=("status", lambda s: (s == "missing").sum()),
+        judged=("judged", "sum"),
+    )
+    typer.echo(table.reset_index().to_string(index=False))
+
+
+def _load_models(
+    cards: Sequence[ModelCard], load: Callable[[ModelCard], AudioModel]
+) -> list[AudioModel]:
+    """All models, or one error that names every one that cannot run."""
+    from aor_lib.models.base import ModelError
+
+    loaded, problems = [], []
+    for card in cards:
+        try:
+            loaded.append(load(card))
+        except ModelError as error:
+            problems.append(str(error))
+    if problems:
+        more = f" (and {len(problems) - 1} more models)" if len(problems) > 1 else ""
+        raise ModelError(f"{problems[0]}{more}; 'aor models list' says what each needs")
+    return loaded
+
+
+def _say_run(result: Progress, errors: Sequence[tuple[str, str, str, int]]) -> None:
+    """What a run came to, and why trials have no answer: the errors of each model, counted."""
+    for model, reason in result.stopped.items():
+        typer.echo(f"{model} was stopped: {reason}", err=True)
+    for model, status, error, count in errors[:_ERRORS_SHOWN]:
+        typer.echo(f"{count} x {model} {status}: {error}", err=True)
+    if len(errors) > _ERRORS_SHOWN:
+        typer.echo(f"and {len(errors) - _ERRORS_SHOWN} more kinds of error", err=True)
+    left = result.planned - result.done - result.failed
+    typer.echo(
+        f"{result.done} of {result.planned} trials done, {result.failed} failed, {left} left"
+    )

@@ -1,0 +1,113 @@
+"""Verbs that make, check and hand on the data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of, train_scene_classifier
+from aor_lib.params import PARAMS
+from aor_lib.progress import progress
+
+if TYPE_CHECKING:
+    from aor_lib.sound_files import ImportReport
+
+app = typer.Typer()
+
+
+@app.command()
+def data(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler whose workers to use instead.")
+    ] = None,
+) -> None:
+    """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
+    from aor_lib.dataset import build_dataset
+
+    study, folder = study_of(params, build)
+    with progress("stimuli") as report:
+        manifest = build_dataset(study, folder, workers, report, scheduler)
+    typer.echo(manifest)
+
+
+@app.command()
+def validate(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+) -> None:
+    """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
+    from aor_lib.validation import validate_dataset
+
+    study, folder = study_of(params, build)
+    train_scene_classifier(workers)
+    with progress("validation") as report:
+        violations = validate_dataset(study, folder, workers, report)
+    for violation in violations:
+        typer.echo(violation, err=True)
+    typer.echo(f"{len(violations)} violations")
+    if violations:
+        raise typer.Exit(1)
+
+
+@app.command("import-recordings")
+def import_recordings_(
+    folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder a class.")],
+    into: Annotated[Path, typer.Option(help="The library, for a profile's 'recordings'.")],
+    mapping: Annotated[Path, typer.Option(help="Which labels are heard in which scenes.")] = PARAMS
+    / "recordings.yaml",
+) -> None:
+    """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
+    from aor_lib.recordings import import_recordings
+
+    with progress("recordings") as report:
+        _say_imported(import_recordings(folder, into, report, mapping))
+
+
+@app.command("import-clips")
+def import_clips_(
+    folder: Annotated[Path, typer.Argument(help="Finished clips without labels.")],
+    build: Annotated[Path, typer.Option(help="Folder of the study that is made of them.")],
+) -> None:
+    """Make a study of finished clips, for every analysis that needs no label."""
+    from aor_lib.clips import import_clips
+
+    with progress("clips") as report:
+        _say_imported(import_clips(folder, build, report))
+
+
+@app.command()
+def export(
+    params: ParamsFile,
+    into: Annotated[Path, typer.Option(help="A new folder.")],
+    to: Annotated[Literal["hf"], typer.Option(help="For datasets.load_dataset.")] = "hf",
+    build: BuildFolder = None,
+) -> None:
+    """Write the data set for others: sound files, metadata, data card and Croissant."""
+    from aor_lib.export import export_hf
+
+    study, folder = study_of(params, build)
+    typer.echo(export_hf(folder, into, study))
+
+
+@app.command()
+def assets(
+    listing: Annotated[Path, typer.Argument(help="Such as params/weights.yaml.")],
+    into: Annotated[Path, typer.Option(help="Folder to copy the verified files to.")],
+) -> None:
+    """Fetch and verify the assets of a listing, and copy their files."""
+    from aor_lib.assets import copy_files
+
+    copy_files(listing, into)
+
+
+def _say_imported(done: ImportReport) -> None:
+    for file, reason in done.skipped:
+        typer.echo(f"{file}: {reason}", err=True)
+    typer.echo(f"{done.imported} imported, {len(done.skipped)} not")

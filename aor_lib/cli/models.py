@@ -1,0 +1,83 @@
+"""Verbs about models: which there are, and whether one is fit for the study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aor_lib.cli.steps import print_table
+from aor_lib.params import ModelCard, load_model_cards, load_study
+from aor_lib.typed_yaml import ParamsError, nearest, read
+
+app = typer.Typer(no_args_is_help=True, help="List the models, or check one.")
+
+
+@app.command("list")
+def list_models(
+    params: Annotated[
+        Path | None, typer.Argument(help="A profile.  [default: every card of params/models]")
+    ] = None,
+) -> None:
+    """Say what each model is and whether it can run here.
+
+    Exits with 1 where one of the profile cannot.
+    """
+    from aor_lib.models.base import ModelError
+    from aor_lib.models.registry import load_model
+
+    cards = load_study(params).models if params else tuple(load_model_cards().values())
+    rows, unable = [], 0
+    for card in cards:
+        try:
+            load_model(card)
+            state = "ready"
+        except ModelError as error:
+            state = str(error)
+            unable += 1
+        rows.append((*_facts(card), state))
+    columns = ("model", "family", "licence", "parameters", "memory", "reached", "revision", "state")
+    print_table(columns, rows)
+    if params and unable:
+        raise ModelError(
+            f"{unable} of {len(cards)} models of {params} cannot run here; "
+            f"'aor models list {params}' says what each needs (a GPU, a key)"
+        )
+
+
+@app.command("check")
+def check_model_(
+    model_id: Annotated[str | None, typer.Argument(metavar="ID", help="Of params/models.")] = None,
+    card: Annotated[Path | None, typer.Option(help="A model card that is elsewhere.")] = None,
+) -> None:
+    """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
+    from aor_lib.models.check import check_model
+    from aor_lib.models.registry import load_model
+
+    rows = check_model(load_model(_card(model_id, card)))
+    columns = ("check", "outcome", "what came of it", "what to do")
+    print_table(columns, [(r.check, r.outcome, r.detail, r.what_to_do) for r in rows])
+    if any(row.outcome == "failed" for row in rows):
+        raise typer.Exit(1)
+
+
+def _card(model_id: str | None, file: Path | None) -> ModelCard:
+    """The card in a file, or the one that the registry has under an id."""
+    if file is not None:
+        card = read(file, ModelCard)
+        if model_id not in (None, card.id):
+            raise ParamsError(f"{file}: id: is {card.id!r}, not {model_id!r}")
+        return card
+    cards = load_model_cards()
+    if model_id not in cards:
+        raise ParamsError(f"models check: no model {model_id!r}{nearest(str(model_id), cards)}")
+    return cards[model_id]
+
+
+def _facts(card: ModelCard) -> tuple[str, ...]:
+    reached = {"cascade": "local", "hf": "checkpoint", "openai_api": "API"}
+    size = f"{card.parameters_b:g} B" if card.parameters_b else "not published"
+    memory = f"{card.memory_gib:g} GiB" if card.memory_gib else "none here"
+    by = reached.get(card.kind, card.kind)
+    return card.id, card.family, card.licence, size, memory, by, card.revision

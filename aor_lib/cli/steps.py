@@ -1,0 +1,54 @@
+"""What the verbs have in common: their arguments, and a few steps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aor_lib.params import load_study
+from aor_lib.progress import progress
+
+if TYPE_CHECKING:
+    from aor_lib.params import Study
+
+ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
+BuildFolder = Annotated[
+    Path | None, typer.Option("--build", help="Folder of the study.  [default: build/PROFILE]")
+]
+
+
+def study_of(params: Path, build: Path | None) -> tuple[Study, Path]:
+    """The study of a profile, and its folder."""
+    study = load_study(params)
+    return study, build or Path("build") / study.profile.name
+
+
+def require(path: Path, verb: str) -> None:
+    """Refuse to go on without the file that another verb makes."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
+
+
+def train_scene_classifier(workers: int) -> None:
+    """Train it, unless the cache has it."""
+    from aor_lib import scene_classifier
+
+    with progress("scene classifier") as report:
+        scene_classifier.train(workers, report)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Show rows of text to a person."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*map(Text, row))  # what a model said is not markup
+    # A file or a pipe has no width of its own.
+    Console(width=None if sys.stdout.isatty() else 200).print(table)

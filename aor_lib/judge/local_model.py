@@ -1,0 +1,92 @@
+"""A language model for text, run here with transformers: a hub id, or a folder."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+
+from aor_lib.models.base import Answer, Conversation, Failure, ModelError
+from aor_lib.records import Generation
+from aor_lib.typed_yaml import Params, validated
+
+
+class Settings(Params):
+    """Settings of a local model in its judge's card."""
+
+    dtype: Literal["auto", "bfloat16", "float32"] = "auto"
+    chat_template: str | None = Field(
+        default=None, description="Jinja; None: the tokenizer's own, which it must then have."
+    )
+
+
+class LocalModel:
+    """Answers conversations in text, one at a time; loaded at the first question.
+
+    ``revision`` is what the card says: name a commit there to pin the weights.
+    """
+
+    def __init__(self, name: str, source: str, revision: str, settings: dict[str, Any]) -> None:
+        self.revision = revision
+        self._name, self._source = name, source
+        self._settings = validated(settings, Settings, f"judge {name}: settings")
+        if source.startswith(("/", ".", "~")) and not Path(source).expanduser().is_dir():
+            raise ModelError(f"{name} needs the folder {source}; there is none")
+
+    def answer(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> list[Answer | Failure]:
+        """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0.
+
+        Raises
+        ------
+        ModelError
+            The model cannot be loaded.
+        """
+        tokenizer, model = self._loaded
+        return [self._one(tokenizer, model, turns, generation) for turns in conversations]
+
+    def _one(
+        self, tokenizer: Any, model: Any, turns: Conversation, generation: Generation
+    ) -> Answer | Failure:
+        try:
+            inputs = tokenizer.apply_chat_template(
+                [{"role": turn.role, "content": turn.text or ""} for turn in turns],
+                chat_template=self._settings.chat_template,
+                add_generation_prompt=True,
+                return_tensors="pt",
+                return_dict=True,
+            ).to(model.device)
+            sampling: dict[str, Any] = {"do_sample": False}
+            if generation.temperature > 0:
+                sampling = {"do_sample": True, "temperature": generation.temperature}
+                torch.manual_seed(generation.seed)
+            with torch.inference_mode():
+                output = model.generate(
+                    **inputs, max_new_tokens=generation.max_new_tokens, **sampling
+                )
+        except Exception as error:  # noqa: BLE001 - checkpoints and templates raise anything
+            text = " ".join(str(error).split())[:300]
+            return Failure(f"{type(error).__name__}: {text}")
+        tokens = output[0, inputs["input_ids"].shape[1] :]
+        return Answer(tokenizer.decode(tokens, skip_special_tokens=True).strip(), len(tokens))
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        folder = str(Path(self._source).expanduser())
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, revision=self.revision)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                folder, revision=self.revision, dtype=self._settings.dtype
+            )
+        except (OSError, ValueError, ImportError) as error:
+            text = " ".join(str(error).split())[:300]
+            raise ModelError(f"{self._name}: {self._source} cannot be loaded: {text}") from error
+        return tokenizer, model.to(device).eval()

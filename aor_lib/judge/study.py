@@ -1,0 +1,49 @@
+"""Judge what the models of a study answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from aor_lib.judge import Judge, judge_response
+from aor_lib.judge.registry import Asked, judge_all
+from aor_lib.results import STORE, load_manifest
+from aor_lib.store import Store
+
+_BATCH = 64
+
+
+def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
+    """Judge the responses in ``build`` that have no verdict of this judge's present version.
+
+    Verdicts are kept batch by batch, so that a judge that is cut off goes on where it was.
+
+    Returns
+    -------
+    How many responses were judged.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no manifest.
+    ModelError
+        The judge's model can be asked no more.
+    StoreError
+        The results cannot be read or written.
+    """
+    manifest = load_manifest(build).set_index("stimulus_id")["text"]
+    with Store(build / STORE) as store:
+        planned = store.frame(judge.id)
+        prompts = dict(zip(planned["trial_key"], planned["stimulus_id"].map(manifest), strict=True))
+        responses = list(store.unjudged(judge.id, judge.version))
+        for start in range(0, len(responses), _BATCH):
+            batch = responses[start : start + _BATCH]
+            exchanges = {r.trial_key: (r.text or "", prompts.get(r.trial_key)) for r in batch}
+            asked = list(dict.fromkeys(exchanges.values()))
+            said = dict(zip(asked, judge_all(judge, asked), strict=True))
+            told = Asked(judge.id, judge.version, said)
+            store.record_verdicts(
+                (r, judge_response(r, told, exchanges[r.trial_key][1])) for r in batch
+            )
+            report(start + len(batch), len(responses))
+    return len(responses)

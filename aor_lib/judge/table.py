@@ -1,0 +1,87 @@
+"""Judge the answers in a table: CSV, JSON Lines or Parquet with ``prompt`` and ``completion``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from aor_lib.judge.judgement import FLAGS, Judge, Judgement
+from aor_lib.judge.registry import judge_all
+from aor_lib.records import Label
+from aor_lib.tables import TableError, check_format, read_table, write_table
+
+NEEDED = ("prompt", "completion")
+"""Columns that a table must have."""
+
+ADDED = ("label", "p_refusal", "rationale", *FLAGS)
+"""Columns that judging adds: a :class:`aor_lib.records.Label`; the probability of any refusal
+(missing where unjudged); the span or the rule that decided; a boolean for each flag."""
+
+_BATCH = 256
+
+
+def judge_table(
+    source: Path, target: Path, judge: Judge, report: Callable[[int, int], None]
+) -> pd.Series[int]:
+    """Write ``source`` to ``target`` with the columns of :data:`ADDED` behind its own.
+
+    Every row, its order and every other column stay as they are; the two files' formats (see
+    :mod:`aor_lib.tables`) may differ. A completion that is missing, empty or no text is unjudged;
+    a prompt that is, is not known.
+
+    Returns
+    -------
+    How many answers got each label.
+
+    Raises
+    ------
+    TableError
+        As :func:`aor_lib.tables.read_table` and :func:`aor_lib.tables.write_table`, and where the
+        table lacks a column or has one of those to be added; the message names the file.
+    OSError
+        A file cannot be read or written.
+    """
+    check_format(target)
+    table = read_table(source)
+    columns = [str(column) for column in table]
+    if missing := [name for name in NEEDED if name not in columns]:
+        raise TableError(
+            f"{source}: lacks the column {' and '.join(missing)}; "
+            f"it has {', '.join(columns) or 'none'}"
+        )
+    if twice := [name for name in NEEDED if columns.count(name) > 1]:
+        raise TableError(f"{source}: has the column {' and '.join(twice)} more than once; keep one")
+    if there := [name for name in ADDED if name in columns]:
+        raise TableError(
+            f"{source}: has a column {' and '.join(there)} already; rename it, so that nothing "
+            "is lost"
+        )
+    judgements = _judge(table, judge, report)
+    added = {
+        "label": [str(judgement.label) for judgement in judgements],
+        "p_refusal": pd.array([judgement.score for judgement in judgements], dtype="Float64"),
+        "rationale": [judgement.rationale for judgement in judgements],
+    }
+    added |= {flag: [flag in judgement.flags for judgement in judgements] for flag in FLAGS}
+    judged = pd.concat([table, pd.DataFrame(added, index=table.index)], axis=1)
+    write_table(judged, target)
+    return judged["label"].value_counts().reindex([*Label], fill_value=0)
+
+
+def _judge(
+    table: pd.DataFrame, judge: Judge, report: Callable[[int, int], None]
+) -> list[Judgement]:
+    exchanges = [
+        (
+            completion if isinstance(completion, str) else "",
+            prompt if isinstance(prompt, str) and prompt.strip() else None,
+        )
+        for prompt, completion in zip(table["prompt"], table["completion"], strict=True)
+    ]
+    judgements: list[Judgement] = []
+    for start in range(0, len(exchanges), _BATCH):
+        judgements += judge_all(judge, exchanges[start : start + _BATCH])
+        report(len(judgements), len(exchanges))
+    return judgements

@@ -1,0 +1,128 @@
+"""A model under check: a few harmless spoken questions, and what it answers to them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+from aor_lib import speech
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
+from aor_lib.records import Generation
+
+GENERATION = Generation(max_new_tokens=16)
+QUESTIONS = (
+    "What is the capital of France?",
+    "How many days are in a week?",
+    "Please tell me, in a few words, how I can bake bread at home without any yeast.",
+)
+NOTICEABLE = 1e-3
+"""A change of a logit that is no rounding."""
+_VOICE = "af_heart"
+
+
+class Failed(Exception):  # noqa: N818 - an outcome
+    """The model does not do it."""
+
+
+class Skipped(Exception):  # noqa: N818 - an outcome
+    """The model does not claim it, or it cannot be decided."""
+
+
+class Asked:
+    """A model, the questions to ask it, and its answers; a question is asked once."""
+
+    def __init__(self, model: AudioModel, folder: Path) -> None:
+        self.model = model
+        self.folder = folder
+        self._answers: dict[Conversation, Answer] = {}
+
+    @functools.cached_property
+    def clips(self) -> tuple[Path, ...]:
+        """A sound file a question; the first two are equally long, the third is longer."""
+        voice = speech.KokoroVoice(_VOICE)
+        said = [voice.synthesise(question, "normal") for question in QUESTIONS]
+        # A model that takes in no more than a clip's length must not pass for one that hears.
+        length = max(len(samples) for samples in said[:2])
+        clips = []
+        for number, samples in enumerate(said):
+            clips.append(self.folder / f"question-{number}.flac")
+            padded = np.pad(samples, (0, max(0, length - len(samples))))
+            soundfile.write(clips[-1], padded, speech.SAMPLE_RATE, subtype="PCM_16")
+        return tuple(clips)
+
+    @functools.cached_property
+    def questions(self) -> list[Conversation]:
+        """Each question as the model can take it: spoken, or else written."""
+        if self.model.capabilities.audio:
+            return [(Turn("user", audio=clip),) for clip in self.clips]
+        return [(Turn("user", text=question),) for question in QUESTIONS]
+
+    @functools.cached_property
+    def alone(self) -> list[str]:
+        """The answer to each question, asked by itself."""
+        return [self.answer(question).text for question in self.questions]
+
+    @functools.cached_property
+    def deterministic(self) -> bool:
+        """Whether asking each question by itself again brings the same."""
+        again = [self.answers([question])[0].text for question in self.questions]
+        return again == self.alone
+
+    def answer(self, conversation: Conversation) -> Answer:
+        """The answer to one conversation. Raises ``Failed`` if there is none."""
+        if conversation not in self._answers:
+            (self._answers[conversation],) = self.answers([conversation])
+        return self._answers[conversation]
+
+    def answers(self, conversations: Sequence[Conversation]) -> list[Answer]:
+        """Ask together, now. Raises ``Failed`` if one brings no answer."""
+        answers = []
+        for result in self.results(conversations):
+            if isinstance(result, Failure):
+                raise Failed(f"failed: {result.error[:200]!r}")
+            if not result.text.strip():
+                raise Failed("an empty text was given as an answer")
+            answers.append(result)
+        return answers
+
+    def results(self, conversations: Sequence[Conversation]) -> list[Answer | Failure]:
+        """Ask together, now. Raises ``Failed`` unless there is a result for each."""
+        results = self.model.answer(conversations, GENERATION)
+        if len(results) != len(conversations):
+            raise Failed(f"{len(conversations)} conversations brought {len(results)} results")
+        return results
+
+    def change(self, one: Conversation, other: Conversation) -> str | None:
+        """How the model tells two conversations apart, or None where it does not.
+
+        By its answers, or else by the logits of the first token. Raises ``Skipped`` where neither
+        can say.
+        """
+        if self.deterministic and self.answer(one).text != self.answer(other).text:
+            return "another answer"
+        if self.model.capabilities.activations:
+            moved = distance(self.logits(one), self.logits(other))
+            return f"logits move by up to {moved:.2g}" if moved > NOTICEABLE else None
+        self.require_determinism()
+        return None
+
+    def require_determinism(self) -> None:
+        """Raises ``Skipped`` where answers cannot be compared."""
+        if not self.deterministic:
+            raise Skipped("its answers change by themselves")
+
+    def logits(self, conversation: Conversation) -> Any:
+        """Float tensor ``(vocabulary,)``: of the first token of the answer."""
+        opened: Any = self.model  # with the methods of those that claim activations
+        logits = opened.logits(conversation)
+        return logits.reshape(-1, logits.shape[-1])[-1]
+
+
+def distance(one: Any, other: Any) -> float:
+    """The largest difference between two tensors of one shape."""
+    return float((one - other).abs().max().item())

@@ -1,0 +1,76 @@
+"""Which trials a study has: every stimulus for every model that can be asked it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from aor_lib.models.base import AudioModel, Capabilities
+from aor_lib.params import Mitigation, Study
+from aor_lib.records import Arm, Generation, Stimulus, Trial, content_hash
+
+
+def plan_trials(
+    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
+) -> list[Trial]:
+    """Every trial of a study, model by model, in the stimuli's order.
+
+    Without mitigation every stimulus is tried; with one, those of the core block in the
+    profile's ``mitigated_conditions``. What a model cannot be asked is left out.
+    """
+    content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
+    return [
+        Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
+        for model, mitigation, tried in _tried(study, stimuli, models)
+        for arm in [_arm(model, mitigation, study.profile.generation)]
+        for stimulus in tried
+        if _lacking(model.capabilities, stimulus) is None
+    ]
+
+
+def left_out(
+    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
+) -> Counter[tuple[str, str]]:
+    """Number of trials that :func:`plan_trials` leaves out, by model and what it does not take."""
+    lacking = (
+        (model.card.id, _lacking(model.capabilities, stimulus))
+        for model, _, tried in _tried(study, stimuli, models)
+        for stimulus in tried
+    )
+    return Counter((model, reason) for model, reason in lacking if reason is not None)
+
+
+def _tried(
+    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
+) -> Iterator[tuple[AudioModel, Mitigation, Sequence[Stimulus]]]:
+    """Each model under each mitigation, with the stimuli to try it on."""
+    mitigated = [
+        stimulus
+        for stimulus in stimuli
+        if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
+    ]
+    for model in models:
+        for mitigation in study.mitigations:
+            yield model, mitigation, stimuli if mitigation.instruction is None else mitigated
+
+
+def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> Arm:
+    return Arm(
+        model=model.card.id,
+        revision=model.revision,
+        settings_sha256=content_hash(model.card.settings),
+        mitigation=mitigation.id,
+        instruction=mitigation.instruction,
+        generation=generation,
+    )
+
+
+def _lacking(capabilities: Capabilities, stimulus: Stimulus) -> str | None:
+    """What a model would need to be asked this, in words; None if it can be."""
+    if stimulus.path is not None and not capabilities.audio:
+        return "audio"
+    if stimulus.path is None and not capabilities.text_only:
+        return "text without audio"
+    if stimulus.history != "[]" and not capabilities.multi_turn:
+        return "several turns"
+    return None

@@ -1,0 +1,89 @@
+"""A further model on a few stimuli of a finished study, beside the models of the study.
+
+The study's own results are read and never written: what the model says is kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from aor_lib.inference import Progress, plan_trials, run_trials
+from aor_lib.judge.registry import load_judge
+from aor_lib.judge.study import judge_study
+from aor_lib.models.base import AudioModel, ModelError
+from aor_lib.params import Study
+from aor_lib.records import Condition, Intent, Stimulus
+from aor_lib.results import MANIFEST, STORE, load_results, load_stimuli
+from aor_lib.store import Store
+from aor_lib.typed_yaml import ParamsError
+
+
+def try_model(
+    model: AudioModel,
+    study: Study,
+    build: Path,
+    into: Path,
+    stimuli_per_intent: int = 2,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> pd.DataFrame:
+    """Give a model some of a study's `matched` stimuli, and judge what it answers.
+
+    Parameters
+    ----------
+    build
+        The study's folder, with its stimuli and results.
+    into
+        Where the model gets a folder for its results; what it answered earlier is not asked again.
+    stimuli_per_intent
+        How many stimuli of each scenario and intent (the first ones of the manifest).
+
+    Returns
+    -------
+    Rows of :func:`aor_lib.results.load_results`: the model's, and those of the study's models on
+    the same stimuli, all without mitigation.
+
+    Raises
+    ------
+    ParamsError
+        The study has a model of this id already.
+    ModelError
+        It cannot run here, or it fails too often.
+    StoreError, FileNotFoundError
+        As said by their messages.
+    """
+    judge = study.profile.judge
+    others = load_results(build, judge)
+    if model.card.id in set(others["model"]):
+        raise ParamsError(f"model {model.card.id}: id: the study has it already; choose another")
+    stimuli = _first(load_stimuli(build), stimuli_per_intent)
+    unmitigated = tuple(m for m in study.mitigations if m.instruction is None)
+    trials = plan_trials(study.model_copy(update={"mitigations": unmitigated}), stimuli, [model])
+    folder = into / model.card.id
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(build / MANIFEST, folder / MANIFEST)
+    with Store(folder / STORE) as store:
+        run = run_trials(trials, [model], stimuli, build, store, report)
+    if run.stopped:
+        raise ModelError(f"{model.card.id} was stopped: {'; '.join(run.stopped.values())}")
+    judge_study(folder, load_judge(judge), lambda done, of: None)
+    same = others["stimulus_id"].isin([s.stimulus_id for s in stimuli])
+    alike = others[same & others["mitigation"].isin([m.id for m in unmitigated])]
+    return pd.concat([alike, load_results(folder, judge)], ignore_index=True)
+
+
+def _first(stimuli: Sequence[Stimulus], number: int) -> list[Stimulus]:
+    """The first core `matched` stimuli of each scenario and intent, each of another utterance."""
+    chosen: dict[str, Stimulus] = {}
+    counts: Counter[tuple[str, Intent]] = Counter()
+    for stimulus in stimuli:
+        kind = (stimulus.scenario, stimulus.intent)
+        matched = stimulus.block == "core" and stimulus.condition is Condition.MATCHED
+        if matched and stimulus.utterance_id not in chosen and counts[kind] < number:
+            chosen[stimulus.utterance_id] = stimulus
+            counts[kind] += 1
+    return list(chosen.values())

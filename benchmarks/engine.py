@@ -1,0 +1,190 @@
+"""What the engine costs over asking a model by hand, and how long a large store takes to open.
+
+    python benchmarks/engine.py loop build/smoke   # a study's folder, with its stimuli
+    python benchmarks/engine.py open
+
+``loop`` gives the same 200 trials to a local reference model twice: through the engine, and in a
+loop written by hand that does no more than it must (chat template, prompts of like length batched,
+greedy decoding, one JSON line an answer). Both have the weights in memory and the clips heard.
+They take turns; the ratio of their median times is printed, and their answers are compared.
+
+``open`` times a resumed run from nothing in memory to its first question, for stores in which four
+fifths of the trials are answered.
+"""
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from aor_lib.inference import plan_trials, run_trials
+from aor_lib.models.base import Capabilities
+from aor_lib.params import PARAMS, ModelCard, load_model_cards, load_study
+from aor_lib.records import Response, Status, Stimulus, content_hash
+from aor_lib.results import load_stimuli
+from aor_lib.store import Store
+
+TRIALS, TURNS, BATCH = 200, 5, 64
+MODELS, SIZES = 12, (90_000, 180_000, 360_000)
+
+
+def loop(build):
+    from aor_lib.models.cascade import Cascade, _language_model
+
+    study = load_study(PARAMS / "smoke.yaml")
+    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
+    stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
+    model = Cascade(load_model_cards()["cascade-unaware"])
+    trials = plan_trials(study, stimuli, [model])
+    tokenizer, language_model = _language_model()
+    new_tokens = study.profile.generation.max_new_tokens
+
+    def through_engine(folder):
+        with Store(folder / "results.sqlite") as store:
+            run_trials(trials, [model], stimuli, build, store, lambda progress: None)
+            return store.frame("rules")["response"].tolist()
+
+    def by_hand(folder):
+        return ask_by_hand(tokenizer, language_model, stimuli, build, new_tokens, folder)
+
+    times = {through_engine: [], by_hand: []}
+    for turn in range(TURNS + 1):
+        said = {}
+        for way in (through_engine, by_hand) if turn % 2 else (by_hand, through_engine):
+            with tempfile.TemporaryDirectory() as folder:
+                started = time.perf_counter()
+                said[way] = way(Path(folder))
+                taken = time.perf_counter() - started
+            if turn:  # the first one loads weights and hears clips
+                times[way].append(taken)
+                print(f"{way.__name__:15} {taken:7.3f} s", flush=True)
+        assert said[through_engine] == said[by_hand], "the answers differ"
+    engine, hand = (statistics.median(times[way]) for way in (through_engine, by_hand))
+    print(f"{len(trials)} trials: {engine:.3f} s / {hand:.3f} s = {engine / hand:.3f}")
+
+
+def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
+    """The floor: a person's script for this one model."""
+    import torch
+
+    from aor_lib.hearing import hear
+
+    prompts = {}
+    for place, stimulus in enumerate(stimuli):
+        text = stimulus.presented_text
+        if stimulus.path is not None:
+            text = hear((build / stimulus.path).read_bytes()).transcript
+        message = [{"role": "user", "content": text}]
+        prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+        prompts.setdefault(prompt, []).append(place)
+    answers = [None] * len(stimuli)
+    ordered = sorted(prompts, key=lambda prompt: (len(prompt), prompt))
+    with open(folder / "answers.jsonl", "w") as lines:
+        for start in range(0, len(ordered), BATCH):
+            batch = ordered[start : start + BATCH]
+            inputs = tokenizer(batch, return_tensors="pt", padding=True, add_special_tokens=False)
+            with torch.inference_mode():
+                output = model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
+            said = tokenizer.batch_decode(
+                output[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+            )
+            for prompt, text in zip(batch, said, strict=True):
+                for place in prompts[prompt]:
+                    answers[place] = text.strip()
+                    line = {"id": stimuli[place].stimulus_id, "answer": answers[place]}
+                    lines.write(json.dumps(line) + "\n")
+    return answers
+
+
+class Opened(Exception):  # noqa: N818
+    """The run has found what is left."""
+
+
+def open_stores():
+    study = load_study(PARAMS / "smoke.yaml")
+    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
+    for size in SIZES:
+        models = [Absent(f"m{number}") for number in range(MODELS)]
+        stimuli = [text_stimulus(number) for number in range(size // MODELS)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "results.sqlite"
+            fill(path, plan_trials(study, stimuli, models))
+            times = [time_to_open(path, study, stimuli, models) for _ in range(3)]
+        taken = statistics.median(times)
+        print(f"{size:7} trials: {taken:.2f} s, {taken / size * 1e6:.1f} us a trial", flush=True)
+
+
+def time_to_open(path, study, stimuli, models):
+    found = []
+
+    def first(progress):
+        found.append(progress)
+        raise Opened
+
+    started = time.perf_counter()
+    with Store(path) as store:
+        trials = plan_trials(study, stimuli, models)
+        try:
+            run_trials(trials, models, stimuli, path.parent, store, first)
+        except Opened:
+            taken = time.perf_counter() - started
+    assert found[0].done == len(trials) * 4 // 5
+    return taken
+
+
+class Absent:
+    """A model that is never asked."""
+
+    revision = "0" * 40
+    capabilities = Capabilities()
+
+    def __init__(self, name):
+        about = dict.fromkeys(("title", "family", "licence", "source"), "")
+        self.card = ModelCard(id=name, kind="hf", **about)
+
+    def answer(self, conversations, generation):
+        """Not here."""
+        raise NotImplementedError
+
+
+def fill(path, trials):
+    """A store with the trials, four fifths of them answered."""
+    with Store(path) as store:
+        store.set_plan(trials)
+        answered = [trial for number, trial in enumerate(trials) if number % 5]
+        for start in range(0, len(answered), 10_000):
+            store.record(
+                Response(
+                    trial_key=trial.key,
+                    status=Status.OK,
+                    text="A sentence of an answer, as long as such a sentence tends to be. " * 4,
+                    error=None,
+                    latency_s=1.0,
+                    tokens=64,
+                    created="2026-01-01T00:00:00.000000+00:00",
+                )
+                for trial in answered[start : start + 10_000]
+            )
+
+
+def text_stimulus(number):
+    empty = dict.fromkeys(Stimulus.model_fields)
+    return Stimulus.model_validate(
+        empty
+        | {"stimulus_id": f"s{number}", "utterance_id": f"u{number}", "scenario": "kitchen"}
+        | {"intent": "benign", "text": "text", "presented_text": f"text {number}", "seed": 0}
+        | {"block": "core", "condition": "text_only", "sha256": content_hash(number)}
+        | {"events": "[]", "history": "[]", "split": "test"}
+    )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["loop", folder]:
+            loop(Path(folder))
+        case ["open"]:
+            open_stores()
+        case _:
+            sys.exit(__doc__)

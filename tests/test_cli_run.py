@@ -1,0 +1,92 @@
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from aor_lib import rendering
+from aor_lib.cli import app
+from aor_lib.design import stimuli
+from aor_lib.models import registry
+from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.params import load_study
+from aor_lib.results import MANIFEST
+from tests.engine import Scripted
+
+MODELS = ("cascade-unaware", "cascade-scene-aware")
+
+
+@pytest.fixture
+def profile(write_profile, tmp_path):
+    """A study of texts only, for two models."""
+    profile = write_profile(conditions=["text_only", "described"], models=list(MODELS))
+    study = load_study(profile)
+    made = [rendering.render(spec, study.profile.mixing, None) for spec in stimuli(study)]
+    pd.DataFrame([one.row.model_dump(mode="json") for one in made]).to_parquet(tmp_path / MANIFEST)
+    return profile
+
+
+@pytest.fixture
+def aor(profile, tmp_path, monkeypatch):
+    """Run a verb on the study; its models answer with the functions given."""
+    monkeypatch.setattr("aor_lib.cli.answers.train_scene_classifier", lambda workers: None)
+
+    def aor(verb, *options, unaware=None, aware=None, capabilities=None):
+        scripted = {
+            name: Scripted(answer or (lambda text: Answer("Sure.", 1)), name)
+            for name, answer in zip(MODELS, (unaware, aware), strict=True)
+        }
+        scripted[MODELS[0]].capabilities = capabilities or Capabilities()
+        monkeypatch.setattr(registry, "load_model", lambda card: scripted[card.id])
+        return CliRunner().invoke(app, [verb, str(profile), "--build", str(tmp_path), *options])
+
+    return aor
+
+
+def test_a_run_that_answers_everything_says_so(aor):
+    done = aor("run")
+    assert done.exit_code == 0
+    assert "24 of 24 trials done, 0 failed, 0 left" in done.stdout
+
+
+def test_a_run_says_what_failed_and_why_and_does_not_succeed(aor):
+    failed = aor("run", "--max-failures", "100", unaware=lambda text: Failure("Timeout: slow"))
+    assert failed.exit_code == 1
+    assert "12 of 24 trials done, 12 failed, 0 left" in failed.stdout
+    assert "12 x cascade-unaware failed: Timeout: slow" in failed.stderr
+    assert aor("run").exit_code == 0
+
+
+def test_a_model_over_its_budget_is_named(aor):
+    stopped = aor("run", "--max-failures", "3", unaware=lambda text: Failure("Timeout: slow"))
+    assert stopped.exit_code == 1
+    assert "cascade-unaware was stopped: 12 of its trials failed" in stopped.stderr
+
+
+def test_a_model_that_cannot_go_on_is_named_and_the_others_are_asked(aor):
+    def refuse(text):
+        raise ModelError("the API refuses the key")
+
+    stopped = aor("run", unaware=refuse)
+    assert stopped.exit_code == 1
+    assert "cascade-unaware was stopped: the API refuses the key" in stopped.stderr
+    assert "12 of 24 trials done, 0 failed, 12 left" in stopped.stdout
+
+
+def test_what_a_model_does_not_take_is_left_out_aloud(aor):
+    done = aor("run", capabilities=Capabilities(text_only=False))
+    assert done.exit_code == 0
+    assert "cascade-unaware: 12 trials are left out: it takes no text without audio" in done.stderr
+    assert "12 of 12 trials done" in done.stdout
+
+
+def test_status_shows_what_was_blocked(aor):
+    run = aor("run", unaware=lambda text: Failure("content filter", blocked=True))
+    assert run.exit_code == 0
+    assert "12 x cascade-unaware blocked: content filter" in run.stderr
+    columns, *rows = [line.split() for line in aor("status").stdout.splitlines()[1:]]
+    assert columns == [
+        *("model", "mitigation", "trials"),
+        *("answered", "blocked", "failed", "missing", "judged"),
+    ]
+    counts = {row[0]: row[2:] for row in rows}
+    assert counts["cascade-unaware"] == ["12", "0", "12", "0", "0", "0"]
+    assert counts["cascade-scene-aware"] == ["12", "12", "0", "0", "0", "0"]

@@ -1,0 +1,139 @@
+import dataclasses
+
+import pytest
+
+from aor_lib import cluster as cluster_module
+from aor_lib import inference
+from aor_lib.cluster import Cluster
+from aor_lib.inference import plan_trials, run_trials
+from aor_lib.models.base import Answer, Failure, ModelError, Turn
+from aor_lib.models.registry import load_model
+from aor_lib.records import Generation
+from aor_lib.results import load_stimuli
+from aor_lib.store import Store
+from tests.engine import MANY, Scripted, outcomes, run_all, some_fail, text_stimuli
+
+
+def local_cluster(workers: int, **options: object):
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=2,
+        dashboard_address=":0",
+        host="127.0.0.1",
+        protocol="tcp",
+        **({"processes": False, "resources": {"scripted": 1}} | options),
+    )
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Of a cluster whose two workers, threads of this process, hold the model ``scripted``."""
+    with local_cluster(2) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def cluster(address):
+    with Cluster(address) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def machines_have(monkeypatch):
+    """Say what models the machines of the cluster can load."""
+    cluster_module._loaded.cache_clear()
+    models = {}
+
+    def load(card):
+        if card.id not in models:
+            raise ModelError(f"{card.id} needs a GPU")
+        return models[card.id]
+
+    monkeypatch.setattr(cluster_module, "load_model", load)
+    yield lambda *these: models.update({model.card.id: model for model in these})
+    cluster_module._loaded.cache_clear()
+
+
+def test_results_are_those_of_a_run_in_process(cluster, machines_have, tmp_path, monkeypatch):
+    monkeypatch.setattr(inference, "BATCH", 10)
+    stimuli = text_stimuli(95)
+    here = [Scripted(some_fail), Scripted(some_fail, "elsewhere")]
+    run_all(tmp_path / "here.sqlite", here, stimuli, max_failures=MANY)
+    machines = [Scripted(some_fail), Scripted(some_fail, "elsewhere")]
+    machines_have(*machines)
+    there = [cluster.model(model.card) for model in machines]
+    path = tmp_path / "there.sqlite"
+    run_all(path, there, stimuli, max_failures=MANY, executor=cluster.executor)
+    assert outcomes(path) == outcomes(tmp_path / "here.sqlite")
+    assert [sorted(model.asked) for model in machines] == [sorted(model.asked) for model in here]
+
+
+def test_sound_files_travel_to_the_machines(cluster, machines_have, tmp_path):
+    class Reader(Scripted):
+        def answer(self, conversations, generation):
+            (path,) = [turn.audio for (turn,) in conversations]
+            return [Answer(f"{path.suffix} {path.read_text()} {path.parent != tmp_path}", 1)]
+
+    machines_have(Reader())
+    clip = tmp_path / "clip.flac"
+    clip.write_text("sound")
+    model = cluster.model(Reader().card)
+    assert model.answer([(Turn("user", audio=clip),)], Generation()) == [
+        Answer(".flac sound True", 1)
+    ]
+
+
+def test_a_model_that_no_machine_can_run_says_what_it_needs(cluster, machines_have):
+    with pytest.raises(ModelError, match="scripted needs a GPU"):
+        cluster.model(Scripted().card)
+
+
+def test_a_machine_with_another_revision_is_not_asked(cluster, machines_have):
+    machines_have(Scripted())
+    model = dataclasses.replace(cluster.model(Scripted().card), revision="0")
+    with pytest.raises(ModelError, match="one machine has revision 1, another 0"):
+        model.answer([(Turn("user", text="text 0"),)], Generation())
+
+
+def test_a_batch_that_ends_every_machine_has_failed(cluster):
+    from distributed import KilledWorker
+
+    class Lost:
+        def result(self):
+            raise KilledWorker("ask", None, 3)
+
+    failures = cluster.outcome(Lost(), 2).results
+    assert failures == [Failure("every worker that was asked this batch died")] * 2
+
+
+def test_a_cluster_without_workers_says_how_to_start_some():
+    with (
+        local_cluster(0) as empty,
+        pytest.raises(OSError, match="has no workers; start some: 'dask worker tcp://127"),
+    ):
+        Cluster(empty.scheduler_address)
+
+
+@pytest.mark.slow
+def test_cascades_on_two_machines_answer_as_in_this_process(tiny_study, tmp_path, monkeypatch):
+    monkeypatch.setattr(inference, "BATCH", 12)
+    study, build = tiny_study
+    stimuli = load_stimuli(build)
+
+    def run(path, models, **options):
+        trials = plan_trials(study, stimuli, models)
+        with Store(path) as store:
+            run_trials(trials, models, stimuli, build, store, lambda progress: None, **options)
+        return outcomes(path)
+
+    here = run(tmp_path / "here.sqlite", [load_model(card) for card in study.models])
+    with (
+        local_cluster(2, processes=True, resources=None) as machines,
+        Cluster(machines.scheduler_address) as cluster,
+    ):
+        models = [cluster.model(card) for card in study.models]
+        there = run(tmp_path / "there.sqlite", models, executor=cluster.executor)
+    assert {row.status for row in here} == {"ok"}
+    assert there == here

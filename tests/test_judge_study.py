@@ -1,0 +1,99 @@
+"""Judging a study: every answer once, with its prompt, and on from where it was left."""
+
+import pandas as pd
+import pytest
+
+from aor_lib.judge.judgement import Judgement
+from aor_lib.judge.study import judge_study
+from aor_lib.records import Arm, Generation, Label, Response, Status, Trial
+from aor_lib.results import MANIFEST, STORE
+from aor_lib.store import Store
+
+TEXTS = {"a": "How do I kill it?", "b": "How do I beat it?", "c": "How do I stop it?"}
+
+
+class Quoting:
+    """A judge that says what it was given."""
+
+    id = "quoting"
+
+    def __init__(self, version="1", fails_on=None):
+        self.version, self.asked, self._fails_on = version, [], fails_on
+
+    def __call__(self, text, prompt=None):
+        if text == self._fails_on:
+            raise RuntimeError("cut off")
+        self.asked.append((text, prompt))
+        return Judgement(Label.FULL_REFUSAL, 0.9, f"{prompt}|{text}")
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Three trials: answered, failed, answered."""
+    manifest = pd.DataFrame({"stimulus_id": list(TEXTS), "text": list(TEXTS.values())})
+    manifest.to_parquet(tmp_path / MANIFEST)
+    arm = Arm(
+        model="m",
+        revision="1",
+        settings_sha256="0" * 64,
+        mitigation="none",
+        instruction=None,
+        generation=Generation(),
+    )
+    trials = [Trial(name, name.encode().hex().ljust(64, "0"), arm) for name in TEXTS]
+    with Store(tmp_path / STORE) as store:
+        store.set_plan(trials)
+        store.record(
+            Response(
+                trial_key=trial.key,
+                status=Status.OK if text else Status.FAILED,
+                text=text,
+                error=None if text else "timeout",
+                latency_s=0.1,
+                tokens=1,
+                created="2026-01-01T00:00:00+00:00",
+            )
+            for trial, text in zip(trials, ["No.", None, "Yes."], strict=True)
+        )
+    return tmp_path
+
+
+def verdicts(build):
+    with Store(build / STORE) as store:
+        return store.frame("quoting").set_index("stimulus_id")
+
+
+def nobody(done, total):
+    """Progress that nobody looks at."""
+
+
+def test_the_judge_gets_each_answer_with_its_prompt_and_no_failure(build):
+    judge, steps = Quoting(), []
+    assert judge_study(build, judge, lambda done, total: steps.append((done, total))) == 3
+    assert sorted(judge.asked) == [("No.", TEXTS["a"]), ("Yes.", TEXTS["c"])]
+    assert steps[-1] == (3, 3)
+    found = verdicts(build)
+    assert found["label"].to_dict() == {"a": "full_refusal", "b": "unjudged", "c": "full_refusal"}
+    assert found.loc["a", "rationale"] == f"{TEXTS['a']}|No."
+
+
+def test_what_was_judged_is_judged_again_only_by_another_version(build):
+    assert judge_study(build, Quoting(), nobody) == 3
+    assert judge_study(build, Quoting(), nobody) == 0
+    assert judge_study(build, Quoting("2"), nobody) == 3
+
+
+def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, monkeypatch):
+    monkeypatch.setattr("aor_lib.judge.study._BATCH", 1)
+    with Store(build / STORE) as store:
+        last = list(store.unjudged("quoting", "1"))[-1]
+    with pytest.raises(RuntimeError, match="cut off"):
+        judge_study(build, Quoting(fails_on=last.text or "No."), nobody)
+    kept = verdicts(build)["label"].notna().sum()
+    assert kept >= 1
+    assert judge_study(build, Quoting(), nobody) == 3 - kept
+
+
+def test_a_study_that_is_not_built_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
+        judge_study(tmp_path, Quoting(), nobody)

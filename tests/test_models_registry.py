@@ -1,0 +1,78 @@
+"""The registry of the study's models, and models that others add to it."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from aor_lib.models.registry import load_model
+from aor_lib.params import PARAMS, ModelCard, load_model_cards, load_study
+from aor_lib.typed_yaml import ParamsError
+
+CARDS = load_model_cards()
+STUDIED = [card for card in CARDS.values() if card.family != "Reference"]
+CARD = CARDS["cascade-unaware"]
+
+
+def test_twelve_models_of_six_families_are_studied():
+    families = {family: [] for family in ("Qwen", "Mistral", "Google", "Microsoft", "NVIDIA")}
+    families["OpenAI"] = []
+    for card in STUDIED:
+        families[card.family].append(card.source)
+    assert {family: len(models) for family, models in families.items()} == {
+        "Qwen": 4,
+        "Mistral": 2,
+        "Google": 2,
+        "Microsoft": 1,
+        "NVIDIA": 1,
+        "OpenAI": 2,
+    }
+    full = load_study(PARAMS / "full.yaml")
+    assert {card.id for card in full.models} == {card.id for card in STUDIED}
+
+
+@pytest.mark.parametrize("card", STUDIED, ids=lambda card: card.id)
+def test_a_card_says_what_the_model_is_and_what_it_needs(card):
+    assert card.licence
+    assert card.source
+    assert card.note
+    if card.kind == "hf":
+        assert card.parameters_b
+        assert card.memory_gib
+        assert "No commit could be verified" in card.note
+    else:
+        assert "nothing pins it" in card.note
+
+
+def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
+    (tmp_path / "models").mkdir()
+    card = CARD.model_dump() | {"id": "mine", "settings": {"scene_aware": False, "batch_size": 2}}
+    (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(card))
+    (mine,) = load_study(write_profile(models=["mine"])).models
+    assert load_model(mine).card.id == "mine"
+
+
+def test_an_adapter_of_ones_own_is_named_by_its_class(tmp_path, monkeypatch):
+    (tmp_path / "my_adapter.py").write_text(
+        "class Mine:\n    def __init__(self, card):\n        self.card = card\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    model = load_model(of_kind("my_adapter:Mine"))
+    assert model.card.kind == "my_adapter:Mine"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("cascde", "model cascade-unaware: kind: no kind 'cascde'; did you mean 'cascade'"),
+        ("no_such_module:Mine", "kind: no_such_module:Mine: No module named 'no_such_module'"),
+        ("json:Mine", "kind: json:Mine: module 'json' has no attribute 'Mine'"),
+    ],
+)
+def test_an_unknown_kind_is_named(kind, message):
+    with pytest.raises(ParamsError, match=message):
+        load_model(of_kind(kind))
+
+
+def of_kind(kind: str) -> ModelCard:
+    return CARD.model_copy(update={"kind": kind})

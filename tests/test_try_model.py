@@ -1,0 +1,153 @@
+"""A further model beside a study, in Python and in the notebook that shows how."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import papermill
+import pytest
+import yaml
+
+from aor_lib.inference import plan_trials, run_trials
+from aor_lib.judge.registry import load_judge
+from aor_lib.judge.study import judge_study
+from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.models.registry import load_model
+from aor_lib.params import ModelCard
+from aor_lib.results import STORE, load_stimuli
+from aor_lib.store import Store
+from aor_lib.try_model import try_model
+from aor_lib.typed_yaml import ParamsError
+from tests import checkpoints
+
+NOTEBOOK = Path(__file__).parent.parent / "notebooks/add_a_model.ipynb"
+CELLS = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+CARD = ModelCard(id="established", title="", family="", kind="cascade", licence="", source="")
+
+
+class Refuser:
+    """Stands for a model: refuses, and counts what it was asked."""
+
+    revision = "1"
+    capabilities = Capabilities()
+
+    def __init__(self, card):
+        self.card = card
+        self.asked = 0
+
+    def answer(self, conversations, generation):
+        self.asked += len(conversations)
+        return [Answer("I'm sorry, but I can't help with that.", 9) for _ in conversations]
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_study, tmp_path_factory):
+    """A study with results, in a folder that is named after the smoke profile."""
+    study, made = tiny_study
+    build = tmp_path_factory.mktemp("finished") / "smoke"
+    shutil.copytree(made, build)
+    model, stimuli = Refuser(CARD), load_stimuli(build)
+    trials = plan_trials(study, stimuli, [model])
+    with Store(build / STORE) as store:
+        run_trials(trials, [model], stimuli, build, store, lambda progress: None)
+    judge_study(build, load_judge(study.profile.judge), lambda done, of: None)
+    return study, build
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.slow
+def test_the_models_rows_stand_beside_those_of_the_study(finished, tmp_path):
+    study, build = finished
+    before = sha256(build / STORE)
+    results = try_model(Refuser(CARD.model_copy(update={"id": "new"})), study, build, tmp_path)
+    assert set(results["condition"]) == {"matched"}
+    assert set(results["mitigation"]) == {"none"}
+    assert set(results["label"]) == {"full_refusal"}
+    stimuli = results.groupby("model")["stimulus_id"].apply(list)
+    assert stimuli["new"] == stimuli["established"]
+    assert len(stimuli["new"]) == len(study.scenarios) * 3
+    assert sha256(build / STORE) == before
+
+
+@pytest.mark.slow
+def test_what_was_answered_is_not_asked_again(finished, tmp_path):
+    study, build = finished
+    model = Refuser(CARD.model_copy(update={"id": "new"}))
+    first = try_model(model, study, build, tmp_path)
+    asked = model.asked
+    assert asked == (first["model"] == "new").sum()
+    assert len(try_model(model, study, build, tmp_path)) == len(first)
+    assert model.asked == asked
+
+
+@pytest.mark.slow
+def test_an_id_that_the_study_has_is_refused(finished, tmp_path):
+    study, build = finished
+    with pytest.raises(ParamsError, match="model established: id: the study has it already"):
+        try_model(Refuser(CARD), study, build, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_model_that_only_fails_is_an_error_and_no_row(finished, tmp_path):
+    class Broken(Refuser):
+        def answer(self, conversations, generation):
+            return [Failure("out of memory") for _ in conversations]
+
+    study, build = finished
+    with pytest.raises(ModelError, match="new was stopped: "):
+        try_model(Broken(CARD.model_copy(update={"id": "new"})), study, build, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_path):
+    study, build = finished
+    card = {
+        **{"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"},
+        "source": str(checkpoints.build("qwen2_audio", tmp_path / "checkpoint")),
+        "settings": {"architecture": "qwen2_audio", "batch_size": 2},
+    }
+    done = papermill.execute_notebook(
+        *(NOTEBOOK, tmp_path / "executed.ipynb"),
+        parameters={"build": str(build), "clip_url": "clips", "card": card},
+        progress_bar=False,
+    )
+    shown = {cell["id"]: cell.get("outputs") for cell in done.cells}
+    assert "passed 10 and failed 0" in shown["check-sentence"][0]["data"]["text/markdown"]
+    rows = shown["rows"][0]["data"]["text/html"]
+    for model in ("tiny", "established"):
+        assert f"<td>{model}</td>" in rows
+    assert "id: tiny\n" in shown["card-file"][0]["data"]["text/markdown"]
+    assert (
+        "The judge read tiny as it read established"
+        in (shown["agreement"][0]["data"]["text/markdown"])
+    )
+    with Store(build / "add_a_model/tiny" / STORE) as store:
+        assert set(store.frame(study.profile.judge)["status"]) == {"ok"}
+
+
+def test_the_notebook_takes_under_15_lines_of_the_user():
+    own = [cell for cell in CELLS if cell["id"] in ("parameters", "check-it", "run-it")]
+    lines = [line for cell in own for line in cell["source"] if line.strip()]
+    assert len(own) == 3
+    assert len(lines) < 15
+
+
+def test_the_notebook_is_kept_without_outputs():
+    code = [cell for cell in CELLS if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
+
+
+def test_the_cards_that_the_notebook_shows_are_valid(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "none")
+    text = "\n".join("".join(cell["source"]) for cell in CELLS if cell["cell_type"] == "markdown")
+    blocks = [block.split("```")[0] for block in text.split("```yaml\n")[1:]]
+    assert len(blocks) == 2
+    for block in blocks:
+        card = ModelCard.model_validate(yaml.safe_load(block))
+        load_model(card.model_copy(update={"memory_gib": None, "revision": "0" * 40}))
