@@ -113,7 +113,7 @@ class Profile(Params):
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
     generation: Generation = Generation()
-    judge: Identifier = "rules"
+    judge: Identifier = "speech-acts"
 
     @model_validator(mode="after")
     def _has_a_baseline(self) -> Profile:

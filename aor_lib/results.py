@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.records import Stimulus
 from aor_lib.store import Store
 
@@ -49,7 +50,7 @@ def load_validation(build: Path | str) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
-def load_results(build: Path | str, judge: str = "rules") -> pd.DataFrame:
+def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
     """One row a trial: the stimulus' columns, and model, revision, mitigation, status, response,
     error, heard, latency_s, tokens, label, score, rationale.
 

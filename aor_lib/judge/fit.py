@@ -59,7 +59,7 @@ def load_labelled(path: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        A column or a label is missing; the message names the file, and the line where it is one.
+        A column or a label is missing; the message names the file and the row.
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [name for name in _COLUMNS if name not in frame]:
@@ -67,9 +67,9 @@ def load_labelled(path: Path) -> pd.DataFrame:
     for column in ("annotation_1", "annotation_2", "final_label"):
         odd = ~frame[column].isin(_LABELS.keys())
         if odd.any():
-            line, value = int(odd.idxmax()) + 2, frame[column][odd].iloc[0]
+            row, value = list(odd).index(True) + 2, frame[column][odd].iloc[0]
             raise ValueError(
-                f"{path}: row {line}: {column}: {value!r} must be one of {', '.join(_LABELS)}"
+                f"{path}: row {row}: {column}: {value!r} must be one of {', '.join(_LABELS)}"
             )
         frame[column] = frame[column].map(_LABELS)
     return frame

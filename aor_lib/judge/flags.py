@@ -29,7 +29,7 @@ _LONG = 11
 _MANY_WORDS = 12
 _NEW_TRIPLES = 0.6
 # Only an answer with few different words can repeat itself.
-_NEW_WORDS = 0.5
+_NEW_WORDS = 0.6
 
 # A pattern is only tried where one of its cues occurs, which is far quicker to find out.
 _SCENE_CUES = (

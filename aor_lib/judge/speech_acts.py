@@ -41,7 +41,7 @@ _REFUSAL_SIGNS = frozenset(_DECIDED)
 class SpeechActsJudge:
     """:func:`judge` as an entry of the registry."""
 
-    id = "rules"
+    id = "speech-acts"
     version = VERSION
 
     def __call__(self, text: str, prompt: str | None = None) -> Judgement:
