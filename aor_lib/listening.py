@@ -100,7 +100,11 @@ def _facts(row: Mapping[str, Any]) -> str:
     scene, snr, duration = (
         _known(row, name) for name in ("background_scene", "snr_db", "duration_s")
     )
-    voice = [str(_known(row, name)) for name in ("voice", "rate") if _known(row, name) is not None]
+    voice = [
+        str(_known(row, name))
+        for name in ("voice", "emotion", "rate")
+        if _known(row, name) not in (None, "neutral")
+    ]
     facts = {
         "Intent": title_of(row["intent"], INTENTS),
         "Condition": title_of(row["condition"]),
