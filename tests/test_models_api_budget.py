@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,6 +14,12 @@ from aor_lib.models.api_budget import Budget, BudgetError, Prices
 from aor_lib.models.api_messages import Request
 
 PRICES = Prices(text_input=1, audio_input=10, output=4, audio_tokens_per_s=10)
+
+
+def run(coroutine):
+    """Run it in a thread: browser tests leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 TEXT = Request(b"", ("für",), turns=1, audio_s=0)
@@ -57,7 +64,7 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aor_lib.models.api_budget._POLL_S", 0)
-        asyncio.run(send_all())
+        run(send_all())
     assert len(sent) == budget.requests <= max_requests
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
 
@@ -73,15 +80,15 @@ def test_what_is_settled_below_its_reservation_is_spent_by_others() -> None:
     async def send_all() -> None:
         await asyncio.gather(*(send() for _ in range(4)))
 
-    asyncio.run(send_all())
+    run(send_all())
     assert (budget.requests, budget.spent_usd) == (4, 4)
     with pytest.raises(BudgetError, match="4 cost up to"):
-        asyncio.run(budget.reserve(7))
+        run(budget.reserve(7))
 
 
 def test_without_caps_all_is_let_through() -> None:
     budget = Budget(None, None)
-    asyncio.run(budget.reserve(1e9))
+    run(budget.reserve(1e9))
     assert budget.requests == 1
 
 

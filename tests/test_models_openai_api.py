@@ -26,7 +26,7 @@ import soundfile
 from aor_lib.models.api_settings import Settings
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from aor_lib.params import ModelCard, load_model_cards
+from aor_lib.params import ModelCard, card_settings, load_model_cards
 from aor_lib.records import Generation
 from aor_lib.typed_yaml import ParamsError
 from tests.loopback import KEY, Reply, Server, error, serving
@@ -576,7 +576,7 @@ def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host() -> 
     cards = [card for card in load_model_cards().values() if card.kind == "openai_api"]
     assert len(cards) >= 3
     for shipped in cards:
-        settings = Settings.model_validate(shipped.settings)
+        settings = card_settings(shipped, Settings)
         assert settings.base_url is None
         assert settings.max_spend_usd
         assert settings.text_only == (shipped.family != "OpenAI")
