@@ -54,7 +54,7 @@ class Measured:
     ``lead_in_dbfs``: RMS level before the speech; ``gap_dbfs``: between its words;
     ``heard_scene``: what a classifier that never saw the clip's seed takes its scene for;
     ``speech_s`` to ``tilt_db_per_octave``: of speech without a background, as in
-    :class:`aor_lib.speech.measurement.Measured`;
+    :class:`aor_lib.speech.measurement.Measured`, of utterances whose emotion is varied;
     ``problems``: one sentence for each claim that does not hold.
     """
 
@@ -95,7 +95,8 @@ def validate_dataset(
     # Imported clips are what they are: nothing was planned.
     imported = bool((manifest["block"] == "imported").all())
     specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
-    pairs = [(row, specs.get(row.stimulus_id)) for row in rows]
+    varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
+    pairs = [(row, specs.get(row.stimulus_id), row.utterance_id in varied) for row in rows]
     jobs = [(pairs[i : i + _CHUNK], build) for i in range(0, len(pairs), _CHUNK)]
     measured: list[Measured] = []
     for made in map_jobs(_measure_all, jobs, workers):
@@ -132,14 +133,19 @@ def _violations_of_the_whole(
 
 
 def _measure_all(
-    job: tuple[Sequence[tuple[Stimulus, StimulusSpec | None]], Path],
+    job: tuple[Sequence[tuple[Stimulus, StimulusSpec | None, bool]], Path],
 ) -> list[Measured]:
     pairs, build = job
-    return [measure(row, spec, build) for row, spec in pairs]
+    return [measure(row, spec, build, prosody) for row, spec, prosody in pairs]
 
 
-def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
-    """Measure one stimulus; its speech is known, and the SNR measured, if ``spec`` is given."""
+def measure(
+    row: Stimulus, spec: StimulusSpec | None, build: Path, prosody: bool = False
+) -> Measured:
+    """Measure one stimulus; its speech is known, and the SNR measured, if ``spec`` is given.
+
+    ``prosody`` asks for that of its speech as well, the costliest measurement by far.
+    """
     if row.path is None:
         sound = hashlib.sha256((row.presented_text or "").encode()).hexdigest() == row.sha256
         problems = [] if sound else ["presented_text: its sha256 is not the manifest's"]
@@ -155,12 +161,12 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
     lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]
     scene, probability = scene_classifier.classify(heard.features)
     snr_db = gap_dbfs = None
-    prosody: dict[str, Any] = {}
+    found_in_speech: dict[str, Any] = {}
     if spec is not None:
         spoken = rendering.speak(spec)
         snr_db, gap_dbfs = _against_speech(clip, spoken, len(lead_in), sample_rate)
-        if row.condition is Condition.SPEECH_ONLY:
-            prosody = _prosody(clip[len(lead_in) :][: len(spoken)])
+        if prosody and row.condition is Condition.SPEECH_ONLY:
+            found_in_speech = _prosody(clip[len(lead_in) :][: len(spoken)])
     found = Measured(
         row.stimulus_id,
         duration_s=len(clip) / sample_rate,
@@ -173,7 +179,7 @@ def measure(row: Stimulus, spec: StimulusSpec | None, build: Path) -> Measured:
         heard_scene=scene,
         heard_probability=probability,
     )
-    found = replace(found, **prosody)
+    found = replace(found, **found_in_speech)
     found.problems.extend(_problems(row, found, samples, sample_rate))
     return found
 
