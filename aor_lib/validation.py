@@ -32,7 +32,7 @@ from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_jobs
 
 LEVEL_TOLERANCE_DB = 0.2  # a block at the gate of loudness may pass or not after rounding
-SNR_TOLERANCE_DB = 0.5
+SNR_TOLERANCE_DB = 0.75  # what scene and speech share by chance is taken for speech: up to 0.52 dB
 DURATION_TOLERANCE_S = 0.001
 AUDIBLE_DBFS = -60.0
 """A scene below this is not heard at the study's loudness, in the quietest of rooms."""
