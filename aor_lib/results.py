@@ -23,10 +23,7 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
     FileNotFoundError
         The data has not been built; the message says how.
     """
-    path = Path(build) / MANIFEST
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run 'aor data' first")
-    return pd.read_parquet(path)
+    return _table(Path(build) / MANIFEST, "aor data")
 
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
@@ -44,10 +41,7 @@ def load_validation(build: Path | str) -> pd.DataFrame:
     FileNotFoundError
         The data has not been validated; the message says how.
     """
-    path = Path(build) / VALIDATION
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run 'aor validate' first")
-    return pd.read_parquet(path)
+    return _table(Path(build) / VALIDATION, "aor validate")
 
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
@@ -69,3 +63,9 @@ def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
         results["intent"] == "harmful", None
     )
     return results
+
+
+def _table(path: Path, verb: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
+    return pd.read_parquet(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -27,7 +28,7 @@ class LabellingError(ValueError):
     """A session that cannot be held; the message is one line and says what to do."""
 
 
-class LabellingSession(Generic[Item]):
+class LabellingSession(ABC, Generic[Item]):
     """One person's session; show its ``widget`` in a notebook.
 
     Parameters
@@ -81,13 +82,13 @@ class LabellingSession(Generic[Item]):
         )
         self._go_to_next()
 
+    @abstractmethod
     def view(self, item: Item) -> widgets.Widget:
         """What the person sees or hears of ``item``: nothing that would give it away."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, item: Item, label: str) -> None:
         """Keep a label for good."""
-        raise NotImplementedError
 
     @property
     def current(self) -> Item | None:
