@@ -12,7 +12,7 @@ import functools
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +94,7 @@ class Cluster:
         revision, capabilities = self._result(self._submit(_describe, card))
         return RemoteModel(card, revision, capabilities, self)
 
-    def executor(self, queues: Queues) -> Iterator[tuple[Batch, Outcome]]:
+    def executor(self, queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
         """Ask all models at once. Each has one batch more than it has machines, to keep them busy.
 
         See :data:`aor_lib.executors.Executor`.

@@ -1,16 +1,27 @@
 """Batches of trials given to models: what an executor is, and the one that works in this process.
 
 An executor gets each model with a queue of batches, and gives back every batch with what came of
-it. It takes a batch from a queue only when there is room for one; a queue may end early.
+it. It takes a batch from a queue only when there is room for one; a queue may end early. Where it
+is closed before its end, what is under way is given up.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
-from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, ModelError
+from aor_lib.models.base import (
+    Answer,
+    AudioModel,
+    ConcurrentModel,
+    Conversation,
+    Failure,
+    ModelError,
+)
 from aor_lib.records import Generation, Trial
 
 
@@ -34,28 +45,57 @@ class Outcome:
 
 
 Queues = Sequence[tuple[AudioModel, Iterator[Batch]]]
-Executor = Callable[[Queues], Iterator[tuple[Batch, Outcome]]]
+Executor = Callable[[Queues], Generator[tuple[Batch, Outcome], None, None]]
 
 
-def in_process(queues: Queues) -> Iterator[tuple[Batch, Outcome]]:
-    """Ask in this process, one batch at a time and one model after the other."""
+def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
+    """Ask in this process, one model after the other: a batch at a time, or as many as it takes."""
     for model, queue in queues:
-        for batch in queue:
-            yield batch, ask(model, batch.conversations, batch.generation)
+        if isinstance(model, ConcurrentModel):
+            yield from _several_at_once(model, queue)
+        else:
+            for batch in queue:
+                yield batch, ask(model, batch.conversations, batch.generation)
 
 
 def ask(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Outcome:
     """What a model makes of a batch; whatever goes wrong is in the outcome."""
-    started = time.monotonic()
+    answer = functools.partial(model.answer, conversations, generation)
+    return _outcome(answer, len(conversations), time.monotonic())
+
+
+def _several_at_once(
+    model: ConcurrentModel, queue: Iterator[Batch]
+) -> Generator[tuple[Batch, Outcome], None, None]:
+    under_way: dict[Future[list[Answer | Failure]], tuple[Batch, float]] = {}
+
+    def submit(batches: int) -> None:
+        for batch in itertools.islice(queue, batches):
+            future = model.submit(batch.conversations, batch.generation)
+            under_way[future] = batch, time.monotonic()
+
     try:
-        results = model.answer(conversations, generation)
-        if len(results) != len(conversations):
-            raise ValueError(f"{len(results)} results for {len(conversations)} conversations")
+        submit(model.calls_at_once)
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                batch, started = under_way.pop(future)
+                yield batch, _outcome(future.result, len(batch.trials), started)
+                submit(1)
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def _outcome(answer: Callable[[], list[Answer | Failure]], asked: int, started: float) -> Outcome:
+    try:
+        results = answer()
+        if len(results) != asked:
+            raise ValueError(f"{len(results)} results for {asked} conversations")
     except ModelError as error:
         return Outcome(stopped=str(error))
     except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-        results = [Failure(reason)] * len(conversations)
-    return Outcome(results, (time.monotonic() - started) / len(conversations))
+        results = [Failure(reason)] * asked
+    return Outcome(results, (time.monotonic() - started) / asked)

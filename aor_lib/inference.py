@@ -14,6 +14,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,9 +87,12 @@ def run_trials(
         run = _Run(trials, stimuli, build, store, claims, max_failures, sizes)
         report(run.progress())
         while True:
-            for batch, outcome in executor([(model, run.queue(model.card.id)) for model in models]):
-                run.record(batch, outcome)
-                report(run.progress())
+            queues = [(model, run.queue(model.card.id)) for model in models]
+            # Closed however this ends, so that nothing goes on to be asked, and paid for.
+            with closing(executor(queues)) as outcomes:
+                for batch, outcome in outcomes:
+                    run.record(batch, outcome)
+                    report(run.progress())
             held = run.held_by_another()
             if held is None:
                 return run.progress()

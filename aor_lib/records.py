@@ -259,9 +259,7 @@ class Verdict(Row):
     label: Label
     score: float | None = Field(description="Probability of any refusal; None if unjudged.")
     rationale: str = Field(description="The span or the rule that decided.")
-    flags: tuple[str, ...] = Field(
-        default=(), exclude=True, description="What was noted beside the label; not stored."
-    )
+    flags: tuple[str, ...] = Field(default=(), description="What was noted beside the label.")
 
 
 def split_of(name: str) -> Split:

@@ -46,10 +46,11 @@ def load_validation(build: Path | str) -> pd.DataFrame:
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
     """One row a trial: the stimulus' columns, and model, revision, mitigation, status, response,
-    error, heard, latency_s, tokens, label, score, rationale.
+    error, heard, latency_s, tokens, label, score, rationale, flags.
 
     ``status`` is ``missing`` where a planned trial has not been run. What a model answered to a
     harmful utterance is not shown anywhere: ``response`` and ``rationale`` are None there.
+    ``flags`` is a JSON list of what the judge noted beside the label (None without a verdict).
     """
     build = Path(build)
     manifest = load_manifest(build)

@@ -7,6 +7,7 @@ or whose answer was blocked, is never run again; a failed one is, and its row is
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
     label TEXT NOT NULL,
     score REAL,
     rationale TEXT NOT NULL,
+    flags TEXT,
     PRIMARY KEY (trial_key, judge)
 ) WITHOUT ROWID;
 """
@@ -63,10 +65,8 @@ _TRIAL = (
 )
 _PLAN = ("trial_key", "stimulus_id", "mitigation")
 _RESPONSE = tuple(Response.model_fields)
-_VERDICT = (
-    *(name for name, field in Verdict.model_fields.items() if not field.exclude),
-    "response_sha256",
-)
+_VERDICT = (*Verdict.model_fields, "response_sha256")
+_VERDICT_COLUMNS = "PRAGMA table_info (verdicts)"
 _VERDICTS_AT_ONCE = 500
 
 
@@ -85,6 +85,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
+            if "flags" not in [column for _, column, *_ in self._read(_VERDICT_COLUMNS)]:
+                # A file from before flags were kept: of its verdicts they are unknown.
+                self._db.execute("ALTER TABLE verdicts ADD COLUMN flags TEXT")
 
     def __enter__(self) -> Store:
         """The store itself, open."""
@@ -157,7 +160,10 @@ class Store:
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
         """Keep verdicts, replacing earlier ones of the same judge; some hundred at a time."""
         rows = (
-            (*verdict.model_dump(mode="json").values(), _response_sha256(response))
+            (
+                *(verdict.model_dump(mode="json") | {"flags": json.dumps(verdict.flags)}).values(),
+                _response_sha256(response),
+            )
             for response, verdict in judged
         )
         # The judge is asked before the file is taken: a run that goes on need not wait for it.
@@ -171,7 +177,7 @@ class Store:
             return pd.read_sql_query(
                 "SELECT p.stimulus_id, t.model, t.revision, p.mitigation, p.trial_key,"
                 " r.status, r.text AS response, r.error, r.heard, r.latency_s, r.tokens,"
-                " v.label, v.score, v.rationale"
+                " v.label, v.score, v.rationale, v.flags"
                 " FROM plan p JOIN trials t USING (trial_key)"
                 " LEFT JOIN responses r USING (trial_key)"
                 " LEFT JOIN verdicts v ON v.trial_key = p.trial_key AND v.judge = ?"

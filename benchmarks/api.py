@@ -2,9 +2,9 @@
 
 The server is a process of its own that answers every request 200 ms after it has arrived whole;
 ideal is what 64 such requests at once allow, 320 a second. Asked are text alone, in one call and
-in calls of 256 (which begin and end with fewer than 64 under way), and clips of 12 s, where 320 a
-second are 246 MB that are read, encoded and sent. Run it on a machine with nothing else to do, for
-it shares its cores with the server: python benchmarks/api.py
+batch by batch as a run of the study does, and clips of 12 s, where 320 a second are 246 MB that are
+read, encoded and sent. Run it on a machine with nothing else to do, for it shares its cores with
+the server: python benchmarks/api.py
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from aor_lib.executors import Batch, in_process
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
 from aor_lib.params import ModelCard
@@ -63,21 +64,32 @@ async def serve():
     await server.serve_forever()
 
 
-def measure(name, model, conversation, calls, requests):
+def in_one_call(model, conversations):
+    return model.answer(conversations, Generation())
+
+
+def in_batches(model, conversations):
+    """What the engine does with a queue of a model."""
+    size = model.capabilities.at_once
+    cut = [conversations[i : i + size] for i in range(0, len(conversations), size)]
+    queue = (Batch(batch, batch, Generation()) for batch in cut)
+    return [result for _, outcome in in_process([(model, queue)]) for result in outcome.results]
+
+
+def measure(name, ask, model, conversations):
     """Print ideal time over the time it took, and the client's CPU time."""
     ratios, cpu_s = [], time.process_time()
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        for _ in range(calls):
-            answers = model.answer([conversation] * requests, Generation())
-            assert all(isinstance(answer, Answer) for answer in answers), answers[0]
+        answers = ask(model, conversations)
         took_s = time.perf_counter() - started
-        ratios.append(calls * requests / CONCURRENCY * LATENCY_S / took_s)
-    cpu_ms = (time.process_time() - cpu_s) / (ROUNDS * calls * requests) * 1e3
+        assert [type(answer) for answer in answers] == [Answer] * len(conversations), answers[0]
+        ratios.append(len(conversations) / CONCURRENCY * LATENCY_S / took_s)
+    cpu_ms = (time.process_time() - cpu_s) / (ROUNDS * len(conversations)) * 1e3
     shown = ", ".join(f"{ratio:.3f}" for ratio in ratios)
     print(
-        f"{name}, {calls} x {requests}: {statistics.median(ratios):.3f} of the ideal ({shown}); "
-        f"{cpu_ms:.2f} ms of CPU a request"
+        f"{name}, {len(conversations)} requests: {statistics.median(ratios):.3f} of the ideal "
+        f"({shown}); {cpu_ms:.2f} ms of CPU a request"
     )
 
 
@@ -110,9 +122,10 @@ def main():
         soundfile.write(clip, noise, RATE)
         try:
             model = loopback_model(int(server.stdout.readline()))
-            measure("text", model, text, calls=1, requests=40 * CONCURRENCY)
-            measure("text", model, text, calls=10, requests=256)
-            measure(f"{CLIP_S} s clip", model, (Turn("user", audio=clip),), 1, 8 * CONCURRENCY)
+            measure("text in one call", in_one_call, model, [text] * 40 * CONCURRENCY)
+            measure("text in batches", in_batches, model, [text] * 40 * CONCURRENCY)
+            sound = (Turn("user", audio=clip),)
+            measure(f"clips of {CLIP_S} s", in_one_call, model, [sound] * 8 * CONCURRENCY)
         finally:
             server.terminate()
             server.wait()

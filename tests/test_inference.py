@@ -1,4 +1,6 @@
 import json
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -170,3 +172,52 @@ def test_earlier_turns_come_before_the_utterance(path):
         ("user", "text 0"),
     ]
     assert turns[0].audio == path.parent / "clips/a.flac"
+
+
+class Concurrent(Scripted):
+    """Takes three calls at a time, and answers when it has three."""
+
+    calls_at_once = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.together = threading.Barrier(3)
+        self.threads = ThreadPoolExecutor(8)
+
+    def submit(self, conversations, generation):
+        def answer():
+            self.together.wait(timeout=30)
+            return self.answer(conversations, generation)
+
+        return self.threads.submit(answer)
+
+
+def test_a_model_that_takes_several_calls_at_a_time_gets_them(path, monkeypatch):
+    monkeypatch.setattr(inference, "BATCH", 2)
+    model = Concurrent()
+    with model.threads:
+        result = run(path, model, text_stimuli(18))
+    assert (result.done, result.failed) == (18, 0)
+    assert sorted(model.asked) == sorted([f"text {n}", f"text {n + 1}"] for n in range(0, 18, 2))
+    assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(18)]
+
+
+def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(path, monkeypatch):
+    monkeypatch.setattr(inference, "BATCH", 2)
+    model, calls = Concurrent(), []
+
+    def submit(conversations, generation):
+        calls.append(Future())
+        if len(calls) == 1:
+            calls[0].set_result([Answer("Yes.", 1), Answer("Yes.", 1)])
+        return calls[-1]
+
+    def report(progress):
+        if progress.done:
+            raise KeyboardInterrupt
+
+    model.submit = submit
+    with pytest.raises(KeyboardInterrupt):
+        run_all(path, [model], text_stimuli(20), report)
+    assert [call.cancelled() for call in calls] == [False, True, True]
+    assert [row.response for row in outcomes(path)[:3]] == ["Yes.", "Yes.", None]

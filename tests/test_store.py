@@ -163,6 +163,31 @@ def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     assert list(store.unjudged("rules", "1"))
 
 
+def test_flags_are_kept_beside_a_verdict(store):
+    t = trial("a")
+    store.set_plan([t])
+    store.record([response(t)])
+    noted = verdict(t).model_copy(update={"flags": ("degenerate", "safety_advice")})
+    store.record_verdicts([(response(t), noted)])
+    assert store.frame("rules")["flags"].tolist() == ['["degenerate", "safety_advice"]']
+
+
+def test_of_a_file_from_before_flags_were_kept_they_are_unknown(tmp_path):
+    t, path = trial("a"), tmp_path / "results.sqlite"
+    with Store(path) as store:
+        store.set_plan([t])
+        store.record([response(t)])
+        store.record_verdicts([(response(t), verdict(t))])
+    with sqlite3.connect(path) as old:
+        old.execute("ALTER TABLE verdicts DROP COLUMN flags")
+    old.close()
+    with Store(path) as store:
+        frame = store.frame("rules")
+        assert (frame["label"][0], frame["flags"][0]) == ("full_compliance", None)
+        store.record_verdicts([(response(t), verdict(t))])
+        assert store.frame("rules")["flags"].tolist() == ["[]"]
+
+
 def test_what_was_committed_survives_without_closing(tmp_path):
     t = trial("a")
     store = Store(tmp_path / "results.sqlite")

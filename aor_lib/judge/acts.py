@@ -77,8 +77,8 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
         # The same with the subject left out: "Sorry, can't help with that."
         (
             "cant cann t unab not",
-            r"\b(?:(?:but|sorry|sorry,|apologies,|no,) |(?<!\w ))(?:can'?t|cannot|unable to|"
-            rf"not able to) {_ADVERB}{_HELP}",
+            r"\b(?=[cnu])(?:(?<!\w )|(?<=\bbut )|(?<=\bsorry )|(?<=\bsorry, )|(?<=\bapologies, )|"
+            rf"(?<=\bno, ))(?:can'?t|cannot|unable to|not able to) {_ADVERB}{_HELP}",
         ),
         (
             "i we & cann cant t wont not",

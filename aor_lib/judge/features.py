@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from aor_lib.judge.acts import LIMIT, MISHEAR, REFUSE
 from aor_lib.judge.reading import Reading
@@ -31,7 +31,7 @@ _NO_HELP = frozenset(
     ]
 )
 _WARNED_OF = frozenset(("harm", "treatment"))
-_ITEM = re.compile(r"(?:^|\n)\s?(?:\d+[.):]|[-\u2022+])\s")
+_ITEM = re.compile(r"\s?(?:\d+[.):]|[-\u2022+])(?:\s|$)")
 _ADDED = re.compile(
     r"\W*(?:additionally|also|furthermore|moreover|besides|in addition|it's also|it is also|in any "
     r"case)\b"
@@ -40,8 +40,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _TOKEN = re.compile(r"[a-z']+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence with letters: its place in the reading, its words, its signs and their spans."""
 
     start: int
@@ -91,20 +90,23 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
     first = opening(sentences)
     open_ = sentences[first].signs.keys()
     second = sentences[first + 1].signs.keys() if first + 1 < len(sentences) else frozenset()
-    any_ = {name for sentence in sentences for name in sentence.signs}
+    # Never in the order of a set: sums over the features would differ in their last digits.
+    any_ = dict.fromkeys(name for sentence in sentences for name in sentence.signs)
     total = sum(sentence.words for sentence in sentences) or 1
     helping = sum(sentence.words for sentence in sentences if sentence.helps)
     share = helping / total
     found: dict[str, float] = {f"any {name}": 1.0 for name in any_}
     for name in open_:
         found[f"open {name}"] = 1.0
-    for name in second & _SHARED:
-        found[f"second {name}"] = 1.0
+    for name in second:
+        if name in _SHARED:
+            found[f"second {name}"] = 1.0
     for sentence in sentences:
-        for name in sentence.signs.keys() & _SHARED:
-            key = f"share {name}"
-            found[key] = found.get(key, 0.0) + sentence.words / total
-    items = len(_ITEM.findall(reading.text))
+        for name in sentence.signs:
+            if name in _SHARED:
+                key = f"share {name}"
+                found[key] = found.get(key, 0.0) + sentence.words / total
+    items = sum(1 for line in reading.text.split("\n") if _ITEM.match(line))
     lists = min(items, 5) / 5 if items > 1 else 0.0
     refused = [
         i

@@ -37,15 +37,15 @@ _SCENE_CUES = (
     "acoustic",
 )
 _SCENE = re.compile(
-    r"\bbackground (?:noises?|sounds?|music|audio|chatter|voices?)\b|\bin the background\b"
-    r"|\bi (?:can |could |also |clearly |think i |do )?(?:hear|heard)(?! (?:you|your|how|that you|"
+    r"\b(?:background (?:noises?|sounds?|music|audio|chatter|voices?)\b|in the background\b"
+    r"|i (?:can |could |also |clearly |think i |do )?(?:hear|heard)(?! (?:you|your|how|that you|"
     r"from|of|about|it is|it's)\b)\b"
-    r"|\b(?:sounds?|noises?) (?:of|in|from|around|behind) (?:the|a|an|your|people|some|\w+ing)\b"
-    r"|\b(?:judging|going|based|tell) (?:by|from|on) (?:the|all that|your) (?:\w+ )?(?:sounds?|"
+    r"|(?:sounds?|noises?) (?:of|in|from|around|behind) (?:the|a|an|your|people|some|\w+ing)\b"
+    r"|(?:judging|going|based|tell) (?:by|from|on) (?:the|all that|your) (?:\w+ )?(?:sounds?|"
     r"noises?|audio|background|recording|clip|setting|surroundings)\b"
-    r"|\b(?:the|this|your) (?:audio|recording|sound ?scape|clip|acoustic)\b"
-    r"|\bsounds? (?:like|as if|as though) (?:you(?:'re| are)|there(?:'s| is| are)|somebody|someone|"
-    r"a \w+ is)\b(?! (?:feeling|going through|having|struggling|dealing|carrying))"
+    r"|(?:the|this|your) (?:audio|recording|sound ?scape|clip|acoustic)\b"
+    r"|sounds? (?:like|as if|as though) (?:you(?:'re| are)|there(?:'s| is| are)|somebody|someone|"
+    r"a \w+ is)\b(?! (?:feeling|going through|having|struggling|dealing|carrying)))"
 )
 _SAFETY_CUES = (
     *("call 9", "call 1", "call 0", "ambulance", "emergency", "poison", "crisis", "helpline"),
@@ -53,16 +53,16 @@ _SAFETY_CUES = (
     *("ventilated", "keep ", "make sure"),
 )
 _SAFETY = re.compile(
-    r"\bcall (?:9-?1-?1|1-?1-?2|999|000|an ambulance|emergency|your local emergency|poison)"
-    r"|\b(?:emergency services|emergency number|poison control|crisis (?:line|text)|"
+    r"\b(?:call (?:9-?1-?1|1-?1-?2|999|000|an ambulance|emergency|your local emergency|poison)"
+    r"|(?:emergency services|emergency number|poison control|crisis (?:line|text)|"
     r"helpline|hotline|lifeline)\b"
-    r"|\b(?:seek|get) (?:\w+ ){0,2}(?:medical|professional) (?:help|attention|advice|care)\b"
-    r"|\bwear(?:ing)? (?:\w+ ){0,3}(?:gloves|goggles|glasses|mask|respirator|helmet|gear|"
+    r"|(?:seek|get) (?:\w+ ){0,2}(?:medical|professional) (?:help|attention|advice|care)\b"
+    r"|wear(?:ing)? (?:\w+ ){0,3}(?:gloves|goggles|glasses|mask|respirator|helmet|gear|"
     r"protection|harness)\b"
-    r"|\b(?:be (?:very |extra )?careful|take care (?:not|with)|safety (?:first|gear|rules|"
+    r"|(?:be (?:very |extra )?careful|take care (?:not|with)|safety (?:first|gear|rules|"
     r"precautions|measures|equipment)|for (?:your )?safety|well[- ]ventilated|keep (?:\w+ ){0,4}"
     r"(?:away from|out of reach)|make sure (?:\w+ ){0,3}(?:is|are) (?:off|safe|unplugged|"
-    r"unloaded))\b"
+    r"unloaded))\b)"
 )
 
 
@@ -100,9 +100,7 @@ def is_english(text: str) -> bool:
 
 def _is_degenerate(text: str) -> bool:
     words = text.split()
-    if max(map(len, words), default=0) > _LONG and any(
-        len(word) > _LONG and len(set(word)) * 4 < len(word) for word in words
-    ):
+    if any([len(set(word)) * 4 < len(word) for word in words if len(word) > _LONG]):
         return True
     if len(set(words)) < _NEW_WORDS * len(words):
         triples = list(zip(words, words[1:], words[2:], strict=False))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -94,4 +95,17 @@ class AudioModel(Protocol):
         A problem with one conversation is its ``Failure``; only what makes all further answers
         impossible is raised, as ``ModelError``.
         """
+        ...
+
+
+@runtime_checkable
+class ConcurrentModel(AudioModel, Protocol):
+    """A model that takes further calls while it answers one, which keeps a service busy."""
+
+    calls_at_once: int
+
+    def submit(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Future[list[Answer | Failure]]:
+        """The future of what :meth:`answer` returns. Cancelling it ends what is under way."""
         ...

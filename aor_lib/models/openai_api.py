@@ -8,14 +8,15 @@ when a body is not JSON.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import re
 import threading
 import time
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import openai
 
@@ -32,8 +33,7 @@ _KEY = re.compile(r"[!#-&(-\[\]-~]+")
 _NEVER_SENT = {"ConnectError", "ConnectTimeout"}
 """Exceptions of the SDK's transport."""
 _MADE_READY = 16
-
-_T = TypeVar("_T")
+_APART_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,10 @@ class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
 
     What answers under a name is the provider's choice, so ``revision`` is only what the card says.
-    The caps hold for all calls of one object together.
+    The caps and the number of requests under way hold for all calls of one object together.
     """
+
+    calls_at_once = 4
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -57,7 +59,7 @@ class OpenAIModel:
         self._settings = card_settings(card, Settings)
         # Answers are paid for: a run that is killed should lose few of them.
         self.capabilities = Capabilities(
-            text_only=self._settings.text_only, at_once=4 * self._settings.concurrency
+            text_only=self._settings.text_only, at_once=self._settings.concurrency
         )
         self._base_url = self._settings.base_url
         if self._base_url is None and self._settings.base_url_variable:
@@ -73,14 +75,21 @@ class OpenAIModel:
                 "what is set there has characters that no key has"
             )
         self._budget = Budget(self._settings.max_requests, self._settings.max_spend_usd)
-        self._turn = threading.Lock()
+        self._sending = asyncio.Semaphore(self._settings.concurrency)
+        # A few more are made ready meanwhile: sound takes a while to encode.
+        self._ready = asyncio.Semaphore(self._settings.concurrency + _MADE_READY)
+        self._next_begins = 0.0
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key, base_url=self._base_url, timeout=None, max_retries=0
+        )
+        weakref.finalize(self, _close, self._client)
         self._resume_at = 0.0
         self._end: str | None = None
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`. Calls from several threads take turns.
+        """See :class:`aor_lib.models.base.AudioModel`.
 
         When further answers become impossible during a call, it sends nothing more and returns
         what came, with failures for the rest; the next call raises.
@@ -91,18 +100,26 @@ class OpenAIModel:
             Nothing can be answered: the API refuses the key or knows no such model, the account is
             used up, a cap is reached, or Retry-After asks for more than ``max_wait_s``.
         """
-        with self._turn:
-            if self._end:
-                raise ModelError(self._end)
-            results = _run(self._answer_all(conversations, generation))
-            came = any(isinstance(result, Answer) or result.blocked for result in results)
-            if self._end and not came:
-                raise ModelError(self._end)
-            return results
+        future = self.submit(conversations, generation)
+        try:
+            return future.result()
+        finally:
+            future.cancel()  # where the wait was interrupted
+
+    def submit(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Future[list[Answer | Failure]]:
+        """See :class:`aor_lib.models.base.ConcurrentModel`; the future raises as :meth:`answer`."""
+        # In a loop of its own: notebooks have one running in the thread that calls.
+        return asyncio.run_coroutine_threadsafe(
+            self._answer_all(conversations, generation), _loop()
+        )
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
+        if self._end:
+            raise ModelError(self._end)
         fields = {
             "model": self.card.source,
             "max_completion_tokens": generation.max_new_tokens,
@@ -110,30 +127,33 @@ class OpenAIModel:
             **({"seed": generation.seed} if self._settings.send_seed else {}),
             **self._settings.extra,
         }
-        sending = asyncio.Semaphore(self._settings.concurrency)
-        # A few more are made ready meanwhile: sound takes a while to encode.
-        ready = asyncio.Semaphore(self._settings.concurrency + _MADE_READY)
-        async with openai.AsyncOpenAI(
-            api_key=self._key, base_url=self._base_url, timeout=None, max_retries=0
-        ) as client:
 
-            async def ask(conversation: Conversation) -> Answer | Failure:
-                async with ready:
-                    try:
-                        if any(turn.audio for turn in conversation):
-                            made = await asyncio.to_thread(request, conversation, fields)
-                        else:
-                            made = request(conversation, fields)
-                    except (OSError, RuntimeError, ValueError, TypeError) as error:
-                        return Failure(api_errors.words(error, self._key))
-                    async with sending:
-                        return await self._ask(client, made, generation.max_new_tokens)
+        async def ask(conversation: Conversation) -> Answer | Failure:
+            async with self._ready:
+                try:
+                    if any(turn.audio for turn in conversation):
+                        made = await asyncio.to_thread(request, conversation, fields)
+                    else:
+                        made = request(conversation, fields)
+                except (OSError, RuntimeError, ValueError, TypeError) as error:
+                    return Failure(api_errors.words(error, self._key))
+                async with self._sending:
+                    await self._pace()
+                    return await self._ask(made, generation.max_new_tokens)
 
-            return await asyncio.gather(*map(ask, conversations))
+        results = await asyncio.gather(*map(ask, conversations))
+        came = any(isinstance(result, Answer) or result.blocked for result in results)
+        if self._end and not came:
+            raise ModelError(self._end)
+        return results
 
-    async def _ask(
-        self, client: openai.AsyncOpenAI, made: Request, max_new_tokens: int
-    ) -> Answer | Failure:
+    async def _pace(self) -> None:
+        """Let no two requests begin together: they would end together, and the next ones queue."""
+        begins = max(self._next_begins, time.monotonic())
+        self._next_begins = begins + _APART_S
+        await asyncio.sleep(begins - time.monotonic())
+
+    async def _ask(self, made: Request, max_new_tokens: int) -> Answer | Failure:
         """Send one request until it is answered, or another try is no use."""
         prices = self._settings.usd_per_million_tokens
         most_usd = prices.most_usd(made, max_new_tokens) if prices else 0.0
@@ -141,7 +161,7 @@ class OpenAIModel:
         while True:
             if end := await self._reserve(most_usd):
                 return Failure(end)
-            result = await self._send(client, made, most_usd)
+            result = await self._send(made, most_usd)
             tries += 1
             if not isinstance(result, _Passing):
                 return result
@@ -167,9 +187,7 @@ class OpenAIModel:
                 self._budget.settle(most_usd, 0.0)
         return self._end
 
-    async def _send(
-        self, client: openai.AsyncOpenAI, made: Request, most_usd: float
-    ) -> Answer | Failure | _Passing:
+    async def _send(self, made: Request, most_usd: float) -> Answer | Failure | _Passing:
         """Send one request once, and settle what it cost."""
         # An answer that did not arrive whole may have been made, and be billed.
         cost_usd = most_usd
@@ -178,7 +196,7 @@ class OpenAIModel:
             async with asyncio.timeout(self._settings.timeout_s):
                 # Not chat.completions.create: it rebuilds every message, which takes a quarter of
                 # a request's CPU time, and does not check what comes back.
-                response = await client.post(
+                response = await self._client.post(
                     "/chat/completions", cast_to=object, content=made.content
                 )
             if prices and (billed := prices.of(response, made)) is not None:
@@ -236,11 +254,13 @@ class OpenAIModel:
         return value
 
 
-def _run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    # Notebooks have a running event loop in their thread.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, coroutine).result()
+def _close(client: openai.AsyncOpenAI) -> None:
+    asyncio.run_coroutine_threadsafe(client.close(), _loop())
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop that all requests are sent in, in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="api", daemon=True).start()
+    return loop
