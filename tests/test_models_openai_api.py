@@ -445,6 +445,7 @@ def test_what_may_have_been_made_but_did_not_arrive_is_spent(server: Server) -> 
 def test_what_was_never_sent_costs_nothing(server: Server) -> None:
     settings = {"max_spend_usd": 7, "usd_per_million_tokens": PRICES, "concurrency": 1}
     model = OpenAIModel(card(server, **settings))
+    server.shutdown()  # while it is served, a closed socket still takes connections
     server.server_close()
     results = model.answer([said("Hello"), said("Anyone?")], GENERATION)
     for result in results:
