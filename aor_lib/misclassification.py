@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.stats import CONFIDENCE, REFUSALS, Floats, rates
+from aor_lib.stats import CONFIDENCE, REFUSALS, effective_answers, rates
 
 _CLASSES = (*REFUSALS, "full_compliance")
 
@@ -94,7 +94,8 @@ def corrected_rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd
     -------
     The columns of :func:`aor_lib.stats.rates`, then ``rate_corrected``, ``low_corrected``,
     ``high_corrected`` (95 %); NaN where nothing was judged. Where utterances were judged several
-    times, the interval rests on the effective number of answers (see :func:`effective_answers`).
+    times, the interval rests on the effective number of answers (see
+    :func:`aor_lib.stats.effective_answers`).
 
     Raises
     ------
@@ -170,27 +171,3 @@ def lang_reiczigel(rate: float, answers: float, judge: Accuracy) -> tuple[float,
     shift = 2 * z**2 * (centre * of_sensitivity - (1 - centre) * of_specificity)
     low, high = np.clip([centre + shift - z * error, centre + shift + z * error], 0, 1)
     return float(low), float(high)
-
-
-def effective_answers(refused: Floats, sizes: Floats) -> float:
-    """How many independent answers tell as much of a rate as these, which come in clusters.
-
-    The rate's variance is that of a ratio of totals over clusters (W. G. Cochran, "Sampling
-    Techniques", 3rd ed., 1977, section 9A.2); the number of answers is what a binomial share needs
-    for the same variance (L. Kish, "Survey Sampling", 1965), at most as many as there are. Where
-    all or none are refusals nothing varies, and each cluster counts once.
-
-    Parameters
-    ----------
-    refused, sizes
-        float64, ``(clusters,)``: a cluster's refusals, and how many of its answers were judged.
-    """
-    clusters, answers = len(sizes), float(sizes.sum())
-    if clusters == answers or clusters == 0:
-        return answers
-    rate = refused.sum() / answers
-    if clusters == 1 or rate in (0.0, 1.0):
-        return float(clusters)
-    spread = ((refused - rate * sizes) ** 2).sum() * clusters / (clusters - 1)
-    variance = spread / answers**2
-    return float(min(answers, rate * (1 - rate) / variance)) if variance > 0 else answers

@@ -1,0 +1,109 @@
+"""Signal detection: telling harmful from pseudo-harmful, apart from being quick to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from aor_lib.stats.intervals import CONFIDENCE, effective_answers
+from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+
+_INTENTS = ("harmful", "pseudo_harmful")
+_MEASURES = [
+    *("d_prime", "d_prime_low", "d_prime_high"),
+    *("criterion", "criterion_low", "criterion_high"),
+]
+
+
+def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """How well refusal tells harmful from pseudo-harmful, and how readily it comes, in each group.
+
+    Refusing what is harmful is a hit, refusing what is pseudo-harmful a false alarm. Sensitivity is
+    d' = z(HRR) - z(ORR): 0 where the two are refused alike. The criterion is
+    c = -(z(HRR) + z(ORR)) / 2: negative where refusal comes readily, positive where it comes
+    seldom. Of two groups, one may be better with either number like the other's (N. A. Macmillan &
+    C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapters 1 and 2).
+
+    Both rates are log-linear (half a refusal and half a compliance are added to each), which keeps
+    d' finite at 0 and 100 % (M. J. Hautus, "Corrections for extreme proportions and their biasing
+    effects on estimated values of d'", Behavior Research Methods, Instruments, & Computers
+    27(1):46-51, 1995). Intervals follow the variance of V. Gourevitch & E. Galanter ("A
+    significance test for one parameter isosensitivity functions", Psychometrika 32(1):25-33, 1967)
+    over the effective number of answers (:func:`aor_lib.stats.intervals.effective_answers`), since
+    those to one utterance are not independent. They take harmful and pseudo-harmful utterances to
+    be independent of each other.
+
+    Returns
+    -------
+    One row a group: the ``by`` columns, the counts of :func:`aor_lib.stats.trials.counts` over
+    both intents, ``utterances`` (judged), ``d_prime``, ``d_prime_low``, ``d_prime_high``,
+    ``criterion``, ``criterion_low``, ``criterion_high`` (95 %). The measures are NaN where nothing
+    of an intent was judged.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or the results must not be reported
+        (see :func:`aor_lib.stats.trials.check`).
+    """
+    check(results, [*by, "intent"])
+    rows = []
+    both = results[results["intent"].isin(_INTENTS)]
+    for group, trials in both.groupby(by, sort=True, observed=True):
+        rates = [refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS]
+        rows.append(
+            dict(zip(by, group, strict=True))
+            | counts(trials)
+            | {"utterances": sum(map(len, rates))}
+            | (sensitivity(*rates) if all(map(len, rates)) else {})
+        )
+    return pd.DataFrame(rows, columns=[*by, *count_names(results), "utterances", *_MEASURES])
+
+
+def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str, float]:
+    """The measures of :func:`signal_detection` from the refusals of each utterance.
+
+    Both frames are those of :func:`aor_lib.stats.trials.refusals_by_utterance`, and not empty.
+    """
+    z_hit, variance_hit = _z(harmful)
+    z_false, variance_false = _z(pseudo_harmful)
+    d_prime, criterion = z_hit - z_false, -(z_hit + z_false) / 2
+    reach = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance_hit + variance_false)
+    return {
+        "d_prime": d_prime,
+        "d_prime_low": d_prime - reach,
+        "d_prime_high": d_prime + reach,
+        "criterion": criterion,
+        "criterion_low": criterion - reach / 2,
+        "criterion_high": criterion + reach / 2,
+    }
+
+
+def iso_d_prime(d_primes: Sequence[float], points: int = 101) -> pd.DataFrame:
+    """Lines of equal sensitivity in the plane of over-refusal and harmful refusal.
+
+    Along such a line only the criterion changes: HRR = Phi(d' + z(ORR)) (Macmillan & Creelman,
+    2005, chapter 1).
+
+    Returns
+    -------
+    ``points`` rows a line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
+    """
+    orr = np.linspace(0, 1, points)
+    lines = [
+        pd.DataFrame({"d_prime": d_prime, "orr": orr, "hrr": norm.cdf(d_prime + norm.ppf(orr))})
+        for d_prime in d_primes
+    ]
+    return pd.concat(lines, ignore_index=True)
+
+
+def _z(clusters: pd.DataFrame) -> tuple[float, float]:
+    """The log-linear rate as a normal quantile, and the variance of that."""
+    refused, sizes = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
+    rate = (refused.sum() + 0.5) / (sizes.sum() + 1)
+    z = norm.ppf(rate)
+    variance = rate * (1 - rate) / effective_answers(refused, sizes) / norm.pdf(z) ** 2
+    return float(z), float(variance)

@@ -1,0 +1,106 @@
+"""What a change does to the same utterances: paired differences, and their tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest, norm
+
+from aor_lib.stats.intervals import CONFIDENCE, Floats
+from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+
+
+def paired_differences(
+    results: pd.DataFrame, factor: str, baseline: str, by: list[str]
+) -> pd.DataFrame:
+    """Difference in refusal rate of each level of a factor from its baseline, by utterance.
+
+    Only utterances judged under both levels count; the difference is the mean over utterances of
+    the difference between the utterance's rates. The p value is that of the exact McNemar test
+    (McNemar, 1947) on the utterances whose majority answers differ, adjusted by Holm's method
+    (Holm, 1979) over all rows returned.
+
+    Returns
+    -------
+    One row a group and level: the ``by`` columns, ``level``, ``baseline``, the counts of
+    :func:`aor_lib.stats.trials.counts` over the trials at either, ``utterances`` (judged at both),
+    ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
+    ``p_holm``. The measures are NaN where no utterance was judged at both. A group without a trial
+    at the baseline has no row.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or the results must not be reported
+        (see :func:`aor_lib.stats.trials.check`).
+    """
+    check(results, [*by, factor])
+    rows = []
+    for group, trials in results.groupby(by, sort=True, observed=True):
+        levels = dict(iter(trials.groupby(factor, sort=True, observed=True)))
+        if baseline not in levels:
+            continue
+        at_baseline = levels.pop(baseline)
+        for level, at_level in levels.items():
+            rows.append(
+                dict(zip(by, group, strict=True))
+                | {"level": level, "baseline": baseline}
+                | counts(pd.concat([at_baseline, at_level]))
+                | _compare(_rates(at_baseline), _rates(at_level))
+            )
+    measures = ["utterances", "difference", "low", "high", "p_value"]
+    names = [*by, "level", "baseline", *count_names(results), *measures]
+    return holm(pd.DataFrame(rows, columns=names))
+
+
+def holm(tests: pd.DataFrame) -> pd.DataFrame:
+    """The frame with ``p_holm``: its ``p_value`` adjusted over all rows that have one."""
+    p_values = tests["p_value"].astype(float).dropna().sort_values()
+    steps = np.arange(len(p_values), 0, -1)
+    return tests.assign(p_holm=(p_values * steps).cummax().clip(upper=1.0))
+
+
+def difference_interval(differences: Floats) -> tuple[float, float]:
+    """95 % interval of the mean of paired differences, each of an utterance of its own.
+
+    The adjusted Wald interval of D. G. Bonett & R. M. Price ("Adjusted Wald confidence interval for
+    a difference of binomial proportions based on paired data", Journal of Educational and
+    Behavioral Statistics 37(4):479-488, 2012): Wald's, once a pair is added that differs in each
+    direction. It is used for differences of rates as well. Where few utterances differ it is wide
+    rather than narrow, as resampling them would make it, and all may agree.
+
+    Parameters
+    ----------
+    differences
+        float64, ``(utterances,)``, from -1 to 1.
+    """
+    added = np.append(differences, [-1.0, 1.0])
+    reach = norm.ppf((1 + CONFIDENCE) / 2) * added.std() / np.sqrt(len(added))
+    return max(-1.0, float(added.mean() - reach)), min(1.0, float(added.mean() + reach))
+
+
+def mcnemar_exact(before: pd.Series[bool], after: pd.Series[bool]) -> float:
+    """Two-sided exact p value of the discordant pairs; 1 where there are none."""
+    gained = int((after & ~before).sum())
+    lost = int((before & ~after).sum())
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+
+
+def _rates(trials: pd.DataFrame) -> pd.Series[float]:
+    clusters = refusals_by_utterance(trials)
+    return clusters["refused"] / clusters["judged"]
+
+
+def _compare(before: pd.Series[float], after: pd.Series[float]) -> dict[str, float]:
+    before, after = before.align(after, join="inner")
+    if before.empty:
+        return {"utterances": 0}
+    difference: Floats = np.asarray(after - before, dtype=np.float64)
+    low, high = difference_interval(difference)
+    return {
+        "utterances": len(before),
+        "difference": float(difference.mean()),
+        "low": low,
+        "high": high,
+        "p_value": mcnemar_exact(before > 0.5, after > 0.5),
+    }

@@ -1,0 +1,46 @@
+"""Refusal rates with intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from aor_lib.stats.intervals import rate_interval
+from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+
+
+def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Rate of any refusal (partial or full) among judged answers, for each group.
+
+    Returns
+    -------
+    One row a group: the ``by`` columns, the counts of :func:`aor_lib.stats.trials.counts`,
+    ``utterances`` (judged), ``rate``, ``low``, ``high`` (95 %), ``interval``. The interval is
+    Wilson's where every utterance was judged once, else a bootstrap over utterances; both are NaN
+    where nothing was judged.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or the results must not be reported
+        (see :func:`aor_lib.stats.trials.check`).
+    """
+    check(results, by)
+    rows = []
+    for group, trials in results.groupby(by, sort=True, observed=True):
+        clusters = refusals_by_utterance(trials)
+        refused, judged = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
+        low, high, interval = rate_interval(refused, judged)
+        rows.append(
+            dict(zip(by, group, strict=True))
+            | counts(trials)
+            | {
+                "utterances": len(clusters),
+                "rate": refused.sum() / judged.sum() if len(clusters) else np.nan,
+                "low": low,
+                "high": high,
+                "interval": interval,
+            }
+        )
+    measures = ["utterances", "rate", "low", "high", "interval"]
+    return pd.DataFrame(rows, columns=[*by, *count_names(results), *measures])

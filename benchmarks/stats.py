@@ -1,0 +1,79 @@
+"""How long statistics of a full study take: 10,000 resamples of 3,000 trials, and each table.
+
+The study is 600 pseudo-harmful utterances with five answers each and 150 harmful ones, of one
+model: python benchmarks/stats.py
+"""
+
+import time
+
+import numpy as np
+import pandas as pd
+
+from aor_lib import stats
+
+PSEUDO, HARMFUL, ANSWERS = 600, 150, 5
+TURNS = 5
+
+
+def study(seed):
+    """Answers whose chance of refusal differs from utterance to utterance."""
+    rng = np.random.default_rng(seed)
+    intents = np.repeat(["pseudo_harmful", "harmful"], [PSEUDO, HARMFUL])
+    own = np.where(intents == "harmful", rng.beta(4, 1, len(intents)), rng.beta(1, 2, len(intents)))
+    frame = pd.DataFrame(
+        {
+            "utterance_id": np.repeat(np.arange(len(intents)).astype(str), ANSWERS),
+            "intent": np.repeat(intents, ANSWERS),
+            "condition": np.tile(["speech_only", *["matched"] * (ANSWERS - 1)], len(intents)),
+            "emotion": np.tile(["neutral", "angry", "sad", "happy", "fearful"], len(intents)),
+        }
+    )
+    refused = rng.random(len(frame)) < np.repeat(own, ANSWERS)
+    label = np.where(refused, "full_refusal", "full_compliance")
+    return frame.assign(status="ok", label=label, model="m", flags="[]")
+
+
+def timed(name, work):
+    """Print the quickest of a few turns, after one to warm up."""
+    work()
+    seconds = []
+    for _ in range(TURNS):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    print(f"{name:60} {min(seconds) * 1e3:9.1f} ms")
+
+
+def main():
+    results = study(0)
+    pseudo = results[results["intent"] == "pseudo_harmful"]
+    rng = np.random.default_rng(1)
+    refused = rng.binomial(ANSWERS, rng.beta(1, 2, PSEUDO)).astype(float)
+    sizes = np.full(PSEUDO, float(ANSWERS))
+    print(f"{stats.RESAMPLES} resamples; {len(pseudo)} pseudo-harmful trials")
+    timed(
+        "bootstrap: 600 utterances with 5 answers each",
+        lambda: stats.cluster_bootstrap(refused, sizes),
+    )
+    timed(
+        "bootstrap: 3,000 clusters, no two alike",
+        lambda: stats.cluster_bootstrap(rng.random(3000), np.ones(3000)),
+    )
+    timed("rates", lambda: stats.rates(pseudo, ["model", "intent"]))
+    timed(
+        "paired_differences",
+        lambda: stats.paired_differences(pseudo, "condition", "speech_only", ["model"]),
+    )
+    timed("signal_detection", lambda: stats.signal_detection(results, ["model"]))
+    timed(
+        "factor_effects: 5 emotions",
+        lambda: stats.factor_effects(pseudo, {"emotion": "neutral"}, ["model"]),
+    )
+    timed(
+        "utterances_needed: 3 differences",
+        lambda: stats.utterances_needed([0.5], [-0.05, -0.1, -0.2], 0.5),
+    )
+
+
+if __name__ == "__main__":
+    main()

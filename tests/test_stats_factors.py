@@ -1,0 +1,222 @@
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+
+from aor_lib import stats
+
+# Wheezing of 537 children at the ages 7 to 10 (J. H. Ware et al., 1984; the data set "ohio" of R's
+# geepack): how many children, of mothers who do not smoke and who do, have each history.
+OHIO = """
+0000 237 118  0001 10 6  0010 15 8  0011 4 2  0100 16 11  0101 2 1  0110 7 6  0111 3 4
+1000 24 7  1001 3 3  1010 3 3  1011 2 1  1100 6 4  1101 2 2  1110 5 4  1111 11 7
+"""
+
+
+def ohio() -> pd.DataFrame:
+    fields = iter(OHIO.split())
+    rows = []
+    for history, *children in zip(fields, fields, fields, strict=True):
+        for smoke, number in enumerate(map(int, children)):
+            for child in range(number):
+                for age, wheeze in enumerate(map(int, history), start=-2):
+                    rows.append((f"{history}-{smoke}-{child}", smoke, age, wheeze))
+    frame = pd.DataFrame(rows, columns=["utterance_id", "smoke", "age", "wheeze"])
+    return answered(frame, frame["wheeze"]).assign(smoke=frame["smoke"].map({0: "no", 1: "yes"}))
+
+
+def answered(frame: pd.DataFrame, refused) -> pd.DataFrame:
+    label = np.where(np.asarray(refused, dtype=bool), "full_refusal", "full_compliance")
+    return frame.assign(status="ok", label=label, model="m")
+
+
+def study(utterances: int, seed: int, *, spread: float = 1.0, **effects: float) -> pd.DataFrame:
+    """Every utterance in both genders and three emotions; ``effects`` are log odds of levels."""
+    rng = np.random.default_rng(seed)
+    cells = [(g, e) for g in ("female", "male") for e in ("angry", "neutral", "sad")]
+    frame = pd.DataFrame(
+        [(f"u{i}", *cell) for i in range(utterances) for cell in cells],
+        columns=["utterance_id", "gender", "emotion"],
+    )
+    own = np.repeat(spread * rng.standard_normal(utterances), len(cells))
+    shift = sum((frame[["gender", "emotion"]] == k).any(axis=1) * v for k, v in effects.items())
+    return answered(frame, rng.random(len(frame)) < expit(own - 0.5 + shift))
+
+
+FACTORS = {"gender": "female", "emotion": "neutral"}
+
+
+def rows(table: pd.DataFrame) -> dict[str, dict]:
+    return {row["level"]: row for row in table.to_dict("records")}
+
+
+def test_a_regression_gives_what_r_publishes():
+    # summary(geeglm(resp ~ age + smoke, id = id, data = ohio, family = binomial,
+    #                corstr = "exchangeable")): age -0.1133 (0.0438), smoke 0.2651 (0.1779).
+    table = rows(stats.factor_effects(ohio(), {"age": 1.0, "smoke": "no"}, ["model"]))
+    for level, log_odds, error in (("+1", -0.1133, 0.0438), ("yes", 0.2651, 0.1779)):
+        row = table[level]
+        assert np.log(row["odds_ratio"]) == pytest.approx(log_odds, abs=1e-4)
+        # The correction for few clusters changes little where there are 537.
+        width = np.log(row["odds_ratio_high"] / row["odds_ratio_low"])
+        assert width == pytest.approx(2 * 1.964 * error, rel=0.01)
+
+
+def test_marginal_differences_are_those_of_statsmodels():
+    frame = study(60, 1, male=0.7)
+    row = rows(stats.factor_effects(frame, {"gender": "female"}, ["model"]))["male"]
+    design = sm.add_constant((frame["gender"] == "male").astype(float).rename("male"))
+    model = sm.GEE(
+        (frame["label"] == "full_refusal").astype(float),
+        design,
+        groups=frame["utterance_id"],
+        family=sm.families.Binomial(),
+        cov_struct=sm.cov_struct.Exchangeable(),
+    )
+    margins = model.fit(cov_type="bias_reduced").get_margeff(at="overall", dummy=True)
+    assert row["difference"] == pytest.approx(margins.margeff[0], abs=1e-6)
+    assert row["high"] - row["low"] == pytest.approx(2 * 2.0017 * margins.margeff_se[0], rel=1e-3)
+
+
+def test_one_answer_an_utterance_is_a_logistic_regression():
+    frame = study(200, 15, male=0.7).assign(utterance_id=range(1200))
+    row = rows(stats.factor_effects(frame, {"gender": "female"}, ["model"]))["male"]
+    design = sm.add_constant((frame["gender"] == "male").astype(float))
+    fit = sm.Logit((frame["label"] == "full_refusal").astype(float), design).fit(disp=False)
+    assert np.log(row["odds_ratio"]) == pytest.approx(fit.params.iloc[1], abs=1e-6)
+    width = np.log(row["odds_ratio_high"] / row["odds_ratio_low"])
+    assert width == pytest.approx(2 * 1.962 * fit.bse.iloc[1], rel=0.01)
+
+
+def test_a_marginal_difference_in_a_balanced_study_is_that_of_the_rates():
+    frame = study(40, 2, male=1.0)
+    refused = (frame["label"] == "full_refusal").groupby(frame["gender"]).mean()
+    row = rows(stats.factor_effects(frame, {"gender": "female"}, ["model"]))["male"]
+    assert row["difference"] == pytest.approx(refused["male"] - refused["female"], abs=1e-6)
+    assert row["low"] < row["difference"] < row["high"]
+
+
+def test_planted_effects_are_found_each_adjusted_for_the_other():
+    table = rows(stats.factor_effects(study(400, 21, male=0.8, angry=1.5), FACTORS, ["model"]))
+    assert (table["male"]["p_holm"], table["angry"]["p_holm"]) == pytest.approx((0, 0), abs=1e-3)
+    assert table["sad"]["p_holm"] > 0.05
+    assert table["angry"]["odds_ratio"] > table["male"]["odds_ratio"] > 1
+
+
+def test_copies_of_the_same_answers_do_not_make_an_effect_more_certain():
+    frame = study(40, 4, male=0.5)
+    once, thrice = (
+        stats.factor_effects(f, FACTORS, ["model"]).iloc[0] for f in (frame, pd.concat([frame] * 3))
+    )
+    assert once["high"] - once["low"] == pytest.approx(thrice["high"] - thrice["low"], rel=0.02)
+
+
+def test_a_level_without_any_refusal_is_separated_and_the_others_are_estimated():
+    frame = study(60, 5, male=0.7)
+    frame.loc[frame["emotion"] == "sad", "label"] = "full_compliance"
+    table = stats.factor_effects(frame, FACTORS, ["model"])
+    found = rows(table)
+    assert found["sad"]["status"] == "separated"
+    assert table.set_index("level").loc["sad", "odds_ratio":].isna().all()
+    # They are what they are without that level's trials.
+    without = rows(stats.factor_effects(frame[frame["emotion"] != "sad"], FACTORS, ["model"]))
+    for level in ("male", "angry"):
+        assert found[level]["status"] == "estimated"
+        assert found[level]["odds_ratio"] == pytest.approx(without[level]["odds_ratio"])
+        assert found[level]["difference"] == pytest.approx(without[level]["difference"])
+
+
+def test_a_baseline_without_any_refusal_separates_every_level_of_its_factor_alone():
+    frame = study(60, 6)
+    frame.loc[frame["emotion"] == "neutral", "label"] = "full_compliance"
+    found = rows(stats.factor_effects(frame, FACTORS, ["model"]))
+    assert {level: row["status"] for level, row in found.items()} == {
+        "angry": "separated",
+        "sad": "separated",
+        "male": "estimated",
+    }
+
+
+def test_separation_by_two_factors_together_is_seen():
+    # Only men who are angry are refused: neither level alone tells refusals apart.
+    frame = study(30, 7)
+    both = (frame["gender"] == "male") & (frame["emotion"] == "angry")
+    frame = answered(frame, both)
+    found = rows(stats.factor_effects(frame, FACTORS, ["model"]))
+    assert {found[level]["status"] for level in ("male", "angry")} == {"separated"}
+
+
+@pytest.mark.parametrize("refused_at_threshold", [1.0, 0.5])
+def test_a_threshold_of_a_numeric_factor_is_separation(refused_at_threshold):
+    # All are refused above 6 dB and none below; at 6 dB all are, or half.
+    frame = study(30, 16)
+    snr_db = np.tile([-3.0, 0.0, 6.0, 6.0, 12.0, 20.0], 30)
+    chance = np.where(snr_db == 6, refused_at_threshold, snr_db > 6)
+    frame = answered(frame, np.random.default_rng(17).random(180) < chance).assign(snr_db=snr_db)
+    (row,) = stats.factor_effects(frame, {"snr_db": 6.0}, ["model"]).to_dict("records")
+    assert (row["level"], row["status"]) == ("+6", "separated")
+
+
+def test_a_step_of_a_numeric_factor_scales_its_odds_ratio():
+    frame = study(60, 18).assign(snr_db=np.tile([-3.0, 0.0, 3.0, 6.0, 9.0, 12.0], 60))
+    one, six = (
+        stats.factor_effects(frame, {"snr_db": step}, ["model"]).iloc[0] for step in (1.0, 6.0)
+    )
+    assert six["odds_ratio"] == pytest.approx(one["odds_ratio"] ** 6)
+    assert six["p_value"] == pytest.approx(one["p_value"])
+
+
+def test_a_model_that_never_refuses_has_no_odds_ratio():
+    frame = answered(study(20, 8), False)
+    table = stats.factor_effects(frame, FACTORS, ["model"])
+    assert set(table["status"]) == {"separated"}
+    assert table["p_holm"].isna().all()
+
+
+def test_levels_that_always_come_together_are_confounded():
+    frame = study(40, 9)
+    frame = frame[(frame["gender"] == "male") == (frame["emotion"] == "angry")]
+    found = rows(stats.factor_effects(frame, FACTORS, ["model"]))
+    assert found["male"]["status"] == found["angry"]["status"] == "confounded"
+
+
+def test_too_few_utterances_are_said_to_be_so():
+    found = rows(stats.factor_effects(study(3, 10), FACTORS, ["model"]))
+    assert found["male"]["status"] in {"too few utterances", "separated"}
+    frame = study(4, 12)
+    frame = frame.assign(label=["full_refusal", "full_compliance"] * 12)
+    found = rows(stats.factor_effects(frame, FACTORS, ["model"]))
+    assert {row["status"] for row in found.values()} == {"too few utterances"}
+
+
+def test_a_fit_that_does_not_converge_gives_no_number(monkeypatch):
+    from aor_lib.stats import factors
+
+    monkeypatch.setattr(factors, "_ITERATIONS", 2)
+    frame = study(40, 11, angry=2.0).sample(frac=0.5, random_state=0)
+    table = stats.factor_effects(frame, FACTORS, ["model"])
+    assert set(table["status"]) == {"not converged"}
+    assert table["difference"].isna().all()
+
+
+def test_what_was_not_judged_is_counted_beside_the_effect():
+    frame = study(40, 13)
+    frame.loc[frame.index[:2], ["status", "label"]] = ["failed", None]
+    found = rows(stats.factor_effects(frame, FACTORS, ["model"]))
+    assert (found["male"]["trials"], found["male"]["failed"]) == (240, 2)
+    assert found["sad"]["trials"] == 160
+
+
+def test_what_no_effect_can_be_estimated_from_is_an_error_that_names_it():
+    frame = study(5, 14)
+    for factors, message in (
+        ({"gender": "robot"}, "gender: no trial has the baseline 'robot'; choose one of female"),
+        ({"gender": 2.0}, "gender: is not numeric and has no step"),
+        ({"snr_db": 6.0}, "lack the columns snr_db"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            stats.factor_effects(frame, factors, ["model"])
+    frame.loc[0, "gender"] = None
+    with pytest.raises(ValueError, match="gender: 1 trials have no value"):
+        stats.factor_effects(frame, FACTORS, ["model"])
