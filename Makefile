@@ -21,10 +21,11 @@ DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py 
   $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
 VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py aor_lib/emotion_check.py
-RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py claims.py) \
+RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py store_schema.py \
+  provenance.py claims.py) \
   $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/*)
-BOOK_CODE := $(addprefix aor_lib/,results.py stats.py charts.py judge_charts.py figures.py style.py listening.py \
-  diversity.py emotion_check.py misclassification.py try_model.py) $(wildcard aor_lib/labelling/*.py)
+BOOK_CODE := $(addprefix aor_lib/,results.py charts.py judge_charts.py figures.py style.py listening.py \
+  diversity.py emotion_check.py misclassification.py try_model.py) $(wildcard aor_lib/labelling/*.py aor_lib/stats/*.py)
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/* book/_static/*)
 

@@ -22,10 +22,20 @@ from aor_lib.claims import Claims
 from aor_lib.executors import Batch, Executor, Outcome, in_process
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 from aor_lib.planning import left_out, plan_trials
+from aor_lib.provenance import provenance_of, record_cards, record_provenance
 from aor_lib.records import Response, Status, Stimulus, Trial
 from aor_lib.store import Store
 
-__all__ = ["BATCH", "MAX_FAILURES", "Progress", "left_out", "plan_trials", "run_trials"]
+__all__ = [
+    "BATCH",
+    "MAX_FAILURES",
+    "Progress",
+    "answer_trials",
+    "conversation",
+    "left_out",
+    "plan_trials",
+    "run_trials",
+]
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
@@ -82,9 +92,29 @@ def run_trials(
         A claim cannot be made, or the executor has lost its machines.
     """
     store.set_plan(trials)
+    record_cards(store, [model.card for model in models])
+    return answer_trials(
+        *(trials, models, stimuli, build, store, report),
+        executor=executor,
+        max_failures=max_failures,
+    )
+
+
+def answer_trials(
+    trials: Sequence[Trial],
+    models: Sequence[AudioModel],
+    stimuli: Sequence[Stimulus],
+    build: Path,
+    store: Store,
+    report: Callable[[Progress], None],
+    *,
+    executor: Executor = in_process,
+    max_failures: float = MAX_FAILURES,
+) -> Progress:
+    """As :func:`run_trials`, of trials that the store has in its plan already."""
     with Claims(store.path) as claims:
         sizes = {m.card.id: min(BATCH, m.capabilities.at_once or BATCH) for m in models}
-        run = _Run(trials, stimuli, build, store, claims, max_failures, sizes)
+        run = _Run(trials, models, stimuli, build, store, claims, max_failures, sizes)
         report(run.progress())
         while True:
             queues = [(model, run.queue(model.card.id)) for model in models]
@@ -101,12 +131,35 @@ def run_trials(
             run.look()
 
 
+def conversation(
+    stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
+) -> Conversation:
+    """What a model is asked of a stimulus, whose paths are relative to ``build``.
+
+    The first of ``steps`` stands beside the stimulus; the others follow it as turns of the user.
+    """
+    turns = [Turn("system", text=instruction)] if instruction else []
+    for turn in json.loads(stimulus.history):
+        if turn["role"] == "user":
+            turns.append(Turn("user", audio=build / turn["path"]))
+        else:
+            turns.append(Turn("assistant", text=turn["text"]))
+    first = steps[0] if steps else None
+    if stimulus.path is not None:
+        turns.append(Turn("user", text=first, audio=build / stimulus.path))
+    else:
+        said = [stimulus.presented_text, first]
+        turns.append(Turn("user", text="\n".join(text for text in said if text)))
+    return (*turns, *[Turn("user", text=step) for step in steps[1:]])
+
+
 class _Run:
     """What one run knows of its trials. The store and the claims are what all runs share."""
 
     def __init__(
         self,
         trials: Sequence[Trial],
+        models: Sequence[AudioModel],
         stimuli: Sequence[Stimulus],
         build: Path,
         store: Store,
@@ -115,6 +168,7 @@ class _Run:
         sizes: Mapping[str, int],
     ) -> None:
         self._build, self._store, self._claims = build, store, claims
+        self._silent = {model.card.id: model for model in models}
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
         self._trials: dict[str, Trial] = {}
@@ -174,7 +228,13 @@ class _Run:
                 trials = [self._trials[key] for key in left]
                 yield Batch(
                     trials,
-                    [_conversation(t, self._stimuli[t.stimulus_id], self._build) for t in trials],
+                    [
+                        conversation(
+                            *(self._stimuli[t.stimulus_id], self._build),
+                            *(t.arm.instruction, t.arm.steps),
+                        )
+                        for t in trials
+                    ],
                     trials[0].arm.generation,
                 )
 
@@ -189,8 +249,11 @@ class _Run:
                 _response(key, result, outcome.latency_s)
                 for key, result in zip(keys, outcome.results, strict=True)
             ]
-            self._store.record(responses)
             failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+            with self._store.transaction():
+                self._store.record(responses)
+                if model in self._silent and len(failed) < len(responses):
+                    record_provenance(self._store, [provenance_of(self._silent.pop(model))])
             self._finished.update(set(keys) - failed)
             self._failed |= failed
             self._failures[model] += len(failed)
@@ -209,21 +272,6 @@ class _Run:
 
     def _left(self, keys: Sequence[str]) -> list[str]:
         return [key for key in keys if key not in self._finished and key not in self._failed]
-
-
-def _conversation(trial: Trial, stimulus: Stimulus, build: Path) -> Conversation:
-    instruction = trial.arm.instruction
-    turns = [Turn("system", text=instruction)] if instruction else []
-    for turn in json.loads(stimulus.history):
-        if turn["role"] == "user":
-            turns.append(Turn("user", audio=build / turn["path"]))
-        else:
-            turns.append(Turn("assistant", text=turn["text"]))
-    if stimulus.path is not None:
-        turns.append(Turn("user", audio=build / stimulus.path))
-    else:
-        turns.append(Turn("user", text=stimulus.presented_text))
-    return tuple(turns)
 
 
 def _response(key: str, result: Answer | Failure, latency_s: float) -> Response:

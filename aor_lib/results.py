@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.records import Stimulus
-from aor_lib.store import Store
+from aor_lib.params import ModelCard, load_model_cards
+from aor_lib.provenance import Provenance, read_cards, read_provenance
+from aor_lib.records import Stimulus, content_hash
+from aor_lib.store import STUDY, Store
 
 MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
@@ -58,12 +60,49 @@ def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
         raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
     with Store(build / STORE) as store:
         trials = store.frame(judge)
+    # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
+    others = trials["part"] != STUDY
+    if others.any():
+        same = trials["stimulus_sha256"] == trials["stimulus_id"].map(_content_sha256(manifest))
+        trials = trials[same | ~others]
+    trials = trials.drop(columns=["stimulus_sha256", "part"])
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     results["status"] = results["status"].fillna("missing")
     results[["response", "rationale"]] = results[["response", "rationale"]].mask(
         results["intent"] == "harmful", None
     )
     return results
+
+
+def load_cards(build: Path | str) -> dict[str, ModelCard]:
+    """Model cards by id: those of the params, and those of every model that has results here.
+
+    The only place that knows what an imported model is called.
+    """
+    if not (Path(build) / STORE).is_file():
+        return load_model_cards()
+    with Store(Path(build) / STORE) as store:
+        return load_model_cards() | read_cards(store)
+
+
+def load_provenance(build: Path | str) -> pd.DataFrame:
+    """One row a model, revision and machine that answered: see :class:`Provenance`.
+
+    ``profile`` is empty for what was answered in this study, else the study it was imported from.
+    Of answers from before this was kept, nothing is known.
+    """
+    with Store(Path(build) / STORE) as store:
+        rows = [row.model_dump() for row in read_provenance(store)]
+    return pd.DataFrame(rows, columns=list(Provenance.model_fields))
+
+
+def _content_sha256(manifest: pd.DataFrame) -> pd.Series:
+    """:attr:`aor_lib.records.Stimulus.content_sha256` of each stimulus, by its id."""
+    content = manifest.set_index("stimulus_id")["sha256"]
+    turns = manifest.loc[manifest["history"] != "[]", ["stimulus_id", "sha256", "history"]]
+    for name, sha256, history in turns.itertuples(index=False):
+        content[name] = content_hash([sha256, history])
+    return content
 
 
 def _table(path: Path, verb: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from aor_lib.cli import answers, data, models
+from aor_lib.cli import answers, data, models, results
 from aor_lib.typed_yaml import ParamsError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.add_typer(data.app)
 app.add_typer(answers.app)
 app.add_typer(models.app, name="models")
+app.add_typer(results.app, name="results")
 
 
 def main() -> None:
@@ -28,6 +29,7 @@ def main() -> None:
     import sqlite3
 
     from aor_lib.assets import AssetError
+    from aor_lib.bundles import BundleError
     from aor_lib.dataset import DatasetError
     from aor_lib.export import ExportError
     from aor_lib.models.base import ModelError
@@ -39,7 +41,7 @@ def main() -> None:
 
     known = (
         *(ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError),
-        *(CollectionError, LibraryError, ExportError, TableError),
+        *(CollectionError, LibraryError, ExportError, TableError, BundleError),
     )
     try:
         app()

@@ -1,0 +1,81 @@
+"""Verbs that hand results on: to other machines, and from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+
+app = typer.Typer(no_args_is_help=True, help="Share results between machines.")
+
+
+@app.command("export")
+def export_(
+    params: ParamsFile,
+    into: Annotated[Path, typer.Option(help="A new folder.")],
+    build: BuildFolder = None,
+) -> None:
+    """Write answers, verdicts, model cards and hashes of the stimuli as a bundle for others.
+
+    Answers to harmful utterances are in it, as they are stored.
+    """
+    from aor_lib.bundles import export_results
+
+    study, folder = study_of(params, build)
+    bundle = export_results(study, folder, into)
+    typer.echo(
+        f"{into}: {len(bundle.trials)} trials of {len(bundle.cards)} models, "
+        f"{len(bundle.responses)} responses, {len(bundle.verdicts)} verdicts"
+    )
+
+
+@app.command("import")
+def import_(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Bundles.")],
+    params: ParamsFile,
+    build: BuildFolder = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Take only this model; may be given several times.")
+    ] = None,
+) -> None:
+    """Add bundles of the same stimuli to a study's results; its own answers are never replaced."""
+    from aor_lib.bundles import import_results
+    from aor_lib.results import MANIFEST
+
+    study, folder = study_of(params, build)
+    require(folder / MANIFEST, "aor data")
+    for bundle in folders:
+        done = import_results(bundle, study, folder, model or ())
+        typer.echo(
+            f"{bundle}: {', '.join(done.models)}: {done.trials} trials, {done.new} of them new; "
+            f"{done.answered} responses added"
+        )
+        if done.left_out:
+            typer.echo(
+                f"{bundle}: {done.left_out} trials are left out: the study has not their stimuli",
+                err=True,
+            )
+        _results_changed(folder)
+    typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
+
+
+@app.command()
+def forget(
+    model: Annotated[str, typer.Argument(help="Its id.")],
+    params: ParamsFile,
+    build: BuildFolder = None,
+) -> None:
+    """Take what was imported of a model out of a study."""
+    from aor_lib.bundles import forget_model
+
+    _, folder = study_of(params, build)
+    typer.echo(f"{model}: {forget_model(model, folder)} imported trials are taken out")
+    _results_changed(folder)
+
+
+def _results_changed(build: Path) -> None:
+    """Have the next `make book` judge and show what there is now."""
+    (build / "judged").unlink(missing_ok=True)
