@@ -22,6 +22,7 @@ from aor_lib.models.base import (
     Failure,
     ModelError,
 )
+from aor_lib.models.steps import answer_in_steps, has_steps
 from aor_lib.records import Generation, Trial
 
 
@@ -62,7 +63,7 @@ def ask(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Outcome:
     """What a model makes of a batch; whatever goes wrong is in the outcome."""
-    answer = functools.partial(model.answer, conversations, generation)
+    answer = functools.partial(answer_in_steps, model, conversations, generation)
     return _outcome(answer, len(conversations), time.monotonic())
 
 
@@ -73,8 +74,8 @@ def _several_at_once(
 
     def submit(batches: int) -> None:
         for batch in itertools.islice(queue, batches):
-            future = model.submit(batch.conversations, batch.generation)
-            under_way[future] = batch, time.monotonic()
+            started = time.monotonic()
+            under_way[_submit(model, batch)] = batch, started
 
     try:
         submit(model.calls_at_once)
@@ -86,6 +87,18 @@ def _several_at_once(
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _submit(model: ConcurrentModel, batch: Batch) -> Future[list[Answer | Failure]]:
+    if not any(map(has_steps, batch.conversations)):
+        return model.submit(batch.conversations, batch.generation)
+    # A step needs the answers to the one before: this batch is waited for.
+    future: Future[list[Answer | Failure]] = Future()
+    try:
+        future.set_result(answer_in_steps(model, batch.conversations, batch.generation))
+    except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+        future.set_exception(error)
+    return future
 
 
 def _outcome(answer: Callable[[], list[Answer | Failure]], asked: int, started: float) -> Outcome:

@@ -74,12 +74,40 @@ class Scenario(Params):
         return self
 
 
-class Mitigation(Params):
-    """A system prompt that is meant to change over-refusal (params/prompts/ID.yaml)."""
+class Prompt(Params):
+    """What a model is told beside a stimulus."""
+
+    instruction: str | None = Field(default=None, description="A system prompt.")
+    steps: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        description="Requests, one after the other in one conversation: the first beside the "
+        "stimulus. What is answered to the last one counts.",
+    )
+
+
+class Mitigation(Prompt):
+    """A prompt that is meant to change over-refusal (params/prompts/ID.yaml)."""
 
     id: Identifier
     title: str
-    instruction: str | None = None
+    control: Prompt | None = Field(
+        default=None, description="The same with neutral words, as many: what any prompt would do."
+    )
+
+    @property
+    def arms(self) -> tuple[Mitigation, ...]:
+        """The mitigation and, if it has one, its control as a mitigation of its own."""
+        if self.control is None:
+            return (self,)
+        control = Mitigation(
+            id=f"{self.id}.control", title=f"{self.title}: control", **dict(self.control)
+        )
+        return (self.model_copy(update={"control": None}), control)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is told."""
+        return self.instruction is None and not self.steps
 
 
 class ModelCard(Params):
@@ -156,7 +184,9 @@ def load_study(path: Path) -> Study:
         scenarios=tuple(scenarios),
         models=tuple(_read_named(path, "models", name, ModelCard) for name in profile.models),
         mitigations=tuple(
-            _read_named(path, "prompts", name, Mitigation) for name in profile.mitigations
+            arm
+            for name in profile.mitigations
+            for arm in _read_named(path, "prompts", name, Mitigation).arms
         ),
         histories=read(_beside(path, "histories.yaml"), Histories).histories
         if profile.multi_turn

@@ -24,7 +24,7 @@ def plan_trials(
         for model, mitigation, tried in _tried(study, stimuli, models)
         for arm in [_arm(model, mitigation, study.profile.generation)]
         for stimulus in tried
-        if _lacking(model.capabilities, stimulus) is None
+        if _lacking(model.capabilities, stimulus, mitigation) is None
     ]
 
 
@@ -33,8 +33,8 @@ def left_out(
 ) -> Counter[tuple[str, str]]:
     """Number of trials that :func:`plan_trials` leaves out, by model and what it does not take."""
     lacking = (
-        (model.card.id, _lacking(model.capabilities, stimulus))
-        for model, _, tried in _tried(study, stimuli, models)
+        (model.card.id, _lacking(model.capabilities, stimulus, mitigation))
+        for model, mitigation, tried in _tried(study, stimuli, models)
         for stimulus in tried
     )
     return Counter((model, reason) for model, reason in lacking if reason is not None)
@@ -51,7 +51,7 @@ def _tried(
     ]
     for model in models:
         for mitigation in study.mitigations:
-            yield model, mitigation, stimuli if mitigation.instruction is None else mitigated
+            yield model, mitigation, stimuli if mitigation.is_none else mitigated
 
 
 def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> Arm:
@@ -61,16 +61,18 @@ def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> A
         settings_sha256=content_hash(model.card.settings),
         mitigation=mitigation.id,
         instruction=mitigation.instruction,
+        steps=mitigation.steps,
         generation=generation,
     )
 
 
-def _lacking(capabilities: Capabilities, stimulus: Stimulus) -> str | None:
+def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigation) -> str | None:
     """What a model would need to be asked this, in words; None if it can be."""
     if stimulus.path is not None and not capabilities.audio:
         return "audio"
     if stimulus.path is None and not capabilities.text_only:
         return "text without audio"
-    if stimulus.history != "[]" and not capabilities.multi_turn:
+    turns = stimulus.history != "[]" or len(mitigation.steps) > 1
+    if turns and not capabilities.multi_turn:
         return "several turns"
     return None

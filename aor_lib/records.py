@@ -193,7 +193,7 @@ class Arm:
     """All that the trials of one model under one mitigation share; made of validated rows.
 
     ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
-    prompt.
+    prompt, ``steps`` its requests beside and after the stimulus.
     """
 
     model: str
@@ -202,6 +202,7 @@ class Arm:
     mitigation: str
     instruction: str | None
     generation: Generation
+    steps: tuple[str, ...] = ()
 
     @cached_property
     def json_before_stimulus(self) -> bytes:
@@ -212,6 +213,7 @@ class Arm:
             "settings_sha256": self.settings_sha256,
             "instruction": self.instruction,
             "generation": self.generation.model_dump(mode="json"),
+            **({"steps": self.steps} if self.steps else {}),
         }
         return f'{_canonical_json(content)[:-1]},"stimulus_sha256":'.encode()
 

@@ -61,7 +61,7 @@ def try_model(
     if model.card.id in set(others["model"]):
         raise ParamsError(f"model {model.card.id}: id: the study has it already; choose another")
     stimuli = _first(load_stimuli(build), stimuli_per_intent)
-    unmitigated = tuple(m for m in study.mitigations if m.instruction is None)
+    unmitigated = tuple(m for m in study.mitigations if m.is_none)
     trials = plan_trials(study.model_copy(update={"mitigations": unmitigated}), stimuli, [model])
     folder = into / model.card.id
     folder.mkdir(parents=True, exist_ok=True)

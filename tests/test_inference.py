@@ -5,8 +5,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from aor_lib import inference
-from aor_lib.inference import MAX_FAILURES
+from aor_lib.inference import MAX_FAILURES, run_trials
 from aor_lib.models.base import Answer, Failure, ModelError
+from aor_lib.records import Arm, Generation, Trial
 from aor_lib.store import Store
 from tests.engine import Scripted, outcomes, run, run_all, text_stimuli
 
@@ -174,6 +175,17 @@ def test_earlier_turns_come_before_the_utterance(path):
     assert turns[0].audio == path.parent / "clips/a.flac"
 
 
+def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(tmp_path):
+    [stimulus] = text_stimuli(1)
+    system, said, later = inference.conversation(stimulus, tmp_path, "Mind.", ("Heard?", "Now."))
+    assert (system.role, system.text) == ("system", "Mind.")
+    assert (said.role, said.text) == ("user", "text 0\nHeard?")
+    assert (later.role, later.text) == ("user", "Now.")
+    sound = stimulus.model_copy(update={"path": "clip.flac", "presented_text": None})
+    [said] = inference.conversation(sound, tmp_path, steps=("Heard?",))
+    assert (said.audio, said.text) == (tmp_path / "clip.flac", "Heard?")
+
+
 class Concurrent(Scripted):
     """Takes three calls at a time, and answers when it has three."""
 
@@ -200,6 +212,15 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_them(path, monkeypatch)
     assert (result.done, result.failed) == (18, 0)
     assert sorted(model.asked) == sorted([f"text {n}", f"text {n + 1}"] for n in range(0, 18, 2))
     assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(18)]
+
+
+def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path):
+    model, stimuli = Concurrent(), text_stimuli(3)
+    arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
+    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in stimuli]
+    with Store(path) as store:
+        run_trials(trials, [model], stimuli, path.parent, store, lambda progress: None)
+    assert {row.response for row in outcomes(path)} == {"NOW."}
 
 
 def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(path, monkeypatch):

@@ -1,7 +1,7 @@
 import pytest
 
 from aor_lib.models.api_settings import Settings as ApiSettings
-from aor_lib.params import Scenario, card_settings, load_model_cards, load_study
+from aor_lib.params import Mitigation, Scenario, card_settings, load_model_cards, load_study
 from aor_lib.typed_yaml import ParamsError, read
 
 
@@ -14,6 +14,25 @@ def test_the_registry_holds_the_twelve_models_and_the_local_ones():
     kinds = [card.kind for card in load_model_cards().values()]
     assert len(kinds) - kinds.count("cascade") == 12
     assert kinds.count("cascade") == 2
+
+
+def test_a_control_is_a_mitigation_of_its_own_right_behind_its_prompt(write_profile):
+    study = load_study(write_profile(mitigations=["none", "context_reminder"]))
+    assert [m.id for m in study.mitigations] == [
+        *("none", "context_reminder", "context_reminder.control")
+    ]
+
+
+def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound(params):
+    prompts = [read(path, Mitigation) for path in sorted((params / "prompts").glob("*.yaml"))]
+    told = [prompt for prompt in prompts if not prompt.is_none]
+    assert len(told) == 3
+    for prompt in told:
+        said = [prompt.instruction or "", *prompt.steps]
+        neutral = [prompt.control.instruction or "", *prompt.control.steps]
+        for one, other in zip(said, neutral, strict=True):
+            assert abs(len(one.split()) - len(other.split())) <= 1, prompt.id
+            assert not set(other.lower().split()) & {"sound", "sounds", "heard", "scene"}
 
 
 @pytest.mark.parametrize(

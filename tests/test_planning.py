@@ -39,7 +39,20 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_pr
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
         *(("s0", "none"), ("a", "none"), ("b", "none"), ("c", "none")),
         ("a", "chain_of_thought"),
+        ("a", "chain_of_thought.control"),
     ]
+
+
+def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile):
+    study = load_study(write_profile(mitigations=["none", "scene_first"]))
+    [first, *_, last] = plan_trials(study, stimuli(), [Scripted()])
+    assert first.arm.steps == ()
+    assert last.arm.mitigation == "scene_first.control"
+    assert len(last.arm.steps) == 2
+    model = able(multi_turn=False)
+    planned = plan_trials(study, stimuli(), [model])
+    assert {trial.arm.mitigation for trial in planned} == {"none"}
+    assert left_out(study, stimuli(), [model])["scripted", "several turns"] > 1
 
 
 @pytest.mark.parametrize(

@@ -54,15 +54,20 @@ def test_everything_that_can_change_an_answer_changes_the_key():
         trial("a", settings_sha256="1" * 64),
         trial("a", instruction="Think."),
         trial("a", generation=Generation(max_new_tokens=3)),
+        trial("a", steps=("What is heard?", "Now answer.")),
     ]
-    assert len({t.key for t in [base, *others]}) == 7
+    assert len({t.key for t in [base, *others]}) == 8
 
 
 def test_a_key_is_the_hash_of_the_canonical_content():
     t = trial("a", instruction="Think, \u201cplease\u201d.", generation=Generation(temperature=0.5))
     content = asdict(t.arm) | {"generation": t.arm.generation.model_dump(mode="json")}
-    del content["mitigation"]
-    assert t.key == content_hash(content | {"stimulus_sha256": t.stimulus_sha256})
+    del content["mitigation"], content["steps"]
+    content["stimulus_sha256"] = t.stimulus_sha256
+    assert t.key == content_hash(content)
+    stepped = trial("a", **{name: getattr(t.arm, name) for name in ("instruction", "generation")})
+    stepped = replace(stepped, arm=replace(stepped.arm, steps=("One.", "Two.")))
+    assert stepped.key == content_hash(content | {"steps": ["One.", "Two."]})
 
 
 def test_a_stimulus_name_does_not_change_the_key():

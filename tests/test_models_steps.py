@@ -1,0 +1,60 @@
+import pytest
+
+from aor_lib.models.base import Answer, Failure, Turn
+from aor_lib.models.steps import answer_in_steps, has_steps
+from aor_lib.records import Generation
+from tests.engine import Scripted
+
+TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer."))
+PLAIN = (Turn("user", text="Hello?"),)
+
+
+class Quoting(Scripted):
+    """Keeps whole conversations, as role and text."""
+
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.conversations = []
+
+    def answer(self, conversations, generation):
+        self.conversations += [[(turn.role, turn.text) for turn in of] for of in conversations]
+        return super().answer(conversations, generation)
+
+
+def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts():
+    model = Quoting()
+    assert answer_in_steps(model, [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
+    assert model.conversations == [
+        [("user", "What is heard?")],
+        [("user", "What is heard?"), ("assistant", "WHAT IS HEARD?"), ("user", "Now answer.")],
+    ]
+
+
+def test_conversations_without_steps_are_asked_once_beside_those_with_some():
+    model = Scripted()
+    results = answer_in_steps(model, [PLAIN, TWO_STEPS], Generation())
+    assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2)]
+    assert model.asked == [["Hello?", "What is heard?"], ["Now answer."]]
+
+
+def test_turns_that_were_answered_are_no_steps():
+    history = (*PLAIN, Turn("assistant", text="Hello."), *PLAIN)
+    assert not has_steps(history)
+    assert has_steps(TWO_STEPS)
+    model = Quoting()
+    answer_in_steps(model, [history], Generation())
+    assert len(model.conversations) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        (Failure("busy"), Failure("step 1: busy")),
+        (Failure("filter", blocked=True), Failure("step 1: filter", blocked=True)),
+        (Answer(" ", 1), Failure("step 1: empty answer")),
+    ],
+)
+def test_a_step_without_an_answer_is_a_failure_of_the_conversation_alone(first, expected):
+    model = Scripted(lambda text: first if text == "What is heard?" else Answer(text, 1))
+    results = answer_in_steps(model, [TWO_STEPS, PLAIN], Generation())
+    assert results == [expected, Answer("Hello?", 1)]
