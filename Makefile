@@ -25,7 +25,8 @@ RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py 
   provenance.py claims.py) \
   $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/*)
 BOOK_CODE := $(addprefix aor_lib/,results.py charts.py judge_charts.py figures.py style.py listening.py \
-  diversity.py emotion_check.py misclassification.py try_model.py) $(wildcard aor_lib/labelling/*.py aor_lib/stats/*.py)
+  diversity.py emotion_check.py misclassification.py try_model.py) \
+  $(wildcard aor_lib/labelling/*.py aor_lib/stats/*.py aor_lib/explorer/*.py)
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/* book/_static/*)
 
@@ -78,7 +79,10 @@ $(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml par
 $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
 	@mkdir -p $(@D)
 	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
-	  -p build $(BUILD) -p clip_url clips
+	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
+
+# The book's explorer needs no kernel; its data are written beside the clips.
+$(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
 
 # What people heard is shown as soon as they have said it.
 $(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/labels.sqlite)
@@ -91,7 +95,7 @@ $(BUILD)/html/index.html: $(BUILD)/judged $(wildcard notebooks/*.ipynb) $(BOOK_C
 	cp $(NOTEBOOKS) $(BUILD)/book
 	$(BIN)/jupyter-book build -W --keep-going --quiet $(BUILD)/book
 	$(AOR) assets params/web_assets.yaml --into $(BUILD)/book/_build/html/_static/vendor
-	cp -R $(BUILD)/clips $(BUILD)/book/_build/html/clips
+	cp -R $(BUILD)/clips $(BUILD)/explorer $(BUILD)/book/_build/html
 	mv $(BUILD)/book/_build/html $(BUILD)/html
 
 # pip comes first: older ones cannot check hashes that are given in a constraints file.

@@ -1,0 +1,178 @@
+// The listening explorer: choose among all stimuli of a study, hear them, read what models answered.
+//
+// `index.js` says what stimuli can be chosen by; the cards come in parts, loaded when they are shown.
+// Both hand themselves over, as scripts load from a file where data would not.
+window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
+  "use strict";
+
+  const PER_PAGE = 12;
+  const number = new Intl.NumberFormat("en");
+  const received = new Map();
+
+  /** Loads data by name; a failure is not kept, so that the next wish tries again. */
+  function loader(source) {
+    const wanted = new Map();
+    return (name) => {
+      if (!wanted.has(name)) {
+        const arrival = new Promise((resolve, reject) => {
+          const script = document.createElement("script");
+          script.src = `${source}${name}.js`;
+          const failed = () => {
+            wanted.delete(name);
+            reject(new Error(`${source}${name}.js could not be loaded.`));
+          };
+          script.onload = () => (received.has(name) ? resolve(received.get(name)) : failed());
+          script.onerror = failed;
+          document.head.append(script);
+        });
+        wanted.set(name, arrival);
+      }
+      return wanted.get(name);
+    };
+  }
+
+  async function setUp(root) {
+    const { element, chooser, filterForm, readLink, linkTo, soundPlayer, cardMaker } = window.aorExplorer;
+    const load = loader(new URL(root.dataset.source, document.baseURI).href);
+    const index = await load("index");
+    const size = index.text.codes.length;
+    const choose = chooser(index);
+    const player = soundPlayer();
+    const drawCard = cardMaker(index, player);
+    const filters = filterForm([...index.facets, ...index.answerFacets]);
+    const names = ["q", ...[...index.facets, ...index.answerFacets].map((facet) => facet.name)];
+    const list = element("ol", { class: "aor-cards" });
+    const previous = element("button", { type: "button", class: "aor-more" }, "Previous");
+    const next = element("button", { type: "button", class: "aor-more" }, "Next");
+    const place = element("span");
+    const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" }, previous, place, next);
+    let chosen = readLink(names);
+    let drawing = 0; // of what was asked for last; what comes later than that is dropped
+    let lastPage = 1;
+    let active = -1; // position of the card that the keys are at
+    let typed = false;
+
+    function partOf(row) {
+      let part = index.parts.length - 1;
+      while (index.parts[part] > row) part--;
+      return part;
+    }
+
+    async function cardOf(row) {
+      const part = partOf(row);
+      return (await load(`part-${part}`))[row - index.parts[part]];
+    }
+
+    /** Show what is chosen; then, if asked, go to a card by its position (-1: the last). */
+    async function draw(goTo = null) {
+      const mine = ++drawing;
+      const { rows, counts } = choose(chosen);
+      lastPage = Math.max(1, Math.ceil(rows.length / PER_PAGE));
+      chosen.page = Math.min(chosen.page, lastPage);
+      filters.show(chosen);
+      filters.update(counts, rows.length, size);
+      const first = (chosen.page - 1) * PER_PAGE;
+      let items;
+      try {
+        const cards = await Promise.all(rows.slice(first, first + PER_PAGE).map(cardOf));
+        items = cards.map((card) => element("li", {}, drawCard(card, chosen)));
+      } catch (error) {
+        items = [element("li", {}, element("p", { role: "alert" }, error.message))];
+      }
+      if (mine !== drawing) return;
+      player.stop();
+      list.replaceChildren(...items);
+      active = -1;
+      place.textContent = `Page ${chosen.page} of ${number.format(lastPage)}`;
+      previous.disabled = chosen.page === 1;
+      next.disabled = chosen.page === lastPage;
+      pages.hidden = lastPage === 1;
+      root.dataset.drawn = linkTo(chosen);
+      if (goTo !== null) goToCard(goTo === -1 ? items.length - 1 : goTo);
+    }
+
+    function goToCard(position) {
+      const card = list.querySelectorAll(".aor-clip")[position];
+      if (!card) return;
+      active = position;
+      card.focus({ preventScroll: true });
+      card.scrollIntoView({ block: "nearest" });
+    }
+
+    function turnPage(by, goTo = 0) {
+      const page = chosen.page + by;
+      if (page < 1 || page > lastPage) return;
+      chosen = { ...chosen, page };
+      history.pushState(null, "", linkTo(chosen));
+      draw(goTo);
+    }
+
+    function step(by) {
+      const to = active + by;
+      if (to < 0 && active >= 0) turnPage(-1, -1);
+      else if (to >= list.children.length) turnPage(1);
+      else goToCard(Math.max(0, to));
+    }
+
+    function onKey(event) {
+      const { key, target } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (!root.contains(target) && target !== document.body) return;
+      const slider = target.matches("input[type=range]");
+      if (!slider && target.closest("input, select")) return;
+      const inCard = target.closest(".aor-clip");
+      if (key === "/") {
+        filters.search.focus();
+        filters.search.select();
+      } else if (key === "j" || (key === "ArrowDown" && inCard && !slider)) step(1);
+      else if (key === "k" || (key === "ArrowUp" && inCard && !slider)) step(-1);
+      else if (key === " " && !target.closest("button, summary, a")) {
+        const card = inCard || list.querySelectorAll(".aor-clip")[Math.max(0, active)];
+        card?.querySelector(".aor-sound .aor-play")?.click();
+      } else return;
+      event.preventDefault();
+      event.stopPropagation(); // the theme has its own idea of some keys
+    }
+
+    function changed(event) {
+      chosen = { ...filters.read(), page: 1 };
+      // What is typed is one step of the way back, not one a letter.
+      const typing = event.target === filters.search;
+      history[typing && typed ? "replaceState" : "pushState"](null, "", linkTo(chosen));
+      typed = typing;
+      draw();
+    }
+
+    filters.form.addEventListener("input", changed);
+    filters.form.addEventListener("reset", (event) => setTimeout(() => changed(event)));
+    filters.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      goToCard(0);
+    });
+    list.addEventListener("focusin", ({ target }) => {
+      active = [...list.children].findIndex((item) => item.contains(target));
+    });
+    previous.addEventListener("click", () => turnPage(-1));
+    next.addEventListener("click", () => turnPage(1));
+    document.addEventListener("keydown", onKey, true);
+    window.addEventListener("popstate", () => {
+      if (location.hash && !location.hash.includes("=")) return; // a heading's link
+      chosen = readLink(names);
+      typed = false;
+      draw();
+    });
+    await draw();
+    root.replaceChildren(filters.shortcuts, filters.form, list, pages, player.audio);
+  }
+
+  // Before the theme's own deferred scripts, which take their time.
+  document.addEventListener("readystatechange", () => {
+    if (document.readyState !== "interactive") return;
+    const root = document.querySelector(".aor-explorer");
+    root && setUp(root).catch((error) => {
+      root.setAttribute("role", "alert");
+      root.textContent = error.message;
+    });
+  });
+  return { receive: (name, content) => received.set(name, content) };
+})());

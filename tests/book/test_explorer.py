@@ -1,0 +1,248 @@
+"""The explorer of the built book, and of one with 3,000 stimuli, in Chromium."""
+
+import numpy as np
+import pytest
+
+from aor_lib.results import load_manifest
+from tests.explorer import FILTERS, book_of, filter_ms, first_paint_ms, serve, write_study
+
+STIMULI = 3_000
+CARDS = ".aor-explorer .aor-clip"
+
+
+@pytest.fixture
+def tab(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def page(tab, address):
+    """Opens the smoke book's explorer with a choice in its link."""
+
+    def open_with(choice=""):
+        tab.goto(f"{address}/explorer.html#{choice}")
+        tab.wait_for_selector(".aor-explorer output")
+        return tab
+
+    return open_with
+
+
+@pytest.fixture(scope="module")
+def large(html, tmp_path_factory):
+    """Address of the explorer of a book with 3,000 stimuli."""
+    folder = tmp_path_factory.mktemp("large")
+    write_study(folder / "study", STIMULI)
+    book = book_of(folder / "study", html, folder / "book")
+    with serve(book) as address:
+        yield f"{address}/explorer.html"
+
+
+def choose(tab, **choices):
+    for name, value in choices.items():
+        tab.locator(f".aor-explorer [name={name}]").select_option(value)
+    drawn(tab)
+
+
+def drawn(tab):
+    tab.wait_for_function(
+        "document.querySelector('.aor-explorer').dataset.drawn === (location.hash || '#')"
+    )
+
+
+def facts(tab, name):
+    """The words of one fact on each of the cards that are shown."""
+    return tab.locator(CARDS).evaluate_all(
+        """(cards, name) => cards.map(card => [...card.querySelectorAll("dl div")]
+          .find(fact => fact.querySelector("dt").textContent === name)
+          ?.querySelector("dd").textContent)""",
+        name,
+    )
+
+
+def count(tab):
+    """The two numbers of "so many of so many stimuli"."""
+    words = tab.locator(".aor-explorer output").text_content().replace(",", "").split()
+    return int(words[0]), int(words[2])
+
+
+def test_every_stimulus_of_the_build_can_be_reached(page, html):
+    tab = page()
+    n = len(load_manifest(html.parent))
+    assert count(tab) == (n, n)
+    seen = []
+    while True:
+        seen += tab.locator(CARDS).evaluate_all("cards => cards.map(card => card.dataset.stimulus)")
+        if tab.get_by_role("button", name="Next", exact=True).is_disabled():
+            break
+        tab.get_by_role("button", name="Next", exact=True).click()
+        drawn(tab)
+    assert seen == list(load_manifest(html.parent)["stimulus_id"])
+
+
+def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, html):
+    tab = page()
+    choose(tab, condition="noise", intent="benign")
+    manifest = load_manifest(html.parent)
+    fits = (manifest["condition"] == "noise") & (manifest["intent"] == "benign")
+    assert count(tab) == (fits.sum(), len(manifest))
+    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    assert "condition=noise" in tab.url
+    tab.reload()
+    tab.wait_for_selector(".aor-explorer output")
+    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    assert count(tab) == (fits.sum(), len(manifest))
+
+
+def test_the_way_back_undoes_a_choice(page):
+    tab = page()
+    every = count(tab)
+    choose(tab, condition="noise")
+    tab.locator(".aor-explorer [name=q]").press_sequentially("xyzzy")
+    drawn(tab)
+    assert count(tab)[0] == 0
+    tab.go_back()
+    drawn(tab)
+    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    tab.go_back()
+    drawn(tab)
+    assert count(tab) == every
+    assert tab.locator("[name=condition]").input_value() == ""
+
+
+def test_the_number_behind_a_choice_is_how_many_it_leaves(page):
+    tab = page("intent=pseudo_harmful")
+    options = tab.locator("[name=label] option:not([disabled])").evaluate_all(
+        "options => options.map(option => [option.value, option.textContent])"
+    )
+    for label, words in options[1:]:
+        choose(tab, label=label)
+        assert words.endswith(f"({count(tab)[0]:,})")
+        assert tab.locator(f".aor-label[data-label={label}]").count()
+
+
+def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
+    tab = page()
+    requested = []
+    tab.on("request", lambda request: requested.append(request.url))
+    choose(tab, condition="matched")
+    first, second = tab.get_by_role("button", name="Play:").all()[:2]
+    assert not [url for url in requested if ".flac" in url]
+    for button in (first, second):
+        button.click()
+        tab.wait_for_function("document.querySelector('.aor-explorer audio').currentTime > 0.1")
+        playing = tab.get_by_role("button", name="Pause:")
+        assert playing.count() == 1
+    assert len({url for url in requested if ".flac" in url}) == 2
+    playing.click()
+    assert tab.locator(".aor-explorer audio").evaluate("audio => audio.paused")
+
+
+def test_a_click_on_the_outline_plays_from_there(page):
+    tab = page("condition=matched")
+    outline = tab.get_by_role("slider").first
+    outline.click(position={"x": outline.bounding_box()["width"] * 0.6, "y": 5})
+    tab.wait_for_function("!document.querySelector('.aor-explorer audio').paused")
+    assert tab.locator(".aor-explorer audio").evaluate("audio => audio.currentTime") > 1
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_the_keys_search_walk_and_play(page):
+    tab = page()
+    tab.keyboard.press("/")
+    tab.keyboard.type("matched")  # letters that are typed are not keys
+    drawn(tab)
+    tab.keyboard.press("Enter")
+    position = "[...document.querySelectorAll('.aor-clip')].indexOf(document.activeElement)"
+    assert tab.evaluate(position) == 0
+    tab.keyboard.press("j")
+    tab.keyboard.press("ArrowDown")
+    assert tab.evaluate(position) == 2
+    tab.keyboard.press("k")
+    assert tab.evaluate(position) == 1
+    tab.keyboard.press("Space")
+    tab.wait_for_function("document.querySelector('.aor-explorer audio').currentTime > 0.1")
+    tab.keyboard.press("k")
+    tab.keyboard.press("Space")
+    assert tab.locator(".aor-clip").nth(0).get_by_role("button", name="Pause:").count() == 1
+    for _ in range(tab.locator(".aor-clip").count()):
+        tab.keyboard.press("j")
+    drawn(tab)
+    tab.wait_for_function(f"{position} === 0")
+    assert "page=2" in tab.url
+    tab.keyboard.press("k")
+    tab.wait_for_function(f"{position} === 11")
+    assert "page" not in tab.url
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_answers_to_harmful_requests_show_their_label_only(page):
+    tab = page("intent=harmful")
+    assert tab.locator(".aor-answers .aor-label").count() > 1
+    assert tab.locator(":is(.aor-said, .aor-heard)").count() == 0
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(page):
+    tab = page("model=another-model")
+    assert count(tab)[0] == 0
+    assert tab.locator("[name=model]").input_value() == "another-model"
+    tab.get_by_role("button", name="Clear").click()
+    drawn(tab)
+    assert count(tab)[0] == count(tab)[1]
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_a_request_can_be_heard_in_every_form(page):
+    tab = page("condition=matched&intent=pseudo_harmful")
+    tab.get_by_role("link", name="This request in every form").first.click()
+    drawn(tab)
+    assert {"Matched scene", "Speech only", "Text only"} <= set(facts(tab, "Condition"))
+    assert len(set(tab.locator(".aor-clip-said").all_text_contents())) == 1
+
+
+def test_what_a_model_said_is_text_and_never_markup(tab, large):
+    tab.goto(f"{large}#intent=benign")
+    tab.wait_for_selector(CARDS)
+    title = tab.title()
+    said = tab.locator(".aor-said").all_text_contents()
+    assert any("<img src=x onerror" in text for text in said)
+    assert tab.locator(".aor-answers :is(img, script, b)").count() == 0
+    assert tab.title() == title
+
+
+def test_data_that_do_not_load_are_said_so(tab, large):
+    tab.route("**/explorer/part-*", lambda route: route.abort())
+    tab.goto(large)
+    tab.get_by_role("alert").wait_for()
+    assert "could not be loaded" in tab.get_by_role("alert").text_content()
+    tab.route("**/explorer/index.js", lambda route: route.abort())
+    tab.reload()
+    tab.get_by_role("alert").wait_for()
+    assert "index.js could not be loaded" in tab.get_by_role("alert").text_content()
+
+
+def test_with_3000_stimuli_the_first_cards_and_a_filter_take_the_page_little_time(tab, large):
+    session = tab.context.new_cdp_session(tab)
+    # Time of the page's own thread: other work on this machine does not count.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy_s():
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
+    first_paint_ms(tab, large)
+    times = [busy_s()]
+    for choice in FILTERS:
+        filter_ms(tab, choice)
+        times.append(busy_s())
+    assert times[0] <= 1.0, times
+    assert max(np.diff(times)) <= 0.15, times
+
+
+def test_with_3000_stimuli_the_first_load_is_light(tab, large):
+    sizes = []
+    tab.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    tab.goto(large, wait_until="networkidle")
+    assert sum(sizes) <= 3_000_000, sizes
