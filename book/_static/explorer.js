@@ -32,7 +32,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   }
 
   async function setUp(root) {
-    const { element, chooser, filterForm, readLink, linkTo, soundPlayer, cardMaker } = window.aorExplorer;
+    const { element, chooser, filterForm, readLink, linkTo } = window.aorExplorer;
+    const { soundPlayer, cardMaker } = window.aorExplorer;
     const load = loader(new URL(root.dataset.source, document.baseURI).href);
     const index = await load("index");
     const size = index.text.codes.length;
@@ -45,7 +46,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const previous = element("button", { type: "button", class: "aor-more" }, "Previous");
     const next = element("button", { type: "button", class: "aor-more" }, "Next");
     const place = element("span");
-    const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" }, previous, place, next);
+    const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" });
+    pages.append(previous, place, next);
     let chosen = readLink(names);
     let drawing = 0; // of what was asked for last; what comes later than that is dropped
     let lastPage = 1;

@@ -8,6 +8,8 @@ from tests.explorer import FILTERS, book_of, filter_ms, first_paint_ms, serve, w
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"
+PLAYING = """document.querySelector(".aor-explorer audio").currentTime > 0.1
+  && document.querySelectorAll("[data-playing=true]").length === 1"""
 
 
 @pytest.fixture
@@ -129,14 +131,14 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     choose(tab, condition="matched")
     first, second = tab.get_by_role("button", name="Play:").all()[:2]
     assert not [url for url in requested if ".flac" in url]
-    for button in (first, second):
+    for number, button in enumerate((first, second), start=1):
         button.click()
-        tab.wait_for_function("document.querySelector('.aor-explorer audio').currentTime > 0.1")
-        playing = tab.get_by_role("button", name="Pause:")
-        assert playing.count() == 1
-    assert len({url for url in requested if ".flac" in url}) == 2
-    playing.click()
-    assert tab.locator(".aor-explorer audio").evaluate("audio => audio.paused")
+        tab.wait_for_function(PLAYING)
+        assert len({url for url in requested if ".flac" in url}) == number
+    tab.wait_for_function("""() => {
+      document.querySelector("[data-playing=true]").click();
+      return document.querySelector(".aor-explorer audio").paused;
+    }""")
 
 
 def test_a_click_on_the_outline_plays_from_there(page):
@@ -162,10 +164,10 @@ def test_the_keys_search_walk_and_play(page):
     tab.keyboard.press("k")
     assert tab.evaluate(position) == 1
     tab.keyboard.press("Space")
-    tab.wait_for_function("document.querySelector('.aor-explorer audio').currentTime > 0.1")
+    tab.wait_for_function(PLAYING)
     tab.keyboard.press("k")
     tab.keyboard.press("Space")
-    assert tab.locator(".aor-clip").nth(0).get_by_role("button", name="Pause:").count() == 1
+    tab.locator(".aor-clip").nth(0).get_by_role("button", name="Pause:").wait_for()
     for _ in range(tab.locator(".aor-clip").count()):
         tab.keyboard.press("j")
     drawn(tab)
