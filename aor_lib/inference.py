@@ -30,7 +30,6 @@ __all__ = [
     "BATCH",
     "MAX_FAILURES",
     "Progress",
-    "answer_trials",
     "conversation",
     "left_out",
     "plan_trials",
@@ -93,25 +92,6 @@ def run_trials(
     """
     store.set_plan(trials)
     record_cards(store, [model.card for model in models])
-    return answer_trials(
-        *(trials, models, stimuli, build, store, report),
-        executor=executor,
-        max_failures=max_failures,
-    )
-
-
-def answer_trials(
-    trials: Sequence[Trial],
-    models: Sequence[AudioModel],
-    stimuli: Sequence[Stimulus],
-    build: Path,
-    store: Store,
-    report: Callable[[Progress], None],
-    *,
-    executor: Executor = in_process,
-    max_failures: float = MAX_FAILURES,
-) -> Progress:
-    """As :func:`run_trials`, of trials that the store has in its plan already."""
     with Claims(store.path) as claims:
         sizes = {m.card.id: min(BATCH, m.capabilities.at_once or BATCH) for m in models}
         run = _Run(trials, models, stimuli, build, store, claims, max_failures, sizes)

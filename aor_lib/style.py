@@ -46,7 +46,7 @@ _OWN_STYLE = {"cascade-unaware": 0, "cascade-scene-aware": 1}
 def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
     """What the page calls an id: from ``names``, else :data:`TITLES`, else the id in words."""
     text = str(value)
-    words = text.replace("_", " ")
+    words = text.replace("_", " ").replace(".control", ": control")
     return ({**TITLES, **(names or {})}).get(text, words[:1].upper() + words[1:])
 
 

@@ -4,7 +4,7 @@ import re
 import pandas as pd
 import pytest
 
-from aor_lib import charts, figures
+from aor_lib import charts, figures, style
 
 RATES = pd.DataFrame(
     {
@@ -57,3 +57,15 @@ def test_a_difference_in_words_is_in_points_and_signed():
 )
 def test_a_span_of_rates_that_look_the_same_is_one_number(rates, words):
     assert figures.span(pd.Series(rates)) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("context_reminder.control", "Context reminder: control"),
+        ("gpt-4.1-mini", "Gpt-4.1-mini"),
+        ("speech_only", "Speech only"),
+    ],
+)
+def test_an_id_is_shown_in_words(name, title):
+    assert style.title_of(name) == title
