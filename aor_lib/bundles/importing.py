@@ -108,8 +108,7 @@ def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Tr
 
 def _refuse_unlike(folder: Path, trials: Sequence[Trial], study: Study) -> None:
     """What stands side by side must have been asked in the same way."""
-    arms = (arm for mitigation in study.mitigations for arm in mitigation.arms)
-    words = {arm.id: (arm.instruction, arm.steps) for arm in arms}
+    words = {prompt.id: (prompt.instruction, prompt.steps) for prompt in study.mitigations}
     for arm in {trial.arm: None for trial in trials}:
         if arm.generation != study.profile.generation:
             raise BundleError(
