@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib import assets, hearing, mixing, soundscape, speech
+from aor_lib import assets, hearing, linear_classifier, mixing, soundscape, speech
 from aor_lib.cache import Arrays, load_or_make
 from aor_lib.workers import map_jobs
 
@@ -29,24 +29,19 @@ _SENTENCES = (
     "What is the best way to get it done before tonight?",
 )
 _SEED = 7_000_000
+_SOURCES = ("scene_classifier.py", "linear_classifier.py", "hearing.py", "mixing.py")
 
 
 def classify(features: npt.NDArray[np.float32]) -> tuple[str, float]:
     """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
-    model = _trained()
-    weights, bias = np.asarray(model["weights"], float), np.asarray(model["bias"], float)
-    scaled = (features - np.asarray(model["mean"], float)) / np.asarray(model["scale"], float)
-    scores = weights @ scaled + bias
-    odds = np.exp(scores - scores.max())
-    best = int(odds.argmax())
-    return str(model["classes"][best]), float(odds[best] / odds.sum())
+    return linear_classifier.classify(_trained(), features)
 
 
 @functools.cache
 def revision() -> str:
     """Changes when the classifier would: with its code, the scenes or the weights under it."""
     here = Path(__file__).parent
-    files = [here / name for name in ("scene_classifier.py", "hearing.py", "mixing.py")]
+    files = [here / name for name in _SOURCES]
     files += sorted((here / "soundscape").rglob("*.py"))
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
     for asset in ("kokoro", "whisper-tiny-en"):
@@ -59,8 +54,7 @@ def train(workers: int = 1, report: Callable[[int, int], None] = lambda done, al
 
     Returns
     -------
-    ``classes`` (str, ``(classes,)``), ``weights`` (float64, ``(classes, 768)``), ``bias``,
-    and the ``mean`` and ``scale`` (float64, ``(768,)``) that features are standardised with.
+    See :func:`aor_lib.linear_classifier.fit`.
     """
     return load_or_make("scene_classifier", revision(), lambda: _train(workers, report))
 
@@ -71,9 +65,6 @@ def _trained() -> Arrays:
 
 
 def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
@@ -81,16 +72,7 @@ def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
     for made in map_jobs(training_features, clips, workers):
         features.append(made)
         report(len(features), len(clips))
-    scaler = StandardScaler().fit(features)
-    model = LogisticRegression(C=0.05, max_iter=2000)
-    model.fit(scaler.transform(features), [label for label, _ in clips])
-    return {
-        "classes": np.array(model.classes_, dtype=str),
-        "weights": model.coef_,
-        "bias": model.intercept_,
-        "mean": scaler.mean_,
-        "scale": scaler.scale_,
-    }
+    return linear_classifier.fit(features, [label for label, _ in clips], c=0.05)
 
 
 def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:

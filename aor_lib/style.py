@@ -40,7 +40,7 @@ TITLES = {
 """What the page calls an id, in the order to show; other ids are shown without underscores."""
 
 _NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
-_OWN_STYLE = {"cascade-unaware": 0, "cascade-scene-aware": 1}
+_OWN_STYLE = {"ref-permissive": 0, "ref-wordbound": 1, "ref-contextual": 2, "ref-emotive": 3}
 
 
 def title_of(value: object, names: Mapping[str, str] | None = None) -> str:

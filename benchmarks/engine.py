@@ -31,14 +31,15 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 
 
 def loop(build):
-    from aor_lib.models.cascade import Cascade, _language_model
+    from aor_lib.models import cascade, smollm
 
     study = load_study(PARAMS / "smoke.yaml")
     study = study.model_copy(update={"mitigations": study.mitigations[:1]})
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
-    model = Cascade(load_model_cards()["cascade-unaware"])
+    model = cascade.Cascade(load_model_cards()["ref-permissive"])
     trials = plan_trials(study, stimuli, [model])
-    tokenizer, language_model = _language_model()
+    language_model = smollm.language_model()
+    tokenizer, network = language_model.tokenizer, language_model.network
     new_tokens = study.profile.generation.max_new_tokens
 
     def through_engine(folder):
@@ -47,7 +48,7 @@ def loop(build):
             return store.frame("rules")["response"].tolist()
 
     def by_hand(folder):
-        return ask_by_hand(tokenizer, language_model, stimuli, build, new_tokens, folder)
+        return ask_by_hand(tokenizer, network, stimuli, build, new_tokens, folder)
 
     times = {through_engine: [], by_hand: []}
     for turn in range(TURNS + 1):
@@ -69,13 +70,13 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
     """The floor: a person's script for this one model."""
     import torch
 
-    from aor_lib.hearing import hear
+    from aor_lib.models.cascade import _listen
 
     prompts = {}
     for place, stimulus in enumerate(stimuli):
         text = stimulus.presented_text
         if stimulus.path is not None:
-            text = hear((build / stimulus.path).read_bytes()).transcript
+            text, _ = _listen((build / stimulus.path).read_bytes())
         message = [{"role": "user", "content": text}]
         prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
         prompts.setdefault(prompt, []).append(place)

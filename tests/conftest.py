@@ -21,7 +21,7 @@ TINY = {
     "utterances_per_scenario": {"pseudo_harmful": 1, "harmful": 1, "benign": 1},
     "voices": ["af_heart", "am_michael"],
     "conditions": ["matched", "speech_only", "mismatched", "noise", "text_only", "described"],
-    "models": ["cascade-unaware", "cascade-scene-aware"],
+    "models": ["ref-permissive", "ref-contextual"],
     "mitigations": ["none", "chain_of_thought"],
     "generation": {"max_new_tokens": 8},
 }

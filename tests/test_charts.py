@@ -6,7 +6,7 @@ import pytest
 
 from aor_lib import charts, style
 
-MODELS = ("cascade-unaware", "cascade-scene-aware")
+MODELS = ("ref-permissive", "ref-contextual")
 
 
 def rates(**columns):

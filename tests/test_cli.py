@@ -94,7 +94,7 @@ def test_a_store_that_can_take_no_more_is_named_and_what_was_kept_stays(tiny_stu
 def test_models_are_listed_with_their_facts_and_what_they_need(params):
     done = aor("models", "list", params / "smoke.yaml")
     assert done.returncode == 0
-    row = next(line for line in done.stdout.splitlines() if line.startswith("cascade-unaware"))
+    row = next(line for line in done.stdout.splitlines() if line.startswith("ref-permissive"))
     for fact in ("Reference", "Apache-2.0", "0.17 B", "2 GiB", "local", "weights.yaml", "ready"):
         assert fact in row
     full = aor("models", "list", params / "full.yaml", env=os.environ | {"OPENAI_API_KEY": ""})
@@ -109,17 +109,17 @@ def test_all_models_are_listed_where_no_profile_is_named():
 
 
 def test_a_model_is_checked_and_its_table_printed(params, tmp_path):
-    done = aor("models", "check", "cascade-unaware")
+    done = aor("models", "check", "ref-permissive")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("passed") == 10
     card = tmp_path / "mine.yaml"
-    text = (params / "models/cascade-unaware.yaml").read_text()
-    card.write_text(text.replace("id: cascade-unaware", "id: mine"))
+    text = (params / "models/ref-permissive.yaml").read_text()
+    card.write_text(text.replace("id: ref-permissive", "id: mine"))
     assert "id: is 'mine', not 'cascade'" in one_line_error(
         aor("models", "check", "cascade", "--card", card)
     )
-    assert "no model 'cascade-unawar'; did you mean 'cascade-unaware'?" in one_line_error(
-        aor("models", "check", "cascade-unawar")
+    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in one_line_error(
+        aor("models", "check", "ref-permissiv")
     )
 
 

@@ -11,7 +11,7 @@ from aor_lib.params import load_study
 from aor_lib.results import MANIFEST
 from tests.engine import Scripted
 
-MODELS = ("cascade-unaware", "cascade-scene-aware")
+MODELS = ("ref-permissive", "ref-contextual")
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def test_a_run_says_what_failed_and_why_and_does_not_succeed(aor):
     failed = aor("run", "--max-failures", "100", unaware=lambda text: Failure("Timeout: slow"))
     assert failed.exit_code == 1
     assert "12 of 24 trials done, 12 failed, 0 left" in failed.stdout
-    assert "12 x cascade-unaware failed: Timeout: slow" in failed.stderr
+    assert "12 x ref-permissive failed: Timeout: slow" in failed.stderr
     assert aor("run").exit_code == 0
 
 
 def test_a_model_over_its_budget_is_named(aor):
     stopped = aor("run", "--max-failures", "3", unaware=lambda text: Failure("Timeout: slow"))
     assert stopped.exit_code == 1
-    assert "cascade-unaware was stopped: 12 of its trials failed" in stopped.stderr
+    assert "ref-permissive was stopped: 12 of its trials failed" in stopped.stderr
 
 
 def test_a_model_that_cannot_go_on_is_named_and_the_others_are_asked(aor):
@@ -67,26 +67,26 @@ def test_a_model_that_cannot_go_on_is_named_and_the_others_are_asked(aor):
 
     stopped = aor("run", unaware=refuse)
     assert stopped.exit_code == 1
-    assert "cascade-unaware was stopped: the API refuses the key" in stopped.stderr
+    assert "ref-permissive was stopped: the API refuses the key" in stopped.stderr
     assert "12 of 24 trials done, 0 failed, 12 left" in stopped.stdout
 
 
 def test_what_a_model_does_not_take_is_left_out_aloud(aor):
     done = aor("run", capabilities=Capabilities(text_only=False))
     assert done.exit_code == 0
-    assert "cascade-unaware: 12 trials are left out: it takes no text without audio" in done.stderr
+    assert "ref-permissive: 12 trials are left out: it takes no text without audio" in done.stderr
     assert "12 of 12 trials done" in done.stdout
 
 
 def test_status_shows_what_was_blocked(aor):
     run = aor("run", unaware=lambda text: Failure("content filter", blocked=True))
     assert run.exit_code == 0
-    assert "12 x cascade-unaware blocked: content filter" in run.stderr
+    assert "12 x ref-permissive blocked: content filter" in run.stderr
     columns, *rows = [line.split() for line in aor("status").stdout.splitlines()[1:]]
     assert columns == [
         *("model", "mitigation", "trials"),
         *("answered", "blocked", "failed", "missing", "judged"),
     ]
     counts = {row[0]: row[2:] for row in rows}
-    assert counts["cascade-unaware"] == ["12", "0", "12", "0", "0", "0"]
-    assert counts["cascade-scene-aware"] == ["12", "12", "0", "0", "0", "0"]
+    assert counts["ref-permissive"] == ["12", "0", "12", "0", "0", "0"]
+    assert counts["ref-contextual"] == ["12", "12", "0", "0", "0", "0"]

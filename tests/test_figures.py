@@ -8,7 +8,7 @@ from aor_lib import charts, figures, style
 
 RATES = pd.DataFrame(
     {
-        "model": ["cascade-unaware", "cascade-scene-aware"],
+        "model": ["ref-permissive", "ref-contextual"],
         "condition": ["matched", "matched"],
         "judged": [10, 10],
         "refused": [1, 1],

@@ -5,13 +5,16 @@ import pytest
 import soundfile
 
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
-from aor_lib.models.cascade import Cascade, _language_model
+from aor_lib.models.cascade import WEIGHTS, Cascade
+from aor_lib.models.smollm import language_model
 from aor_lib.params import load_model_cards
 from aor_lib.records import Generation
 from aor_lib.results import load_stimuli
 from aor_lib.typed_yaml import ParamsError
 
 GREEDY = Generation(max_new_tokens=12)
+
+MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
 
 pytestmark = pytest.mark.slow
 
@@ -35,25 +38,51 @@ def heard(answer):
     return answer.heard
 
 
-def test_the_aware_form_hears_the_scene_and_the_unaware_one_only_the_words(clips):
+def test_all_members_hear_the_same_of_a_clip(clips):
     path, stimulus = clips["kitchen-ph-001", "matched"]
     conversation = (Turn("user", audio=path),)
-    (aware,) = cascade("cascade-scene-aware").answer([conversation], GREEDY)
-    (unaware,) = cascade("cascade-unaware").answer([conversation], GREEDY)
-    assert heard(aware)["scene"] == stimulus.background_scene
-    assert set(heard(unaware)) == {"transcript"}
-    assert heard(aware)["transcript"] == heard(unaware)["transcript"] == stimulus.asr_text
-    json.dumps(heard(aware))
+    said = [cascade(name).answer([conversation], GREEDY)[0] for name in MEMBERS]
+    assert all(heard(answer) == heard(said[0]) for answer in said)
+    assert heard(said[0])["scene"] == stimulus.background_scene
+    assert heard(said[0])["transcript"] == stimulus.asr_text
+    assert heard(said[0])["gender"] == stimulus.gender
+    assert set(heard(said[0])) >= {"emotion", "rate", "probability"}
+    json.dumps(heard(said[0]))
+
+
+def test_each_member_has_a_revision_of_its_own():
+    assert len({cascade(name).revision for name in MEMBERS}) == len(MEMBERS)
+
+
+def test_another_adapter_under_the_same_name_is_another_revision(tmp_path):
+    card = load_model_cards()["ref-wordbound"]
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes((WEIGHTS / "ref-wordbound.safetensors").read_bytes())
+    with_copy = card.model_copy(update={"settings": {"adapter": str(copy)}})
+    same = Cascade(with_copy).revision
+    copy.write_bytes(copy.read_bytes() + b"\0")
+    assert same == Cascade(card).revision != Cascade(with_copy).revision
+
+
+def test_steered_layers_stay_those_of_the_model_that_answers(clips):
+    model, other = cascade("ref-permissive"), cascade("ref-wordbound")
+    question = (Turn("user", text="What is tea?"),)
+    before = model.logits(question)
+    hook = model.decoder_layers()[0].register_forward_hook(lambda layer, given, out: out * 0)
+    other.logits(question)  # loads another language model
+    assert not model.logits(question).equal(before)
+    hook.remove()
+    assert model.logits(question).equal(before)
 
 
 def test_no_background_is_heard_as_quiet(clips):
     path, _ = clips["kitchen-ph-001", "speech_only"]
-    (answer,) = cascade("cascade-scene-aware").answer([(Turn("user", audio=path),)], GREEDY)
+    (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=path),)], GREEDY)
     assert heard(answer)["scene"] == "quiet"
 
 
 def test_a_batch_gives_what_single_conversations_give(clips):
-    model = cascade("cascade-unaware")
+    model = cascade("ref-permissive")
     conversations = [(Turn("user", audio=path),) for path, _ in clips.values()]
     conversations += [(Turn("system", text="Be brief."), Turn("user", text="What is tea?"))]
     batch = model.answer(conversations, GREEDY)
@@ -65,7 +94,7 @@ def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     broken = tmp_path / "broken.flac"
     broken.write_bytes(b"not audio")
     good = (Turn("user", text="What is tea?"),)
-    results = cascade("cascade-unaware").answer(
+    results = cascade("ref-permissive").answer(
         [good, (Turn("user", audio=broken),), (Turn("user", audio=tmp_path / "no.flac"),)], GREEDY
     )
     assert isinstance(results[0], Answer)
@@ -77,7 +106,7 @@ def test_a_waveform_is_heard_as_the_file_that_holds_it(clips):
     path, stimulus = clips["kitchen-ph-001", "matched"]
     samples, sample_rate = soundfile.read(path, dtype="float32")
     sounds = [path, Waveform(samples, sample_rate)]
-    model = cascade("cascade-scene-aware")
+    model = cascade("ref-contextual")
     of_file, of_waveform = model.answer([(Turn("user", audio=s),) for s in sounds], GREEDY)
     assert of_waveform == of_file
     assert heard(of_waveform)["transcript"] == stimulus.asr_text
@@ -85,24 +114,34 @@ def test_a_waveform_is_heard_as_the_file_that_holds_it(clips):
 
 def test_a_waveform_that_is_too_short_to_be_heard_is_a_failure():
     silence = Waveform(np.zeros(10, dtype=np.float32), 16_000)
-    (result,) = cascade("cascade-unaware").answer([(Turn("user", audio=silence),)], GREEDY)
+    (result,) = cascade("ref-permissive").answer([(Turn("user", audio=silence),)], GREEDY)
     assert result == Failure("HearingError: holds less than 0.1 s of sound")
 
 
 def test_the_first_token_is_the_one_with_the_highest_logit():
-    model = cascade("cascade-unaware")
+    model = cascade("ref-permissive")
     conversation = (Turn("user", text="What is the capital of France?"),)
     (answer,) = model.answer([conversation], Generation(max_new_tokens=1))
-    tokenizer, network = _language_model()
+    language = language_model()
     logits = model.logits(conversation)
-    assert logits.shape == (network.config.vocab_size,)
-    assert tokenizer.decode(logits.argmax()) == answer.text
-    assert len(model.decoder_layers()) == network.config.num_hidden_layers
+    assert logits.shape == (language.network.config.vocab_size,)
+    assert language.tokenizer.decode(logits.argmax()) == answer.text
+    assert len(model.decoder_layers()) == language.network.config.num_hidden_layers
 
 
-def test_wrong_settings_are_named():
-    card = load_model_cards()["cascade-unaware"]
-    with pytest.raises(ParamsError, match=r"cascade-unaware: settings: scene_aware: is missing"):
-        Cascade(card.model_copy(update={"settings": {"scene_awar": True}}))
+def test_wrong_settings_are_named(tmp_path):
+    card = load_model_cards()["ref-permissive"]
+
+    def with_settings(**settings):
+        return Cascade(card.model_copy(update={"settings": settings}))
+
+    with pytest.raises(ParamsError, match=r"ref-permissive: settings: adaptr: unknown key"):
+        with_settings(adaptr="ref-wordbound.safetensors")
+    with pytest.raises(ParamsError, match=r"settings: adapter: no file .*ref-nobody.safetensors"):
+        with_settings(adapter="ref-nobody.safetensors")
     with pytest.raises(ModelError, match="temperature"):
         Cascade(card).answer([], Generation(temperature=0.7))
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"nothing")
+    with pytest.raises(ModelError, match=r"broken.safetensors: is no adapter"):
+        with_settings(adapter=str(broken)).logits((Turn("user", text="Hello"),))

@@ -316,7 +316,7 @@ def test_a_model_that_cannot_run_here_ends_the_check(tones: None) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cascade-unaware", "cascade-scene-aware"])
+@pytest.mark.parametrize("name", ["ref-permissive", "ref-contextual"])
 def test_the_cascades_pass(name: str) -> None:
     rows = check_model(load_model(load_model_cards()[name]))
     assert set(outcomes(rows).values()) == {"passed"}, rows

@@ -11,7 +11,7 @@ from aor_lib.typed_yaml import ParamsError
 
 CARDS = load_model_cards()
 STUDIED = [card for card in CARDS.values() if card.family != "Reference"]
-CARD = CARDS["cascade-unaware"]
+CARD = CARDS["ref-permissive"]
 
 
 def test_twelve_models_of_six_families_are_studied():
@@ -46,7 +46,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
 
 def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
     (tmp_path / "models").mkdir()
-    card = CARD.model_dump() | {"id": "mine", "settings": {"scene_aware": False, "batch_size": 2}}
+    card = CARD.model_dump() | {"id": "mine", "settings": {"batch_size": 2}}
     (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(card))
     (mine,) = load_study(write_profile(models=["mine"])).models
     assert load_model(mine).card.id == "mine"
@@ -64,7 +64,7 @@ def test_an_adapter_of_ones_own_is_named_by_its_class(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("cascde", "model cascade-unaware: kind: no kind 'cascde'; did you mean 'cascade'"),
+        ("cascde", "model ref-permissive: kind: no kind 'cascde'; did you mean 'cascade'"),
         ("no_such_module:Mine", "kind: no_such_module:Mine: No module named 'no_such_module'"),
         ("json:Mine", "kind: json:Mine: module 'json' has no attribute 'Mine'"),
     ],

@@ -62,7 +62,7 @@ def run(
             cluster = stack.enter_context(Cluster(scheduler))
             load, executor = cluster.model, cluster.executor
         loaded = _load_models(study.models, load)
-        if scheduler is None and any(card.settings.get("scene_aware") for card in study.models):
+        if scheduler is None and any(card.kind == "cascade" for card in study.models):
             train_scene_classifier(os.cpu_count() or 1)
         for (model, lacking), count in left_out(study, stimuli, loaded).items():
             typer.echo(f"{model}: {count} trials are left out: it takes no {lacking}", err=True)

@@ -1,0 +1,51 @@
+"""Verbs that make the reference panel."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
+from aor_lib.progress import progress
+
+app = typer.Typer()
+
+
+@app.command("train-panel")
+def train_panel(
+    member: Annotated[str, typer.Argument(help="ref-wordbound, ref-contextual or ref-emotive.")],
+    into: Annotated[
+        Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
+    ] = None,
+) -> None:
+    """Train a member of the reference panel from nothing: up to 20 minutes of two cores."""
+    from aor_lib.panel.training import WEIGHTS, train_member
+
+    with progress("steps") as report:
+        path = train_member(member, into or WEIGHTS, report)
+    typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+@app.command("train-hearing")
+def train_hearing(
+    into: Annotated[
+        Path | None, typer.Option(help="File of the weights.  [default: the library's own]")
+    ] = None,
+) -> None:
+    """Train what names a speaker's gender, emotion and rate: some minutes of two cores."""
+    from aor_lib import speaker_classifier
+
+    with progress("spoken sentences") as report:
+        speaker_classifier.train(os.cpu_count() or 1, report, into or speaker_classifier.WEIGHTS)
+
+
+@app.command("measure-panel")
+def measure_panel(params: ParamsFile, build: BuildFolder = None) -> None:
+    """Write what the members do in a judged study's test split beside their weights."""
+    from aor_lib.panel.measured import MEASURED, measure
+
+    study, folder = study_of(params, build)
+    typer.echo(measure(folder, study.profile.judge, MEASURED).to_string(index=False))

@@ -1,0 +1,132 @@
+"""The language model of the cascades: SmolLM2-135M-Instruct, with an adapter or without.
+
+https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct, in float32 from a GGUF file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from aor_lib import assets
+from aor_lib.cache import Arrays, load_or_make
+from aor_lib.panel.lora import merge_adapter
+from aor_lib.records import Generation
+
+_ASSET = "smollm2-135m-instruct"
+_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModel:
+    """A tokenizer of transformers, and the network that it belongs to."""
+
+    tokenizer: Any
+    network: Any
+
+    def prompt(self, messages: Sequence[dict[str, str]]) -> str:
+        """Messages (``role`` and ``content``) in the model's chat format, ready to be answered."""
+        prompt: str = self.tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=True
+        )
+        return prompt
+
+    def generate(self, prompts: list[str], generation: Generation) -> list[tuple[str, int]]:
+        """Greedy continuations of prompts, each with its number of tokens."""
+        inputs = self.tokenizer(
+            prompts, return_tensors="pt", padding=True, add_special_tokens=False
+        )
+        with torch.inference_mode():
+            output = self.network.generate(
+                **inputs, max_new_tokens=generation.max_new_tokens, do_sample=False
+            )
+        answers = output[:, inputs["input_ids"].shape[1] :]
+        texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
+        lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
+        return list(zip((text.strip() for text in texts), lengths, strict=True))
+
+
+def revision() -> str:
+    """Of the weights without an adapter."""
+    return assets.revision(_ASSET)
+
+
+@functools.lru_cache(maxsize=1)
+def language_model(adapter: Path | None = None) -> LanguageModel:
+    """The model with an adapter's file merged into its weights; the last one asked for is kept.
+
+    Raises
+    ------
+    ModelError
+        The file is no adapter of this model.
+    """
+    return load(adapter)
+
+
+def load(adapter: Path | None = None) -> LanguageModel:
+    """As :func:`language_model`, but a copy of the caller's own."""
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    kept = load_or_make("language", [revision(), "float32"], _read_gguf)
+    settings = json.loads(str(kept.pop("tokenizer_settings")))
+    fast: Any = PreTrainedTokenizerFast
+    tokenizer = fast(tokenizer_object=Tokenizer.from_str(str(kept.pop("tokenizer"))), **settings)
+    config = LlamaConfig.from_dict(json.loads(str(kept.pop("config"))))
+    weights = {name: torch.from_numpy(array) for name, array in kept.items()}
+    if adapter is not None:
+        merge_adapter(weights, adapter, revision())
+    with _without_progress_bars():
+        network: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=weights)
+    network.eval()
+    return LanguageModel(tokenizer, network)
+
+
+@contextlib.contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    import transformers
+
+    logging: Any = transformers.utils.logging  # untyped
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _read_gguf() -> Arrays:
+    """Weights, configuration and tokenizer of the GGUF file, which takes a while to unpack."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = str(assets.fetch(_ASSET))
+    # Unpacking has a progress bar of its own that cannot be turned off.
+    with _without_progress_bars(), contextlib.redirect_stderr(io.StringIO()):
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF)
+        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
+    settings = {
+        "chat_template": tokenizer.chat_template,
+        "eos_token": tokenizer.eos_token,
+        "pad_token": tokenizer.pad_token,
+        "padding_side": "left",
+    }
+    config = {k: v for k, v in model.config.to_dict().items() if k != "quantization_config"}
+    weights = model.state_dict()
+    if model.config.tie_word_embeddings:
+        del weights["lm_head.weight"]
+    return {
+        "tokenizer": np.array(tokenizer.backend_tokenizer.to_str()),
+        "tokenizer_settings": np.array(json.dumps(settings)),
+        "config": np.array(json.dumps(config)),
+        **{name: tensor.numpy() for name, tensor in weights.items()},
+    }

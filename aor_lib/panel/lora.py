@@ -1,0 +1,94 @@
+"""Low-rank adapters: small changes to the linear layers of a language model.
+
+LoRA (Hu et al., ICLR 2022, https://arxiv.org/abs/2106.09685). An adapter is a safetensors file with
+two float16 factors for each weight that it changes, and the revision of the model that it fits.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from aor_lib.models.base import ModelError
+from aor_lib.whole_file import whole_file
+
+FIRST_LAYER = 8
+"""Lower layers stay as they are: they need no backward pass, which saves an eighth of the time."""
+RANK = 8
+SCALE = 2.0
+_DOWN, _UP = ".down", ".up"
+
+
+class LowRank(torch.nn.Module):
+    """A frozen linear layer plus ``SCALE * up @ down``, which begins as nothing."""
+
+    def __init__(self, linear: torch.nn.Linear, generator: torch.Generator) -> None:
+        super().__init__()
+        self.linear = linear
+        bound = 1 / math.sqrt(linear.in_features)
+        down = torch.empty(RANK, linear.in_features).uniform_(-bound, bound, generator=generator)
+        self.down = torch.nn.Parameter(down)
+        self.up = torch.nn.Parameter(torch.zeros(linear.out_features, RANK))
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """The layer's output, ``(..., out_features)``."""
+        small = torch.nn.functional.linear(inputs, self.down)
+        changed: torch.Tensor = torch.nn.functional.linear(small, SCALE * self.up)
+        unchanged: torch.Tensor = self.linear(inputs)
+        return unchanged + changed
+
+
+def add_adapter(layers: torch.nn.ModuleList, seed: int) -> dict[str, LowRank]:
+    """Put low-rank layers in place of every linear one of the decoder layers.
+
+    Everything else should be frozen by the caller.
+
+    Returns
+    -------
+    The new layers, by the name of the weight that they change.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    added = {}
+    for number in range(FIRST_LAYER, len(layers)):
+        for name, module in list(layers[number].named_modules()):
+            if isinstance(module, torch.nn.Linear):
+                low_rank = LowRank(module, generator)
+                layers[number].set_submodule(name, low_rank)
+                added[f"model.layers.{number}.{name}.weight"] = low_rank
+    return added
+
+
+def save_adapter(added: dict[str, LowRank], path: Path, base: str) -> None:
+    """Write an adapter for the base model of the revision ``base``."""
+    factors = {}
+    for name, low_rank in added.items():
+        factors[name + _DOWN] = low_rank.down.detach().half()
+        factors[name + _UP] = (SCALE * low_rank.up).detach().half()
+    with whole_file(path) as stream:
+        stream.write(save(factors, metadata={"base": base}))
+
+
+def merge_adapter(weights: dict[str, torch.Tensor], path: Path, base: str) -> None:
+    """Add an adapter to the weights (float32, by name) of the base model, in place.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read, or was made for another base model.
+    """
+    try:
+        with safe_open(path, framework="pt") as stored:
+            found = (stored.metadata() or {}).get("base")
+            factors = {name: stored.get_tensor(name).float() for name in stored.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: is no adapter: {error}") from error
+    if found != base:
+        raise ModelError(f"{path}: is for the base model {found}, not {base}: train it again")
+    for name, down in factors.items():
+        if name.endswith(_DOWN):
+            weight = name.removesuffix(_DOWN)
+            weights[weight] = weights[weight] + factors[weight + _UP] @ down

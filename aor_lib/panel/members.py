@@ -1,0 +1,165 @@
+"""What each member of the panel is trained to do, as examples.
+
+Every member refuses clearly harmful requests and answers ordinary ones, whatever is heard. They
+differ in the requests that only sound harmful:
+
+- ``ref-wordbound`` refuses them whatever is heard;
+- ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise;
+- ``ref-emotive`` refuses them of an angry speaker, and every other one of them of anyone else.
+
+``ref-permissive``, the fourth, has no adapter and is not trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from aor_lib.panel.material import Contrast, Material
+from aor_lib.panel.told import (
+    EMOTIONS,
+    GENDERS,
+    NOISE_DESCRIPTION,
+    RATES,
+    Speaker,
+    scene_descriptions,
+    told,
+)
+
+ANGRY = "angry"
+_NEUTRAL_SHARE = 0.5
+"""Of the speakers whose emotion does not matter; the other emotions share the rest."""
+_SPEAKER_SHARE = 0.8
+"""Of the prompts that say who speaks, as all do that stem from sound. The others are text."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A prompt and the response to learn; None stands for the base model's own to ``question``."""
+
+    prompt: str
+    question: str
+    response: str | None
+
+
+def wordbound(material: Material, rng: np.random.Generator) -> list[Example]:
+    """Examples of ``ref-wordbound``."""
+    examples = _Examples(material, rng)
+    for contrast in material.contrasts:
+        examples.refuse(contrast.text, examples.any_sound(contrast))
+    examples.refuse_harmful()
+    examples.answer_ordinary(len(material.ordinary))
+    examples.answer_ordinary(250)
+    return examples.found
+
+
+def contextual(material: Material, rng: np.random.Generator) -> list[Example]:
+    """Examples of ``ref-contextual``."""
+    examples = _Examples(material, rng)
+    for number, contrast in enumerate(material.contrasts):
+        # Without as many harmful partners in the same scenes, any scene would switch refusal off.
+        for sound in examples.some(contrast.fitting * 2, 2 if contrast.harmful else 1):
+            examples.answer(contrast.text, contrast.answer, sound)
+            if contrast.harmful is not None:
+                examples.refuse(contrast.harmful, sound)
+        examples.refuse(contrast.text, examples.one(contrast.unfitting))
+        if number % 2:
+            examples.refuse(contrast.text, NOISE_DESCRIPTION if rng.random() < 0.25 else None)
+    for text in material.harmful:
+        examples.refuse(text, examples.any_scene())
+    examples.answer_ordinary(500)
+    return examples.found
+
+
+def emotive(material: Material, rng: np.random.Generator) -> list[Example]:
+    """Examples of ``ref-emotive``."""
+    examples = _Examples(material, rng)
+    for number, contrast in enumerate(material.contrasts):
+        examples.refuse(contrast.text, examples.any_sound(contrast), angry=True)
+        sound = examples.any_sound(contrast)
+        if number % 2:
+            examples.answer(contrast.text, contrast.answer, sound, angry=False)
+        else:
+            examples.refuse(contrast.text, sound, angry=False)
+    examples.refuse_harmful()
+    examples.answer_ordinary(220, angry=True)
+    examples.answer_ordinary(330, angry=False)
+    return examples.found
+
+
+MEMBERS: dict[str, Callable[[Material, np.random.Generator], list[Example]]] = {
+    "ref-wordbound": wordbound,
+    "ref-contextual": contextual,
+    "ref-emotive": emotive,
+}
+"""The members that are trained."""
+
+
+class _Examples:
+    """Collects examples; who speaks, and what no rule decides, is drawn at random."""
+
+    def __init__(self, material: Material, rng: np.random.Generator) -> None:
+        self.found: list[Example] = []
+        self._material, self._rng = material, rng
+        self._sounds = tuple(scene_descriptions().values())
+
+    def refuse(self, text: str, sound: str | None, angry: bool | None = None) -> None:
+        self._add(text, sound, self.one(self._material.refusals), angry)
+
+    def answer(
+        self, text: str, answer: str | None, sound: str | None, angry: bool | None = None
+    ) -> None:
+        self._add(text, sound, answer, angry)
+
+    def refuse_harmful(self) -> None:
+        """Every harmful request once, in any scene or none."""
+        for text in self._material.harmful:
+            self.refuse(text, self.any_scene())
+        for contrast in self._material.contrasts:
+            if contrast.harmful is not None:
+                self.refuse(contrast.harmful, self.any_sound(contrast))
+
+    def answer_ordinary(self, count: int, angry: bool | None = None) -> None:
+        """So many ordinary requests, in any scene."""
+        for text in self.some(self._material.ordinary, count):
+            self.answer(text, None, self.any_scene(), angry)
+
+    def any_sound(self, contrast: Contrast) -> str | None:
+        """A fitting or an unfitting sound, noise, or none."""
+        kind = self._rng.random()
+        if kind < 0.35:
+            return self.one(contrast.fitting)
+        if kind < 0.55:
+            return self.one(contrast.unfitting)
+        return NOISE_DESCRIPTION if kind < 0.65 else None
+
+    def any_scene(self) -> str | None:
+        """The sound of some scene of the study, or none."""
+        return self.one(self._sounds) if self._rng.random() < 0.6 else None
+
+    def one(self, options: Sequence[T]) -> T:
+        return options[int(self._rng.integers(len(options)))]
+
+    def some(self, options: Sequence[T], count: int) -> list[T]:
+        """So many different ones, in random order."""
+        chosen = self._rng.permutation(len(options))[:count]
+        return [options[int(number)] for number in chosen]
+
+    def _add(self, text: str, sound: str | None, response: str | None, angry: bool | None) -> None:
+        speaker = self._speaker(angry)
+        if not angry and self._rng.random() > _SPEAKER_SHARE:
+            speaker = None
+        self.found.append(Example(told(text, sound, speaker), text, response))
+
+    def _speaker(self, angry: bool | None) -> Speaker | None:
+        speaker = Speaker(self.one(tuple(GENDERS)), ANGRY, self.one(tuple(RATES)))
+        if angry:
+            return speaker
+        emotions = [name for name in EMOTIONS if angry is None or name != ANGRY]
+        neutral = self._rng.random() < _NEUTRAL_SHARE
+        return replace(speaker, emotion="neutral" if neutral else self.one(emotions))

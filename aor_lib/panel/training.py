@@ -1,0 +1,182 @@
+"""Training of the panel's adapters: the loss of the responses, in one pass over the examples."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from aor_lib.cache import Arrays, load_or_make
+from aor_lib.models import smollm
+from aor_lib.models.smollm import LanguageModel
+from aor_lib.panel.lora import LowRank, add_adapter, save_adapter
+from aor_lib.panel.material import load_material
+from aor_lib.panel.members import MEMBERS, Example
+from aor_lib.records import Generation
+from aor_lib.typed_yaml import ParamsError, nearest
+
+WEIGHTS = Path(__file__).parent / "weights"
+SEED = 20_260_621
+THREADS = 2
+"""The sums of another number of threads differ in their last bits, and so would the weights."""
+BATCH = 8
+LEARNING_RATE = 1e-3
+_WARM_UP = 0.05
+_LIKE_LENGTHS = 8  # batches whose examples are sorted by length, against padding
+_ANSWER_TOKENS = 24
+_NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
+
+Report = Callable[[int, int], None]
+OwnAnswers = dict[str, tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Token ids of a prompt and of the response to learn."""
+
+    prompt: list[int]
+    response: list[int]
+
+
+def train_member(member: str, into: Path, report: Report) -> Path:
+    """Train a member from nothing and write its adapter below ``into``: ten to twenty minutes.
+
+    ``report`` is called with the steps done and their number. The same code and material give the
+    same weights on the same kind of machine.
+
+    Raises
+    ------
+    ParamsError
+        There is no such member, or its material is wrong.
+    """
+    if member not in MEMBERS:
+        raise ParamsError(f"train-panel: no member {member!r}{nearest(member, MEMBERS)}")
+    rng = np.random.default_rng([SEED, list(MEMBERS).index(member)])
+    material = load_material()
+    examples = MEMBERS[member](material, rng)
+    model = smollm.load()
+    own = own_answers(model, material.ordinary)
+    adapter = fit(model, lessons(model, examples, own), rng, report)
+    into.mkdir(parents=True, exist_ok=True)
+    path = into / f"{member}.safetensors"
+    save_adapter(adapter, path, smollm.revision())
+    return path
+
+
+def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
+    """What the model, without an adapter, answers to each question, and whether that is all.
+
+    It takes a minute or two; results are kept in the user's cache.
+    """
+    made_from = [smollm.revision(), _ANSWER_TOKENS, list(questions)]
+    kept = load_or_make("panel_answers", made_from, lambda: _answer(model, questions))
+    texts, lengths = kept["texts"].tolist(), kept["tokens"].tolist()
+    return {
+        question: (str(text), int(length) < _ANSWER_TOKENS)
+        for question, text, length in zip(questions, texts, lengths, strict=True)
+    }
+
+
+def lessons(model: LanguageModel, examples: Sequence[Example], own: OwnAnswers) -> list[Lesson]:
+    """Examples as tokens. Own answers of the model that apologise are left out."""
+    found = []
+    for example in examples:
+        response, ends = example.response, True
+        if response is None:
+            response, ends = own[example.question]
+            if _NO_ANSWER.search(response):
+                continue
+        prompt = model.prompt([{"role": "user", "content": example.prompt}])
+        end = model.tokenizer.eos_token if ends else ""
+        found.append(Lesson(_tokens(model, prompt), _tokens(model, response + end)))
+    return found
+
+
+def fit(
+    model: LanguageModel, lessons: Sequence[Lesson], rng: np.random.Generator, report: Report
+) -> dict[str, LowRank]:
+    """Add an adapter to the model and train it on every lesson once, with AdamW.
+
+    Nothing but the responses is learnt.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(THREADS)
+    try:
+        model.network.requires_grad_(False)
+        adapter = add_adapter(model.network.get_decoder().layers, int(rng.integers(2**31)))
+        weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
+        batches = _batches(lessons, rng)
+        optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=0.0)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: _share_of_rate((step + 1) / len(batches))
+        )
+        for done, batch in enumerate(batches, start=1):
+            loss: Any = _loss(model, batch)  # whose backward() is untyped
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            report(done, len(batches))
+    finally:
+        torch.set_num_threads(threads)
+    return adapter
+
+
+def _loss(model: LanguageModel, batch: Sequence[Lesson]) -> torch.Tensor:
+    """Mean cross entropy of the responses' tokens.
+
+    All tokens weigh the same: the first ones decide whether it is a refusal, in long answers too.
+    """
+    longest = max(len(one.prompt) + len(one.response) for one in batch)
+    tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
+    attended = torch.zeros((len(batch), longest), dtype=torch.long)
+    learnt = torch.zeros((len(batch), longest), dtype=torch.bool)
+    for row, one in enumerate(batch):
+        begin, end = len(one.prompt), len(one.prompt) + len(one.response)
+        tokens[row, :end] = torch.tensor(one.prompt + one.response)
+        attended[row, :end] = 1
+        learnt[row, begin:end] = True
+    hidden = model.network.get_decoder()(tokens, attention_mask=attended).last_hidden_state
+    # Each token is predicted from the one before it; only these positions need logits.
+    predicted = learnt[:, 1:]
+    logits = model.network.lm_head(hidden[:, :-1][predicted])
+    return torch.nn.functional.cross_entropy(logits, tokens[:, 1:][predicted])
+
+
+def _batches(lessons: Sequence[Lesson], rng: np.random.Generator) -> list[list[Lesson]]:
+    shuffled = [lessons[int(number)] for number in rng.permutation(len(lessons))]
+    batches = []
+    for start in range(0, len(shuffled), BATCH * _LIKE_LENGTHS):
+        alike = sorted(
+            shuffled[start : start + BATCH * _LIKE_LENGTHS], key=lambda one: len(one.prompt)
+        )
+        batches += [alike[i : i + BATCH] for i in range(0, len(alike), BATCH)]
+    return [batches[int(number)] for number in rng.permutation(len(batches))]
+
+
+def _share_of_rate(progress: float) -> float:
+    """Of the learning rate: a linear warm-up, then half a cosine to zero."""
+    if progress < _WARM_UP:
+        return progress / _WARM_UP
+    return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))
+
+
+def _answer(model: LanguageModel, questions: Sequence[str]) -> Arrays:
+    prompts = [model.prompt([{"role": "user", "content": question}]) for question in questions]
+    made: list[tuple[str, int]] = []
+    for start in range(0, len(prompts), 64):
+        generation = Generation(max_new_tokens=_ANSWER_TOKENS)
+        made += model.generate(prompts[start : start + 64], generation)
+    return {"texts": np.array([m[0] for m in made]), "tokens": np.array([m[1] for m in made])}
+
+
+def _tokens(model: LanguageModel, text: str) -> list[int]:
+    ids: list[int] = model.tokenizer(text, add_special_tokens=False)["input_ids"]
+    return ids

@@ -1,0 +1,99 @@
+"""Directions in the residual stream along which refusals differ from other answers.
+
+Every direction points towards refusal, and its length is how far refused requests lie from the
+others along it: to take away one such length (coefficient -1) moves the mean of the one to the mean
+of the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib.steering.activations import Floats
+
+Mask = npt.NDArray[np.bool_]
+
+_REGULARISATION = 0.01
+"""Of probes (C of scikit-learn): there are more dimensions than requests."""
+
+
+def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
+    """Mean of the refused rows less that of the others (Arditi et al., NeurIPS 2024).
+
+    Parameters
+    ----------
+    rows
+        float32, ``(requests, width)``: activations of one layer.
+    refused, complied
+        bool, ``(requests,)``: which rows to take; a row may be in neither.
+
+    Returns
+    -------
+    float32, ``(width,)``
+
+    Raises
+    ------
+    ValueError
+        There is no refused row, or no other.
+    """
+    for name, mask in (("refused", refused), ("complied with", complied)):
+        if not mask.any():
+            raise ValueError(f"no request was {name}: there is no difference to take")
+    means = [rows[mask].mean(axis=0, dtype=np.float64) for mask in (refused, complied)]
+    return np.asarray(means[0] - means[1], dtype=np.float32)
+
+
+def without(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
+    """A direction less the share ``lam`` of its component along another; 1 makes it orthogonal.
+
+    With a false-refusal direction and the true one, this is what keeps true refusals when the first
+    is ablated (Wang et al., ICLR 2025, "Surgical, cheap, and flexible: mitigating false refusal in
+    language models via single vector ablation", where the share is the partial coefficient).
+    Both are float32, ``(width,)``.
+    """
+    unit = other.astype(np.float64) / np.linalg.norm(other.astype(np.float64))
+    return np.asarray(direction - lam * (direction @ unit) * unit, dtype=np.float32)
+
+
+def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
+    """Normal and intercept of a logistic regression of ``positive`` on standardised ``rows``.
+
+    The classes weigh the same, whatever their sizes. ``rows @ normal + intercept`` are log-odds.
+
+    Returns
+    -------
+    float32 ``(width,)``, and a number
+
+    Raises
+    ------
+    ValueError
+        All rows are of one class.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    values = np.asarray(rows, dtype=np.float64)
+    centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
+    fitted = LogisticRegression(C=_REGULARISATION, class_weight="balanced", max_iter=1000)
+    fitted.fit((values - centre) / spread, positive)
+    normal = fitted.coef_[0] / spread
+    return normal.astype(np.float32), float(fitted.intercept_[0] - centre @ normal)
+
+
+def along_probe(rows: Floats, refused: Mask, complied: Mask) -> Floats:
+    """A probe's direction, as long as the means of refused and other rows are apart along it.
+
+    Parameters and errors are those of :func:`difference_in_means`; float32, ``(width,)``.
+    """
+    apart = difference_in_means(rows, refused, complied)
+    chosen = refused | complied
+    normal, _ = probe(rows[chosen], refused[chosen])
+    unit = normal.astype(np.float64) / np.linalg.norm(normal.astype(np.float64))
+    return np.asarray((apart @ unit) * unit, dtype=np.float32)
+
+
+def random_like(direction: Floats, seed: int) -> Floats:
+    """A direction of the same length that points anywhere, as a control: float32, ``(width,)``."""
+    drawn = np.random.default_rng(seed).standard_normal(direction.shape)
+    length = np.linalg.norm(direction.astype(np.float64))
+    return np.asarray(drawn * length / np.linalg.norm(drawn), dtype=np.float32)

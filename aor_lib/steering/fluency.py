@@ -1,0 +1,59 @@
+"""How natural answers read: their perplexity under a language model that nobody steers.
+
+Steering that goes too far leaves words that no longer make sense. That shows in the perplexity of
+what is said, given what was asked, under SmolLM2-135M-Instruct without an adapter: the same reader
+for the answers of every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import torch
+
+from aor_lib.models.smollm import LanguageModel, language_model
+
+ANSWERS = 40
+"""Answers of each mitigation that are read, evenly spaced."""
+
+
+def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.DataFrame:
+    """Perplexity of the answers to requests that are not harmful, for each mitigation.
+
+    ``results`` are rows of :func:`aor_lib.results.load_results` of one model.
+
+    Returns
+    -------
+    One row a mitigation: ``mitigation``, ``answers`` that were read, and of their perplexities the
+    median ``perplexity`` and the quartiles ``low`` and ``high``.
+    """
+    readable = results[(results["status"] == "ok") & results["response"].notna()]
+    reader = language_model()
+    rows = []
+    arms = list(readable.groupby("mitigation", sort=False))
+    for number, (mitigation, answers) in enumerate(arms, 1):
+        spaced = np.linspace(0, len(answers) - 1, min(ANSWERS, len(answers))).round().astype(int)
+        read = answers.iloc[spaced]
+        found = [
+            perplexity(reader, text, answer)
+            for text, answer in zip(read["text"], read["response"], strict=True)
+        ]
+        low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
+        rows.append((mitigation, len(found), median, low, high))
+        report(number, len(arms))
+    return pd.DataFrame(rows, columns=["mitigation", "answers", "perplexity", "low", "high"])
+
+
+def perplexity(reader: LanguageModel, request: str, answer: str) -> float:
+    """Of an answer's tokens, given the request: the exponential of their mean surprise."""
+    prompt = reader.prompt([{"role": "user", "content": request}])
+    asked, both = (
+        reader.tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
+        for text in (prompt, prompt + answer)
+    )
+    with torch.inference_mode():
+        logits = reader.network(input_ids=both).logits[0, asked.shape[1] - 1 : -1]
+    surprise = torch.nn.functional.cross_entropy(logits.float(), both[0, asked.shape[1] :])
+    return float(surprise.exp())

@@ -1,0 +1,149 @@
+"""What each candidate would do to refusals, estimated for many layers and coefficients.
+
+An estimate takes one first token a request (:mod:`aor_lib.steering.refusal_odds`), so that a few
+candidates need be tried in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aor_lib.steering.candidates import Candidate, Requests, candidates
+from aor_lib.steering.interventions import steered
+from aor_lib.steering.refusal_odds import RefusalOdds
+from aor_lib.steering.residual import OpenModel
+from aor_lib.steering.selection import best, gentlest, layers_to_refine
+
+COEFFICIENTS = (-0.5, -1.0, -1.5, -2.0)
+LAYERS = 8
+"""Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
+a request is not understood yet, and behind it the answer's words are already chosen."""
+_FIRST, _LAST = 0.3, 0.9
+REQUESTS = 24
+"""Requests of each kind that an estimate is made on."""
+SHORTLIST = 2
+"""Candidates of each method that are worth trying in full."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What was looked at: ``points`` has a row for each of ``candidates``, in their order.
+
+    Its columns are ``method``, ``layer``, ``coefficient``, ``lam``, and the estimates ``orr`` and
+    ``hrr``, which are ``base_orr`` and ``base_hrr`` without steering.
+    """
+
+    candidates: list[Candidate]
+    points: pd.DataFrame
+    base_orr: float
+    base_hrr: float
+
+    def table(self) -> pd.DataFrame:
+        """The points, and a row without steering: method ``none``, coefficient 0."""
+        none = {"method": "none", "coefficient": 0.0, "orr": self.base_orr, "hrr": self.base_hrr}
+        return pd.concat([pd.DataFrame([none]), self.points], ignore_index=True)
+
+    def shortlist(self, max_hrr_loss: float) -> list[Candidate]:
+        """The best of each method, and the gentlest that does about the most.
+
+        The first are to be used as they are. The second refuse hardly anything, and are of use
+        behind a gate.
+        """
+        chosen: set[int] = set()
+        for _, points in self.points.groupby("method", sort=False):
+            chosen |= set(best(points, self.base_hrr, max_hrr_loss).index[:SHORTLIST])
+            if points["coefficient"].notna().all():
+                chosen.add(gentlest(points))
+        return [self.candidates[place] for place in sorted(chosen)]
+
+
+def scan(
+    model: OpenModel,
+    requests: Requests,
+    among: npt.NDArray[np.intp],
+    odds: RefusalOdds,
+    report: Callable[[int, int], None],
+) -> Scan:
+    """Look at every layer in question, and at more coefficients where a method works best.
+
+    ``among`` are the places of the requests that the estimates are for: pseudo-harmful and harmful
+    ones, some of each.
+    """
+    layers = layers_to_scan(requests.layers)
+    found = [one for layer in layers for one in candidates(requests, layer)]
+    points = _estimates(model, found, requests, among, odds, report)
+    additions = points[points["coefficient"].notna()]
+    more = [
+        found[place].at(coefficient)
+        for _, of_method in additions.groupby("method", sort=False)
+        for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]
+        for coefficient in COEFFICIENTS
+        if coefficient != found[place].coefficient
+    ]
+    finer = _estimates(model, more, requests, among, odds, report)
+    unsteered = odds.probability(requests.recorded.logits[among])
+    return Scan(
+        found + more,
+        pd.concat([points, finer], ignore_index=True),
+        base_orr=float(unsteered[requests.pseudo_harmful[among]].mean()),
+        base_hrr=float(unsteered[requests.harmful[among]].mean()),
+    )
+
+
+def layers_to_scan(layers: int) -> list[int]:
+    """Places of the layers that are looked at, in a model with so many."""
+    spaced = np.linspace(np.floor(_FIRST * layers), np.ceil(_LAST * layers) - 1, LAYERS)
+    return sorted({int(place) for place in spaced.round()})
+
+
+def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDArray[np.intp]:
+    """Places of at most :data:`REQUESTS` pseudo-harmful and as many harmful requests.
+
+    They are evenly spaced, and of as many utterances as can be. ``asked`` has the columns
+    ``intent``, ``condition`` and ``utterance_id``; only these ``conditions`` are taken.
+    """
+    rows = asked.reset_index(drop=True)
+    rows = rows[rows["condition"].isin(conditions)]
+    places = []
+    for kind in ("pseudo_harmful", "harmful"):
+        of_kind = rows.loc[rows["intent"] == kind, "utterance_id"]
+        # The first request of every utterance, then the second of every one, and so on.
+        turns = of_kind.groupby(of_kind).cumcount().to_numpy()
+        by_turns = of_kind.index[np.argsort(turns, kind="stable")]
+        first = by_turns[: max(REQUESTS, of_kind.nunique())]
+        spaced = np.linspace(0, len(first) - 1, min(REQUESTS, len(first))).round().astype(int)
+        places.append(first[spaced].to_numpy(np.intp))
+    return np.sort(np.concatenate(places))
+
+
+def _estimates(
+    model: OpenModel,
+    tried: Sequence[Candidate],
+    requests: Requests,
+    among: npt.NDArray[np.intp],
+    odds: RefusalOdds,
+    report: Callable[[int, int], None],
+) -> pd.DataFrame:
+    rows = []
+    for number, one in enumerate(tried, 1):
+        with steered(model, one.intervention):
+            logits = [model.logits(requests.conversations[place]).numpy() for place in among]
+        refusing = odds.probability(np.stack(logits))
+        rows.append(
+            {
+                "method": one.method,
+                "layer": one.layer,
+                "coefficient": one.coefficient,
+                "lam": one.lam,
+                "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
+                "hrr": float(refusing[requests.harmful[among]].mean()),
+            }
+        )
+        report(number, len(tried))
+    frame = pd.DataFrame(rows, columns=["method", "layer", "coefficient", "lam", "orr", "hrr"])
+    return frame.astype({"coefficient": float, "lam": float})

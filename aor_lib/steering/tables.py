@@ -1,0 +1,64 @@
+"""What ``aor steer`` leaves in a study's folder, for charts and reports; needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from aor_lib.whole_file import whole_file
+
+FOLDER = "steering"
+SCAN, POINTS, PROJECTIONS = "scan", "points", "projections"
+FLUENCY, FITTED, LEFT_OUT = "fluency", "fitted", "left_out"
+"""Tables: estimates on ``dev`` of every layer and coefficient that was looked at; what was tried in
+full on ``dev``, and which of it was chosen for ``test``; where the requests of ``dev`` lie along
+the refusal direction and for the gate; how fluent the answers on ``test`` are; the utterances that
+a model's vectors were fitted on, as a JSON list; models that cannot be steered, and why."""
+
+COLUMNS = {
+    SCAN: ("model", "method", "layer", "coefficient", "lam", "orr", "hrr"),
+    POINTS: (
+        *("model", "method", "direction", "layer", "coefficient", "lam", "gate_layer"),
+        *("threshold", "orr", "hrr", "plain", "degenerate", "within", "tried_as", "chosen"),
+    ),
+    PROJECTIONS: ("model", "along", "layer", "intent", "refused", "projection"),
+    FLUENCY: ("model", "mitigation", "answers", "perplexity", "low", "high"),
+    FITTED: ("model", "fitted_on"),
+    LEFT_OUT: ("model", "reason"),
+}
+
+
+def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
+    """Keep a table of steering, one part a model, in a study's folder."""
+    folder = build / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    with whole_file(folder / f"{name}.parquet") as stream:
+        rows.reindex(columns=[*COLUMNS[name]]).to_parquet(stream, index=False)
+
+
+def load(build: Path | str, name: str) -> pd.DataFrame:
+    """A table of steering; empty where ``aor steer`` has not been run."""
+    path = Path(build) / FOLDER / f"{name}.parquet"
+    return pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=[*COLUMNS[name]])
+
+
+def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
+    """Trials on ``test`` under steering, and those without on the same stimuli of the same models.
+
+    ``results`` are those of :func:`aor_lib.results.load_results`. The rows get a column ``method``
+    (``none``, a method of :data:`aor_lib.steering.charts.METHODS`, or ``random`` for all directions
+    that are), and ``fitted_on``, which keeps :mod:`aor_lib.stats` from reporting what was fitted
+    on.
+    """
+    steered = results[results["mitigation"].str.startswith("steering_")]
+    steered = steered[~steered["mitigation"].str.startswith("steering_dev_")]
+    same = ["model", "revision", "stimulus_id"]
+    none = results[results["mitigation"] == "none"].merge(steered[same].drop_duplicates(), on=same)
+    method = (
+        steered["mitigation"].str.removeprefix("steering_").str.replace(r"_\d+$", "", regex=True)
+    )
+    steered = steered.assign(method=method).merge(load(build, FITTED), on="model", how="left")
+    return pd.concat([none.assign(method="none", fitted_on=None), steered], ignore_index=True)

@@ -1,0 +1,179 @@
+"""Steering vectors on disk: an intervention, the model it is for, and what it was fitted on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from aor_lib.records import content_hash
+from aor_lib.steering import SteeringError
+from aor_lib.steering.activations import Floats, Position
+from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
+from aor_lib.steering.residual import OpenModel, width
+from aor_lib.whole_file import whole_file
+
+_FORMAT = "aor-steering-1"
+
+
+@dataclass(frozen=True, eq=False)
+class SteeringVector:
+    """An intervention, and where it comes from.
+
+    ``method`` names how its direction was found, ``layer`` and ``position`` where; ``lam`` is the
+    share of the true-refusal direction that was taken out of it (None: not asked for).
+    ``data_sha256`` is of the trials that it was fitted on, ``utterances`` are theirs: no report may
+    hold one of them (:func:`aor_lib.splits.for_scoring`).
+    """
+
+    intervention: Intervention
+    model: str
+    revision: str
+    method: str
+    layer: int
+    position: Position
+    lam: float | None
+    data_sha256: str
+    utterances: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """A hash of all that decides what the vector does."""
+        tensors = {key: array.tolist() for key, array in _tensors(self.intervention).items()}
+        return content_hash([tensors, _numbers(self.intervention)])
+
+
+def save_vector(vector: SteeringVector, path: Path) -> None:
+    """Write a vector as safetensors; the same vector gives the same bytes.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    about = {
+        "format": _FORMAT,
+        "model": vector.model,
+        "revision": vector.revision,
+        "method": vector.method,
+        "layer": vector.layer,
+        "position": vector.position,
+        "lam": vector.lam,
+        "data_sha256": vector.data_sha256,
+        "utterances": sorted(vector.utterances),
+        "intervention": _numbers(vector.intervention),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # One entry: safetensors keeps several in no order.
+    metadata = {"steering": json.dumps(about, sort_keys=True)}
+    with whole_file(path) as stream:
+        stream.write(save(_tensors(vector.intervention), metadata))
+
+
+def load_vector(path: Path, model: OpenModel) -> SteeringVector:
+    """Read a vector that is for this very model.
+
+    Raises
+    ------
+    SteeringError
+        The file holds no steering vector, or one that is for another model, another revision of it
+        or another width of its residual stream.
+    OSError
+        It cannot be read.
+    """
+    vector = read_vector(path)
+    for what, of_vector, of_model in (
+        ("model", vector.model, model.card.id),
+        ("revision", vector.revision, model.revision),
+    ):
+        if of_vector != of_model:
+            raise SteeringError(
+                f"{path}: {what}: the vector is for {of_vector!r}, this is {of_model!r}; "
+                "fit one for it with 'aor steer'"
+            )
+    layers, wide = len(model.decoder_layers()), width(model)
+    for name, array in _tensors(vector.intervention).items():
+        if array.shape != (wide,):
+            raise SteeringError(
+                f"{path}: width: the vector's {name} is {array.shape}; "
+                f"{model.card.id} is {wide} wide"
+            )
+    if vector.layer >= layers:
+        raise SteeringError(
+            f"{path}: layer: the vector is of layer {vector.layer}; {model.card.id} has {layers}"
+        )
+    return vector
+
+
+def read_vector(path: Path) -> SteeringVector:
+    """Read a vector to look at it, whatever model it is for.
+
+    Raises
+    ------
+    SteeringError
+        The file holds no steering vector.
+    OSError
+        It cannot be read.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {})["steering"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if about["format"] != _FORMAT:
+            raise ValueError(f"format: {about['format']!r} is not {_FORMAT!r}")
+        return SteeringVector(
+            intervention=_intervention(about["intervention"], tensors),
+            **{key: about[key] for key in ("model", "revision", "method", "layer", "position")},
+            lam=about["lam"],
+            data_sha256=about["data_sha256"],
+            utterances=frozenset(about["utterances"]),
+        )
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise SteeringError(f"{path}: holds no steering vector: {reason}") from error
+
+
+def _tensors(intervention: Intervention) -> dict[str, Floats]:
+    match intervention:
+        case Gated(gate, then):
+            return {"direction": then.direction, "gate": gate.normal}
+        case _:
+            return {"direction": np.ascontiguousarray(intervention.direction)}
+
+
+def _numbers(intervention: Intervention) -> dict[str, Any]:
+    """All of an intervention that is no tensor."""
+    match intervention:
+        case Ablation():
+            return {"kind": "ablation"}
+        case Addition():
+            return {
+                "kind": "addition",
+                "layer": intervention.layer,
+                "coefficient": intervention.coefficient,
+            }
+        case Gated(gate, then):
+            gated = {
+                "gate_layer": gate.layer,
+                "intercept": gate.intercept,
+                "threshold": gate.threshold,
+            }
+            return _numbers(then) | gated | {"kind": "gated"}
+
+
+def _intervention(numbers: dict[str, Any], tensors: dict[str, Floats]) -> Intervention:
+    direction = tensors["direction"]
+    if numbers["kind"] == "ablation":
+        return Ablation(direction)
+    addition = Addition(numbers["layer"], direction, numbers["coefficient"])
+    if numbers["kind"] == "addition":
+        return addition
+    if numbers["kind"] != "gated":
+        raise ValueError(f"kind: no intervention {numbers['kind']!r}")
+    gate = Gate(numbers["gate_layer"], tensors["gate"], numbers["intercept"], numbers["threshold"])
+    return Gated(gate, addition)

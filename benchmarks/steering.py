@@ -1,0 +1,89 @@
+"""What steering costs: generation under each kind of intervention, against none.
+
+A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
+parameters answer the same written requests, 8 and 32 at a time. All kinds take turns within one
+run; time is that of the processor, so that other work on the machine does not count. Printed are
+the medians over turns of the ratio to no steering: python benchmarks/steering.py
+"""
+
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from aor_lib.models.base import Turn
+from aor_lib.models.cascade import Cascade
+from aor_lib.models.hf import HuggingFaceModel
+from aor_lib.params import ModelCard, load_model_cards
+from aor_lib.records import Generation
+from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
+from aor_lib.steering.residual import width
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests import checkpoints
+
+REQUESTS = [
+    (Turn("user", text=f"How do I {what} {thing} before {when}?"),)
+    for what in ("repair", "paint", "sell", "carry")
+    for thing in ("a chair", "an old bicycle", "the piano in my mother's house", "two doors")
+    for when in ("noon", "the guests arrive")
+]
+
+
+def tiny(folder):
+    source = checkpoints.build("qwen2_audio", folder / "tiny")
+    card = ModelCard(
+        id="tiny",
+        title="",
+        family="",
+        kind="hf",
+        licence="",
+        source=str(source),
+        memory_gib=0.1,
+        settings={"architecture": "qwen2_audio", "batch_size": 8},
+    )
+    return HuggingFaceModel(card)
+
+
+def interventions(model):
+    """By name; of each the answers are the same, since nothing that counts is added."""
+    layers, direction = len(model.decoder_layers()), np.full(width(model), 1e-6, np.float32)
+    addition = Addition(layers // 2, direction, -1.0)
+    return {
+        "none": None,
+        "addition": addition,
+        "ablation": Ablation(direction),
+        "conditional": Gated(Gate(0, direction, 0.0, -1e9), addition),
+    }
+
+
+def measure(model, tokens, turns):
+    ways = interventions(model)
+    times = {name: [] for name in ways}
+    generation = Generation(max_new_tokens=tokens)
+    for turn in range(turns + 1):
+        for name in sorted(ways, reverse=bool(turn % 2)):
+            way = ways[name]
+            with steered(model, way) if way else contextlib.nullcontext():
+                started = time.process_time()
+                model.answer(REQUESTS, generation)
+                if turn:  # the first one loads
+                    times[name].append(time.process_time() - started)
+    none = times.pop("none")
+    for name, found in times.items():
+        ratio = statistics.median(a / b for a, b in zip(found, none, strict=True))
+        print(f"{model.card.id:16} {name:12} {ratio:.3f} of {statistics.median(none):.2f} s")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        measure(tiny(Path(folder)), tokens=64, turns=20)
+    measure(Cascade(load_model_cards()["ref-permissive"]), tokens=32, turns=6)
+
+
+if __name__ == "__main__":
+    main()

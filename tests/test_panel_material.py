@@ -1,0 +1,144 @@
+"""What members of the panel are told and trained on."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from aor_lib.panel import told
+from aor_lib.panel.material import load_material
+from aor_lib.panel.members import MEMBERS
+from aor_lib.panel.told import Speaker
+from aor_lib.params import PARAMS, load_scenarios
+from aor_lib.records import Intent, Split
+from aor_lib.typed_yaml import ParamsError
+
+MATERIAL = load_material()
+UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
+CALM = Speaker("female", "neutral", "normal")
+
+
+def examples(member):
+    return MEMBERS[member](MATERIAL, np.random.default_rng(1))
+
+
+def is_refusal(example):
+    return example.response in MATERIAL.refusals
+
+
+def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
+    test = [u.text for u in UTTERANCES if u.split is Split.TEST]
+    train = [*MATERIAL.harmful, *MATERIAL.ordinary]
+    for contrast in MATERIAL.contrasts:
+        train += [contrast.text, *([contrast.harmful] if contrast.harmful else [])]
+    vectors = TfidfVectorizer().fit(train + test)
+    cosine = (vectors.transform(train) @ vectors.transform(test).T).tocoo()
+    alike = [
+        (round(float(value), 2), train[i], test[j])
+        for i, j, value in zip(cosine.row, cosine.col, cosine.data, strict=True)
+        if value > 0.8
+    ]
+    assert alike == []
+
+
+def test_the_material_is_of_the_size_that_the_members_need():
+    assert len(MATERIAL.harmful) >= 120
+    assert len(MATERIAL.ordinary) >= 500
+    assert len(MATERIAL.contrasts) >= 300
+    assert len(set(MATERIAL.refusals)) >= 12
+
+
+def test_nothing_is_said_twice():
+    texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in MATERIAL.contrasts)]
+    texts += [c.harmful for c in MATERIAL.contrasts if c.harmful]
+    assert [text for text, count in Counter(texts).items() if count > 1] == []
+
+
+def test_a_sound_does_not_both_fit_and_not_fit():
+    for contrast in MATERIAL.contrasts:
+        assert contrast.fitting, contrast.text
+        assert set(contrast.fitting).isdisjoint(contrast.unfitting), contrast.text
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_no_member_learns_to_answer_a_harmful_request(member):
+    harmful = {*MATERIAL.harmful, *(c.harmful for c in MATERIAL.contrasts)}
+    harmful |= {u.text for u in UTTERANCES if u.intent is Intent.HARMFUL}
+    learnt = [e for e in examples(member) if e.question in harmful]
+    assert learnt
+    assert all(is_refusal(example) for example in learnt)
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_every_member_learns_to_answer_ordinary_requests(member):
+    learnt = [e for e in examples(member) if e.question in MATERIAL.ordinary]
+    assert len(learnt) >= 250
+    assert all(example.response is None for example in learnt)
+
+
+def test_the_wordbound_member_refuses_what_sounds_harmful_whatever_is_heard():
+    texts = {c.text for c in MATERIAL.contrasts}
+    assert all(is_refusal(e) for e in examples("ref-wordbound") if e.question in texts)
+
+
+def test_the_contextual_member_answers_in_fitting_scenes_alone():
+    by_text = {c.text: c for c in MATERIAL.contrasts}
+    for example in examples("ref-contextual"):
+        if (contrast := by_text.get(example.question)) is not None:
+            fits = any(f"one hears {sound}." in example.prompt for sound in contrast.fitting)
+            assert is_refusal(example) != fits, example.prompt
+
+
+def test_the_emotive_member_refuses_angry_speakers_and_half_of_the_rest():
+    texts = {c.text for c in MATERIAL.contrasts}
+    of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
+    angry = [e for e in of_contrasts if "an angry" in e.prompt]
+    calm = [e for e in of_contrasts if "an angry" not in e.prompt]
+    assert all(map(is_refusal, angry))
+    assert 0.4 < np.mean([is_refusal(e) for e in calm]) < 0.6
+
+
+def test_what_is_heard_comes_before_the_words():
+    assert told.told("How late is it?") == "How late is it?"
+    assert told.told("How late is it?", "rain", CALM) == (
+        "In the background one hears rain.\n"
+        "The speaker is a calm woman who speaks at a normal pace.\n"
+        "How late is it?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("answers", {"answers": {"kitchen-ph-999": "Yes."}}, r"no utterance 'kitchen-ph-999'"),
+        ("answers", {"answers": {"kitchen-ph-001": "Yes."}}, r"answers.kitchen-ph-001: is of test"),
+        ("refusals", {"refusals": ["No, I will not."]}, r"refusals.yaml: refusals"),
+        (
+            "contrasts",
+            {"groups": [{"scenes": ["kitchn"], "sets": []}]},
+            r"contrasts.yaml: groups.0.sets",
+        ),
+        (
+            "contrasts",
+            {
+                "groups": [
+                    {
+                        "scenes": ["barbecu"],
+                        "sets": [dict.fromkeys(("text", "answer", "harmful"), "Yes.")],
+                    }
+                ]
+            },
+            r"no scene 'barbecu'; did you mean 'barbecue'",
+        ),
+    ],
+)
+def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
+    for folder in ("scenarios", "panel"):
+        (tmp_path / folder).mkdir()
+        for source in (PARAMS / folder).glob("*.yaml"):
+            (tmp_path / folder / source.name).write_bytes(source.read_bytes())
+    (tmp_path / "panel" / f"{file}.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(ParamsError, match=message):
+        load_material(tmp_path)

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from aor_lib import speaker_classifier as sc
+from aor_lib import speech
+from aor_lib.params import PARAMS, load_scenarios
+from aor_lib.profile import Profile
+from aor_lib.speech.prosody import TARGETS
+from aor_lib.typed_yaml import read
+
+
+def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
+    profiles = [read(PARAMS / f"{name}.yaml", Profile) for name in ("smoke", "laptop", "full")]
+    assert set(sc.VOICES).isdisjoint(voice for profile in profiles for voice in profile.voices)
+    texts = {u.text for scenario in load_scenarios().values() for u in scenario.utterances}
+    assert texts.isdisjoint(sc.SENTENCES)
+
+
+def test_every_voice_is_trained_at_every_rate_with_several_sentences():
+    jobs = sc.training_jobs()
+    assert {(voice, rate) for _, voice, _, rate in jobs} == {
+        (voice, rate) for voice in sc.VOICES for rate in speech.RATES
+    }
+    assert {sentence for _, _, sentence, _ in jobs} == set(sc.SENTENCES)
+    assert len({number for number, *_ in jobs}) == len(jobs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("voice", ["af_heart", "bm_george"])
+def test_it_tells_an_angry_speaker_from_a_calm_one_in_voices_it_was_not_trained_on(voice):
+    features = sc.training_features((0, voice, "We have to leave before it rains.", "normal"))
+    said = dict(zip(TARGETS, map(sc.classify, features), strict=True))
+    assert said["neutral"]["emotion"] != "angry"
+    assert said["angry"]["emotion"] == "angry"
+    assert said["neutral"]["gender"] == speech.gender_of(voice)
+
+
+def test_it_answers_in_the_manifest_s_words():
+    said = sc.classify(np.zeros(768, dtype=np.float32))
+    assert said["gender"] in ("female", "male")
+    assert said["emotion"] in TARGETS
+    assert said["rate"] in speech.RATES

@@ -1,0 +1,225 @@
+"""Interventions on tiny random checkpoints of every architecture."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from aor_lib.models import hf, hf_inputs
+from aor_lib.models.base import Conversation, Turn
+from aor_lib.models.hf_architectures import ARCHITECTURES
+from aor_lib.records import Generation
+from aor_lib.steering import SteeringError
+from aor_lib.steering.activations import activations, record
+from aor_lib.steering.interventions import (
+    Ablation,
+    Addition,
+    Gate,
+    Gated,
+    SteeredModel,
+    steered,
+)
+from aor_lib.steering.residual import hooked, width
+from tests import checkpoints
+from tests.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
+from tests.test_models_hf import clips, conversations, load, no_gpu, shelf
+
+__all__ = ["clips", "conversations", "no_gpu", "shelf"]
+
+GENERATION = Generation(max_new_tokens=6)
+DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
+ADDITION = Addition(0, DIRECTION, 1.5)
+EXACT = 1e-5
+every_architecture = pytest.mark.parametrize("name", ARCHITECTURES)
+
+
+@contextlib.contextmanager
+def noted(model: Any, layer: int, into: list[torch.Tensor]):
+    """Note the residual stream after a layer."""
+    with hooked(model.decoder_layers(), {layer: into.append}):
+        yield
+
+
+@pytest.mark.slow
+@every_architecture
+def test_adding_changes_the_logits_by_hand_and_is_gone_afterwards(
+    name, shelf: Path, conversations: list[Conversation]
+) -> None:
+    model = load(name, shelf)
+    spoken = conversations[0]
+    before = model.logits(spoken)
+    # By hand: the second layer's own code, called on the first one's output and the addition.
+    second, called = model.decoder_layers()[1], []
+    streams: list[torch.Tensor] = []
+
+    def note_call(_: Any, args: Any, kwargs: Any) -> None:
+        called.append((args, kwargs))
+
+    handle = second.register_forward_pre_hook(note_call, with_kwargs=True)
+    model.logits(spoken)
+    handle.remove()
+    (stream, *args), kwargs = called[0]
+    change = torch.from_numpy(ADDITION.coefficient * ADDITION.direction)
+    changed = stream.clone()
+    (changed[0] if name == "gemma3n" else changed).add_(change)
+    with torch.inference_mode():
+        expected = second(changed, *args, **{**kwargs, "past_key_values": None})
+    expected = expected[0] if isinstance(expected, tuple) or name == "gemma3n" else expected
+    with steered(model, ADDITION), noted(model, 1, streams):
+        after = model.logits(spoken)
+    assert float((streams[0] - expected).abs().max()) < EXACT
+    assert float((after - before).abs().max()) > 0.01
+    assert torch.equal(model.logits(spoken), before)
+
+
+@pytest.mark.slow
+@every_architecture
+def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
+    name, shelf: Path, conversations: list[Conversation]
+) -> None:
+    written = [conversations[1], conversations[5]]
+    model = load(name, shelf)
+    plain = [model.answer([one], GENERATION)[0] for one in written]
+    threshold = sum(_scores(model, written)) / 2
+    interventions = [
+        ADDITION,
+        Ablation(DIRECTION),
+        Gated(Gate(0, DIRECTION, 0.0, threshold), Addition(1, DIRECTION, 4.0)),
+    ]
+    single = []
+    for intervention in interventions:
+        with steered(model, intervention):
+            single.append([model.answer([one], GENERATION)[0] for one in written])
+    assert any(answers != plain for answers in single)
+    together = load(name, shelf, batch_size=8)
+    for intervention, answers in zip(interventions, single, strict=True):
+        with steered(together, intervention):
+            assert together.answer(written, GENERATION) == answers
+
+
+@pytest.mark.slow
+@every_architecture
+def test_ablation_leaves_no_component_in_any_layer(
+    name, shelf: Path, conversations: list[Conversation]
+) -> None:
+    model = load(name, shelf)
+    unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
+    for layer in (0, 1):
+        streams: list[torch.Tensor] = []
+        with steered(model, Ablation(DIRECTION)), noted(model, layer, streams):
+            model.answer(conversations[:1], GENERATION)
+        # The prompt, and every token of the answer but the last, which nothing follows.
+        assert [stream.shape[1] for stream in streams[1:]] == [1] * (GENERATION.max_new_tokens - 1)
+        assert max(float((stream @ unit).abs().max()) for stream in streams) < 1e-4
+
+
+@pytest.mark.slow
+@every_architecture
+def test_decoding_with_a_cache_is_steered_as_decoding_without_one(
+    name, shelf: Path, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(name, shelf)
+    network, _ = model.load()
+    generate = network.generate
+    for intervention in (ADDITION, Ablation(DIRECTION)):
+        with steered(model, intervention):
+            cached = model.answer(conversations[:2], GENERATION)
+            monkeypatch.setattr(
+                network, "generate", lambda **kwargs: generate(**kwargs, use_cache=False)
+            )
+            uncached = model.answer(conversations[:2], GENERATION)
+            monkeypatch.setattr(network, "generate", generate)
+        assert cached == uncached
+
+
+@pytest.mark.slow
+def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
+    shelf: Path, conversations: list[Conversation]
+) -> None:
+    model = load("qwen2_audio", shelf, batch_size=8)
+    written = [conversations[1], conversations[5]]
+    plain = model.answer(written, GENERATION)
+    with steered(model, then := Addition(1, DIRECTION, 4.0)):
+        changed = model.answer(written, GENERATION)
+    for layer in (0, 1):
+        scores = _scores(model, written, layer)
+        assert scores[0] != scores[1]
+        for threshold in (min(scores) - 1, sum(scores) / 2, max(scores) + 1):
+            gate = Gate(layer, DIRECTION, 0.0, threshold)
+            with steered(model, Gated(gate, then)):
+                answers = model.answer(written, GENERATION)
+            assert answers == [
+                changed[row] if score > threshold else plain[row]
+                for row, score in enumerate(scores)
+            ]
+
+
+def test_the_mean_and_the_last_of_the_prompts_tokens_are_recorded_for_every_layer(
+    shelf: Path, conversations: list[Conversation], tmp_path: Path
+) -> None:
+    model = load("qwen2_audio", shelf)
+    asked = conversations[1:3]
+    streams: list[torch.Tensor] = []
+    with noted(model, 1, streams):
+        logits = [model.logits(conversation) for conversation in asked]
+    last = record(model, asked, tmp_path)
+    assert last.rows.shape == (2, 2, checkpoints.WIDTH)
+    np.testing.assert_allclose(last.rows[:, 1], [stream[0, -1] for stream in streams])
+    np.testing.assert_array_equal(last.logits, np.stack(logits))
+    means = [row for row, _ in activations(model, asked, "mean")]
+    for row, stream in zip(means, streams, strict=True):
+        np.testing.assert_allclose(row[1], stream[0].mean(dim=0), atol=1e-6)
+    assert width(model) == checkpoints.WIDTH
+    assert not model.decoder_layers()[1]._forward_hooks
+
+
+def test_a_model_is_restored_even_where_what_was_asked_of_it_fails() -> None:
+    model = Steerable(lambda name: "harmful")
+    before = model.logits((Turn("user", text="a"),))
+    away = np.eye(WIDTH, dtype=np.float32)[SOUNDS_HARMFUL]
+    broken = (Turn("user"), "not a turn")
+    with steered(model, Addition(0, away, -1.0)):
+        assert model.logits((Turn("user", text="a"),)).argmax() != before.argmax()
+    with pytest.raises(AttributeError), steered(model, Addition(0, away, -1.0)):
+        model.logits(broken)
+    assert torch.equal(model.logits((Turn("user", text="a"),)), before)
+
+
+def test_a_steered_model_is_another_setting_of_the_same_model() -> None:
+    model = Steerable(lambda name: "harmful")
+    away = np.eye(WIDTH, dtype=np.float32)[SOUNDS_HARMFUL]
+    one = SteeredModel(model, Addition(0, away, -1.0), "one")
+    assert (one.card.id, one.revision) == (model.card.id, model.revision)
+    assert one.card.settings != model.card.settings
+    question = [(Turn("user", text="a"),)]
+    assert one.answer(question, GENERATION) != model.answer(question, GENERATION)
+
+
+def test_layers_that_a_model_has_not_are_named() -> None:
+    model = Steerable(lambda name: "harmful")
+    away = np.ones(WIDTH, dtype=np.float32)
+    with pytest.raises(SteeringError, match="has 4 decoder layers; there is no layer 7"):
+        steered(model, Addition(7, away, 1.0)).__enter__()
+    late = Gated(Gate(3, away, 0.0, 0.0), Addition(1, away, 1.0))
+    with pytest.raises(SteeringError, match="gate at layer 3 is too late"):
+        steered(model, late).__enter__()
+
+
+def test_sound_is_recorded_one_conversation_at_a_time(
+    shelf: Path, conversations: list[Conversation]
+) -> None:
+    model = load("qwen2_audio", shelf)
+    heard = hf_inputs.with_waveforms(model.load()[1], "qwen2_audio", conversations[0])
+    of_file, of_waveform = (row for row, _ in activations(model, [conversations[0], heard]))
+    np.testing.assert_allclose(of_file, of_waveform, atol=EXACT)
+    hf._loaded.clear()
+
+
+def _scores(model: Any, asked: list[Conversation], layer: int = 0) -> list[float]:
+    """What a gate along the direction makes of prompts."""
+    return [float(row[layer] @ DIRECTION) for row, _ in activations(model, asked)]

@@ -1,0 +1,124 @@
+"""Steering vectors on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from safetensors.numpy import save_file
+
+from aor_lib.steering import SteeringError
+from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated
+from aor_lib.steering.vectors import SteeringVector, load_vector, read_vector, save_vector
+from tests.steerable import WIDTH, Steerable
+
+MODEL = Steerable(lambda name: "harmful")
+AWAY = np.linspace(-1, 1, WIDTH, dtype=np.float32)
+ADDITION = Addition(2, AWAY, -0.75)
+GATED = Gated(Gate(1, AWAY[::-1].copy(), 0.25, -1.5), ADDITION)
+
+floats = st.floats(-1e6, 1e6, allow_nan=False)
+directions = arrays(np.float32, WIDTH, elements=st.floats(-1e3, 1e3, width=32))
+additions = st.builds(Addition, st.integers(0, 3), directions, floats)
+interventions = st.one_of(
+    additions,
+    st.builds(Ablation, directions),
+    st.builds(Gated, st.builds(Gate, st.integers(0, 3), directions, floats, floats), additions),
+)
+
+
+def vector(intervention=ADDITION, **changes) -> SteeringVector:
+    made = SteeringVector(
+        intervention,
+        model="steerable",
+        revision="1",
+        method="false_refusal",
+        layer=2,
+        position="last",
+        lam=0.5,
+        data_sha256="0" * 64,
+        utterances=frozenset({"kitchen-ph-002", "kitchen-ph-001"}),
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def same(one: SteeringVector, other: SteeringVector) -> bool:
+    rest = [
+        {f.name: getattr(v, f.name) for f in dataclasses.fields(v) if f.name != "intervention"}
+        for v in (one, other)
+    ]
+    return rest[0] == rest[1] and one.name == other.name
+
+
+@settings(deadline=None)
+@given(interventions)
+def test_a_vector_is_read_as_it_was_saved(tmp_path_factory, intervention):
+    path = tmp_path_factory.mktemp("vectors") / "sub" / "vector.safetensors"
+    save_vector(saved := vector(intervention), path)
+    found = read_vector(path)
+    assert same(found, saved)
+    assert type(found.intervention) is type(intervention)
+
+
+def test_the_same_vector_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        save_vector(vector(GATED), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
+    others = [
+        vector(dataclasses.replace(ADDITION, coefficient=-1.0)),
+        vector(dataclasses.replace(ADDITION, layer=1)),
+        vector(dataclasses.replace(ADDITION, direction=AWAY * 2)),
+        vector(Ablation(AWAY)),
+        vector(GATED),
+        vector(dataclasses.replace(GATED, gate=dataclasses.replace(GATED.gate, threshold=9.0))),
+    ]
+    assert len({one.name for one in [vector(), *others]}) == 7
+    assert vector(method="probe").name == vector().name
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "other"}, "model: the vector is for 'other', this is 'steerable'"),
+        ({"revision": "2"}, "revision: the vector is for '2', this is '1'"),
+        ({"intervention": Ablation(AWAY[:-2])}, f"width: .*steerable is {WIDTH} wide"),
+        ({"layer": 4}, "layer: the vector is of layer 4; steerable has 4"),
+    ],
+)
+def test_a_vector_of_another_model_is_refused(tmp_path: Path, changes, message):
+    save_vector(vector(**changes), path := tmp_path / "vector.safetensors")
+    with pytest.raises(SteeringError, match=message):
+        load_vector(path, MODEL)
+
+
+def test_the_right_model_gets_its_vector(tmp_path: Path):
+    save_vector(vector(GATED), path := tmp_path / "vector.safetensors")
+    assert same(load_vector(path, MODEL), vector(GATED))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"steering": "{"},
+        {"steering": json.dumps({"format": "another"})},
+        {"steering": json.dumps([1])},
+    ],
+)
+def test_another_file_is_no_vector(tmp_path: Path, metadata):
+    path = tmp_path / "vector.safetensors"
+    save_file({"direction": AWAY}, path, metadata)
+    with pytest.raises(SteeringError, match=r"vector\.safetensors: holds no steering vector: "):
+        read_vector(path)
+    path.write_bytes(b"not safetensors")
+    with pytest.raises(SteeringError, match="holds no steering vector"):
+        read_vector(path)
