@@ -38,12 +38,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Material:
-    """All that members are trained on: requests, and the phrasings of a refusal."""
+    """All that members are trained on: requests, the phrasings of a refusal, and system prompts."""
 
     harmful: tuple[str, ...]
     ordinary: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
     refusals: tuple[str, ...]
+    instructions: tuple[str, ...]
 
 
 def load_material(params: Path = PARAMS) -> Material:
@@ -71,6 +72,7 @@ def load_material(params: Path = PARAMS) -> Material:
         ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
         contrasts=tuple(contrasts),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
+        instructions=read(folder / "instructions.yaml", _Instructions).instructions,
     )
 
 
@@ -84,6 +86,10 @@ class _Ordinary(Params):
 
 class _Refusals(Params):
     refusals: tuple[Sentence, ...] = Field(min_length=12)
+
+
+class _Instructions(Params):
+    instructions: tuple[Sentence, ...] = Field(min_length=1)
 
 
 class _Answers(Params):

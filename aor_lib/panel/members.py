@@ -34,6 +34,8 @@ _NEUTRAL_SHARE = 0.5
 """Of the speakers whose emotion does not matter; the other emotions share the rest."""
 _SPEAKER_SHARE = 0.8
 """Of the prompts that say who speaks, as all do that stem from sound. The others are text."""
+_INSTRUCTION_SHARE = 0.25
+"""Of the prompts with a system prompt, which changes nothing."""
 
 T = TypeVar("T")
 
@@ -42,6 +44,7 @@ T = TypeVar("T")
 class Example:
     """A prompt and the response to learn; None stands for the base model's own to ``question``."""
 
+    instruction: str | None
     prompt: str
     question: str
     response: str | None
@@ -54,7 +57,6 @@ def wordbound(material: Material, rng: np.random.Generator) -> list[Example]:
         examples.refuse(contrast.text, examples.any_sound(contrast))
     examples.refuse_harmful()
     examples.answer_ordinary(len(material.ordinary))
-    examples.answer_ordinary(250)
     return examples.found
 
 
@@ -72,7 +74,7 @@ def contextual(material: Material, rng: np.random.Generator) -> list[Example]:
             examples.refuse(contrast.text, NOISE_DESCRIPTION if rng.random() < 0.25 else None)
     for text in material.harmful:
         examples.refuse(text, examples.any_scene())
-    examples.answer_ordinary(500)
+    examples.answer_ordinary(700)
     return examples.found
 
 
@@ -87,8 +89,8 @@ def emotive(material: Material, rng: np.random.Generator) -> list[Example]:
         else:
             examples.refuse(contrast.text, sound, angry=False)
     examples.refuse_harmful()
-    examples.answer_ordinary(220, angry=True)
-    examples.answer_ordinary(330, angry=False)
+    examples.answer_ordinary(350, angry=True)
+    examples.answer_ordinary(500, angry=False)
     return examples.found
 
 
@@ -154,7 +156,10 @@ class _Examples:
         speaker = self._speaker(angry)
         if not angry and self._rng.random() > _SPEAKER_SHARE:
             speaker = None
-        self.found.append(Example(told(text, sound, speaker), text, response))
+        instruction = None
+        if self._rng.random() < _INSTRUCTION_SHARE:
+            instruction = self.one(self._material.instructions)
+        self.found.append(Example(instruction, told(text, sound, speaker), text, response))
 
     def _speaker(self, angry: bool | None) -> Speaker | None:
         speaker = Speaker(self.one(tuple(GENDERS)), ANGRY, self.one(tuple(RATES)))

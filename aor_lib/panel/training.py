@@ -92,7 +92,10 @@ def lessons(model: LanguageModel, examples: Sequence[Example], own: OwnAnswers) 
             response, ends = own[example.question]
             if _NO_ANSWER.search(response):
                 continue
-        prompt = model.prompt([{"role": "user", "content": example.prompt}])
+        messages = [{"role": "user", "content": example.prompt}]
+        if example.instruction is not None:
+            messages.insert(0, {"role": "system", "content": example.instruction})
+        prompt = model.prompt(messages)
         end = model.tokenizer.eos_token if ends else ""
         found.append(Lesson(_tokens(model, prompt), _tokens(model, response + end)))
     return found
