@@ -4,7 +4,7 @@ The server is a process of its own that answers every request 200 ms after it ha
 ideal is what 64 such requests at once allow, 320 a second. Asked are text alone, in one call and
 batch by batch as a run of the study does, and clips of 12 s, where 320 a second are 246 MB that are
 read, encoded and sent. Run it on a machine with nothing else to do, for it shares its cores with
-the server: python benchmarks/api.py
+the server (or, as root, with ``chrt --rr 20`` in front): python benchmarks/api.py
 """
 
 import asyncio

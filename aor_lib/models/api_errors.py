@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import aiohttp
 import openai
 
 _WITHHELD = {
@@ -69,6 +70,11 @@ def is_passing(error: openai.APIStatusError) -> bool:
     return error.status_code in _PASSING_STATUS or error.status_code >= 500
 
 
+def is_never_sent(error: Exception) -> bool:
+    """Whether there was no connection that a request could have been sent by."""
+    return isinstance(_cause(error), aiohttp.ClientConnectorError)
+
+
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that a response asks to wait, or None if it does not say (RFC 9110, 10.2.3).
 
@@ -99,8 +105,10 @@ def words(error: Exception, key: str) -> str:
     text = str(error)
     if isinstance(error, openai.APIStatusError) and " - " not in text:
         text = f"{text} - {error.body}"
-    elif isinstance(error, openai.APIConnectionError) and error.__cause__:
-        text = f"{text} ({type(error.__cause__).__name__}: {error.__cause__})"
+    elif isinstance(error, openai.APIConnectionError):
+        # The SDK calls it a timeout when a server hangs up.
+        cause = _cause(error)
+        return quoted(f"APIConnectionError: {type(cause).__name__}: {cause}", key)
     return quoted(f"{type(error).__name__}: {text}", key)
 
 
@@ -108,6 +116,13 @@ def quoted(said: object, key: str) -> str:
     """What an API said, in one line of at most 500 characters without the key."""
     text = str(said).encode(errors="replace").decode().replace(key, "[key]")
     return " ".join(text.split())[:500]
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What aiohttp met with, whatever the layers above it call that."""
+    while not isinstance(error, aiohttp.ClientError) and error.__cause__:
+        error = error.__cause__
+    return error
 
 
 def _body(error: openai.APIStatusError) -> Mapping[str, Any]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from aor_lib.models.api_budget import Prices
+from aor_lib.models.base import ModelError
 from aor_lib.typed_yaml import Params
+
+_KEY = re.compile(r"[!#-&(-\[\]-~]+")
+"""ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
 class Settings(Params):
@@ -44,3 +50,45 @@ class Settings(Params):
         if self.max_spend_usd is not None and self.usd_per_million_tokens is None:
             raise ValueError("max_spend_usd needs usd_per_million_tokens")
         return self
+
+
+def address(settings: Settings, model: str) -> str | None:
+    """Where the API of a model is reached; None for the SDK's default.
+
+    Raises
+    ------
+    ModelError
+        It is not set, or is no address.
+    """
+    url = settings.base_url
+    if url is None and settings.base_url_variable:
+        url = _from_environment(settings.base_url_variable, model, "the address of its API")
+    if url and not url.startswith(("http://", "https://")):
+        raise ModelError(f"{model}: the address of its API must begin with http(s)://")
+    return url
+
+
+def key(settings: Settings, model: str) -> str:
+    """The key to the API of a model.
+
+    Raises
+    ------
+    ModelError
+        It is not set, or cannot be a key.
+    """
+    variable = settings.api_key_variable
+    value = _from_environment(variable, model, "the API key")
+    if not _KEY.fullmatch(value):
+        # An HTTP client would quote it in its complaint.
+        raise ModelError(
+            f"{model} needs the API key in ${variable}; "
+            "what is set there has characters that no key has"
+        )
+    return value
+
+
+def _from_environment(variable: str, model: str, what: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ModelError(f"{model} needs {what} in ${variable}; it is not set")
+    return value
