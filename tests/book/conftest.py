@@ -7,7 +7,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import yaml
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,14 +39,6 @@ def browser(html):
         pytest.skip("no Chromium or Chrome found; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-
-
-@pytest.fixture(scope="session")
-def pages():
-    """Names of the book's pages, in the order of its table of contents."""
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    return [toc["root"], *chapters]
 
 
 @pytest.fixture(scope="session", params=["file", "server"])

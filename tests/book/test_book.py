@@ -1,17 +1,29 @@
 """What a reader of the built book relies on, checked in Chromium."""
 
+import json
+import re
 from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from urllib.parse import unquote, urldefrag, urlsplit
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
+from urllib.request import url2pathname
 
 import pytest
+import yaml
 
+from aor_lib.records import Stimulus
 from aor_lib.results import load_manifest
 
+ROOT = Path(__file__).resolve().parents[2]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 AXE = "_static/vendor/axe-core/axe.min.js"
+HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
+FACETS = {"scenario", "scene", "condition", "intent", "model", "mitigation", "label", "q", "page"}
+"""What the explorer can be asked for in its link."""
+CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
 
 LOAD = """clip => new Promise((resolve, reject) => {
   clip.addEventListener("loadeddata", () => resolve(clip.duration), {once: true});
@@ -21,10 +33,53 @@ LOAD = """clip => new Promise((resolve, reject) => {
 })"""
 
 # Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
-RUN_AXE = """() => axe.run(document, {preload: false, resultTypes: ["violations"]}).then(
-  result => result.violations
+RUN_AXE = """rules => axe.run(document, {
+  preload: false,
+  resultTypes: ["violations"],
+  ...(rules && {runOnly: rules}),
+}).then(result => result.violations
     .filter(found => ["serious", "critical"].includes(found.impact))
     .map(found => `${found.id}: ${found.nodes.map(node => node.html).join(" ")}`))"""
+COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can change
+
+# Headings with nothing to read, see or hear before the next one, unless that is one level deeper.
+EMPTY_SECTIONS = """() => {
+  const article = document.querySelector("article.bd-article");
+  const headings = [...article.querySelectorAll("h1, h2, h3, h4")];
+  const level = heading => Number(heading.tagName[1]);
+  return headings.filter((heading, i) => {
+    const next = headings[i + 1];
+    if (next && level(next) > level(heading)) return false;
+    const between = document.createRange();
+    between.setStartAfter(heading);
+    if (next) between.setEndBefore(next);
+    else between.setEndAfter(article.lastChild);
+    const content = between.cloneContents();
+    content.querySelectorAll("details.hide, script").forEach(unseen => unseen.remove());
+    return !content.textContent.trim() && !content.querySelector("img, svg, audio");
+  }).map(heading => heading.textContent);
+}"""
+
+
+@dataclass
+class Visit:
+    """What was seen on a page; ``problems`` are errors, failed and foreign requests."""
+
+    problems: list[str]
+    page: str = ""
+    bytes_loaded: int = 0
+    charts: int = 0
+    charts_without_marks: list[str] = field(default_factory=list)
+    empty_sections: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    width_on_a_phone: int = 0
+
+
+def pages():
+    """Names of the book's pages, in the order of its table of contents."""
+    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [toc["root"], *chapters]
 
 
 @contextmanager
@@ -34,6 +89,79 @@ def open_tab(browser, **settings):
         yield context.new_page()
     finally:
         context.close()
+
+
+def watched(tab, address):
+    """Collects what goes wrong on a tab."""
+    problems = []
+    tab.on("pageerror", lambda error: problems.append(f"{tab.url}: {error}"))
+    tab.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+
+    def look_at_response(response):
+        if response.status >= 400:
+            problems.append(f"{response.status}: {response.url}")
+
+    def look_at_message(message):
+        if message.type == "error":
+            problems.append(f"{tab.url}: {message.text}")
+
+    def look_at_request(request):
+        if not request.url.startswith((address, "data:", "blob:")):
+            problems.append(f"foreign: {request.url}")
+
+    tab.on("response", look_at_response)
+    tab.on("console", look_at_message)
+    tab.on("request", look_at_request)
+    return problems
+
+
+@pytest.fixture(scope="module")
+def context(browser):
+    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def axe(html):
+    return (html / AXE).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=pages())
+def visit(request, context, html, axe):
+    """One visit of a page from the disk, with all that takes an open page done on it."""
+    tab = context.new_page()
+    seen = Visit(watched(tab, html.as_uri()), request.param)
+    loaded = set()
+    tab.on("request", lambda request: loaded.add(urldefrag(request.url).url))
+    tab.goto(f"{html.as_uri()}/{seen.page}.html")
+    draw_all_charts(tab)
+    if tab.locator(".aor-explorer").count():
+        tab.locator(".aor-explorer .aor-clip").first.wait_for()
+    seen.bytes_loaded = sum(map(size_of, loaded))
+    seen.charts = tab.locator(".aor-chart").count()
+    seen.charts_without_marks = charts_without_marks(tab)
+    seen.empty_sections = tab.evaluate(EMPTY_SECTIONS)
+    for output in tab.locator(":is(.output.stderr, .output.traceback)").all():
+        seen.problems.append(f"a cell failed or warned: {output.text_content()}")
+    tab.evaluate(axe)
+    for theme, rules in (("light", None), ("dark", COLOURS)):
+        switch_theme(tab, theme)
+        seen.violations += [f"{theme}: {found}" for found in tab.evaluate(RUN_AXE, rules)]
+    tab.set_viewport_size(PHONE)
+    switch_theme(tab, "light")  # draws the charts again, narrow
+    tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
+    seen.width_on_a_phone = tab.evaluate("document.documentElement.scrollWidth")
+    tab.close()
+    return seen
+
+
+def size_of(address):
+    """Bytes of a file that a page loads; sound is not counted."""
+    parts = urlsplit(address)
+    path = Path(url2pathname(parts.path))
+    counts = parts.scheme == "file" and path.is_file() and path.suffix != ".flac"
+    return path.stat().st_size if counts else 0
 
 
 def draw_all_charts(tab):
@@ -64,42 +192,25 @@ def charts_without_marks(tab):
     )
 
 
-def test_every_page_loads_and_draws_its_charts_without_an_error_or_a_foreign_request(
-    browser, address, pages
-):
-    problems, charts = [], 0
-    with open_tab(browser) as tab:
-        tab.on("pageerror", lambda error: problems.append(f"{tab.url}: {error}"))
-        tab.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
-        tab.on(
-            "response",
-            lambda response: (
-                problems.append(f"{response.status}: {response.url}")
-                if response.status >= 400
-                else None
-            ),
-        )
-        tab.on(
-            "console",
-            lambda message: (
-                problems.append(f"{tab.url}: {message.text}") if message.type == "error" else None
-            ),
-        )
-        tab.on(
-            "request",
-            lambda request: (
-                problems.append(f"foreign: {request.url}")
-                if not request.url.startswith((address, "data:", "blob:"))
-                else None
-            ),
-        )
-        for page in pages:
-            tab.goto(f"{address}/{page}.html", wait_until="load")
-            draw_all_charts(tab)
-            charts += tab.locator(".aor-chart").count()
-            problems += [f"{page}: nothing drawn: {title}" for title in charts_without_marks(tab)]
-    assert not problems
-    assert charts > len(pages)
+def test_a_page_draws_its_charts_without_an_error_or_a_foreign_request(visit):
+    assert visit.problems == []
+    assert visit.charts_without_marks == []
+
+
+def test_no_section_of_a_page_is_empty(visit):
+    assert visit.empty_sections == []
+
+
+def test_axe_finds_no_serious_or_critical_violation_in_either_theme(visit):
+    assert visit.violations == []
+
+
+def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
+    assert visit.width_on_a_phone <= PHONE["width"]
+
+
+def test_a_page_is_light_with_all_that_it_loads(visit):
+    assert visit.bytes_loaded <= HEAVIEST
 
 
 def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_says(
@@ -108,6 +219,7 @@ def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_
     manifest = load_manifest(html.parent).dropna(subset=["path"]).set_index("path")
     clips = defaultdict(list)
     with open_tab(browser) as tab:
+        problems = watched(tab, address)
         tab.goto(f"{address}/dataset.html")
         players = tab.locator("audio").all()
         for player in players:
@@ -116,6 +228,9 @@ def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_
         assert set(clips) == set(manifest["scenario"])
         for (player, duration), *_ in clips.values():
             assert player.evaluate(LOAD) == pytest.approx(duration, abs=0.05)
+        draw_all_charts(tab)
+        assert charts_without_marks(tab) == []
+        assert problems == []
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
@@ -128,32 +243,6 @@ def test_charts_follow_the_theme_when_it_is_switched(browser, address):
         switch_theme(tab, "dark")
         assert charts_without_marks(tab) == []
         assert label.get_attribute("fill") != light
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_no_page_scrolls_sideways_on_a_phone(browser, address, pages):
-    with open_tab(browser, viewport=PHONE) as tab:
-        widths = {}
-        for page in pages:
-            tab.goto(f"{address}/{page}.html")
-            draw_all_charts(tab)
-            tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
-            widths[page] = tab.evaluate("document.documentElement.scrollWidth")
-    assert max(widths.values()) <= PHONE["width"], widths
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_axe_finds_no_serious_or_critical_violation_in_either_theme(browser, address, html, pages):
-    violations = []
-    with open_tab(browser) as tab:
-        for page in pages:
-            tab.goto(f"{address}/{page}.html")
-            draw_all_charts(tab)
-            tab.evaluate((html / AXE).read_text(encoding="utf-8"))
-            for theme in ("light", "dark"):
-                switch_theme(tab, theme)
-                violations += [f"{page}, {theme}: {found}" for found in tab.evaluate(RUN_AXE)]
-    assert not violations
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
@@ -177,8 +266,8 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
         assert chart.locator("td").first.is_visible()
 
 
-def test_every_link_inside_the_book_leads_somewhere(html, pages):
-    documents = {page: _Links((html / f"{page}.html").read_text("utf-8")) for page in pages}
+def test_every_link_inside_the_book_leads_somewhere(html):
+    documents = {page: _Links((html / f"{page}.html").read_text("utf-8")) for page in pages()}
     broken = []
     for page, document in documents.items():
         for link in document.links:
@@ -187,9 +276,40 @@ def test_every_link_inside_the_book_leads_somewhere(html, pages):
                 continue
             file = html / unquote(urlsplit(target).path) if target else html / f"{page}.html"
             known = documents.get(file.stem)
-            if not file.exists() or (fragment and known and fragment not in known.anchors):
+            if file.stem == "explorer" and "=" in fragment:  # a choice, and no anchor
+                leads = parse_qs(fragment, strict_parsing=True).keys() <= FACETS
+            else:
+                leads = not fragment or known is None or fragment in known.anchors
+            if not (file.exists() and leads):
                 broken.append(f"{page}: {link}")
     assert not broken
+
+
+def test_the_api_reference_says_what_functions_return_and_which_fields_rows_have(html):
+    text = (html / "api.html").read_text(encoding="utf-8")
+    documented = {"aor_lib.stats.rates", "aor_lib.models.base.AudioModel", "aor_lib.judge.Judge"}
+    assert documented <= _Links(text).anchors
+    for field_of_a_row in Stimulus.model_fields:
+        assert f"<strong>{field_of_a_row}</strong>" in text
+
+
+def test_no_prose_of_a_notebook_states_a_result():
+    """What was measured differs from build to build, so only a cell can say it."""
+    typed = []
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                found = re.findall(r"[\d.]*\d ?(?:%|points?\b|percent)", "".join(cell["source"]))
+                typed += [f"{path.name}: {number}" for number in found if number not in CONVENTIONS]
+    assert typed == []
+
+
+def test_the_data_card_s_page_has_every_section_of_the_card():
+    template = (ROOT / "aor_lib" / "export" / "data_card.md").read_text(encoding="utf-8")
+    notebook = json.loads((ROOT / "notebooks" / "data_card.ipynb").read_text(encoding="utf-8"))
+    prose = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    shown = ["".join(source) for source in prose]
+    assert shown[1:] == re.findall(r"^## .*", template, re.MULTILINE)
 
 
 class _Links(HTMLParser):
