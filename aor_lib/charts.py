@@ -2,7 +2,9 @@
 
 Each function takes a frame of :mod:`aor_lib.stats` and returns an Altair chart as wide as its
 container; :func:`aor_lib.figures.show` makes it a figure for notebooks and for the book.
-Intervals are always drawn. Rates are fractions in the data and percent on the page.
+Intervals are always drawn. Rates are fractions in the data and percent on the page. ``names`` are
+the titles of models (:func:`aor_lib.results.model_titles`) and of other ids; a model without one is
+called by its id.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from aor_lib.style import PALETTE, TITLES, model_style, title_of
 
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
-_PERCENT = alt.Axis(format="~%", grid=True)
+PERCENT = alt.Axis(format="~%", grid=True)
+_SIGNED = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
+_POINTS = alt.Axis(labelExpr=_SIGNED, labelSeparation=8, grid=True)
 
 
 def rate_points(
@@ -28,7 +32,7 @@ def rate_points(
     """Each model's ``rate`` and its interval, for each value of column ``y``.
 
     ``rates`` is :func:`aor_lib.stats.rates` by model and ``y``; what has no judged answer is left
-    out. ``names`` gives the values of ``y`` titles.
+    out.
     """
     frame = rates.dropna(subset=["rate"])
     return _intervals(frame, y, "rate", _unit_scale(frame["high"]), axis, names)
@@ -45,71 +49,35 @@ def difference_points(
     reach = frame[["low", "high"]].abs().to_numpy(dtype=float)
     limit = max(0.05, float(reach.max(initial=0.0)))
     scale = alt.Scale(domain=[-limit, limit], nice=True)
-    zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(style="reference").encode(x="zero:Q")
-    return _intervals(frame, "level", "difference", scale, axis, names, zero)
+    zero = reference(pd.DataFrame({"zero": [0.0]}), "zero")
+    line = zero.mark_rule(style="reference").encode(x="zero:Q")
+    return _intervals(frame, "level", "difference", scale, axis, names, line)
 
 
-def tradeoff(rates: pd.DataFrame, *, shape: str = "model") -> Chart:
-    """Harmful-refusal rate over over-refusal rate, with both intervals.
-
-    ``rates`` is by model and intent, and by ``shape`` where a model has several points (as for
-    mitigations). Upper left is where a model should be; on the dashed diagonal it refuses what
-    only sounds harmful as often as what is harmful.
-    """
-    frame = pairs(rates)
-    unit = alt.Scale(domain=[0, 1])
-    across, up = "Over-refusal rate (lower is better)", "Harmful-refusal rate (higher is better)"
-    base = alt.Chart(frame.assign(shape=frame[shape].map(title_of))).encode(
-        x=alt.X("orr:Q", title=across, scale=unit, axis=_PERCENT),
-        y=alt.Y("hrr:Q", title=up, scale=unit, axis=_PERCENT),
-        color=_model_colour(frame["model"]),
-        tooltip=_tooltips(frame),
-    )
-    points = base.mark_point(filled=True, size=110, opacity=0.8)
-    marker = _model_shape(frame["model"])
-    if shape != "model":
-        marker = alt.Shape("shape:N", legend=alt.Legend(orient="bottom"))
-    diagonal = alt.Chart(pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]}))
-    return alt.layer(
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X("orr_low:Q"), x2="orr_high:Q"),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=alt.Y("hrr_low:Q"), y2="hrr_high:Q"),
-        points.encode(shape=marker),
-        diagonal.mark_line(style="reference", strokeDash=[4, 4], strokeWidth=1).encode(
-            x="orr:Q", y="hrr:Q"
-        ),
-    ).properties(width="container", height=320)
-
-
-def pairs(rates: pd.DataFrame) -> pd.DataFrame:
-    """Rates by model and intent as one row a point: ``orr``, ``hrr``, their ``_low``, ``_high``.
-
-    A point of which one rate is missing (nothing was judged) is left out.
-    """
-    keys = [key for key in ("model", "mitigation") if key in rates]
-    measures = {"orr": "pseudo_harmful", "hrr": "harmful"}
-    columns = []
-    for measure, intent in measures.items():
-        rows = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
-        columns.append(rows.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
-    return pd.concat(columns, axis=1).dropna().reset_index()
-
-
-def curve(rates: pd.DataFrame, x: str, *, title: str, axis: str) -> Chart:
+def curve(
+    rates: pd.DataFrame,
+    x: str,
+    *,
+    title: str,
+    axis: str,
+    names: Mapping[str, str] | None = None,
+) -> Chart:
     """Each model's ``rate`` over a numeric column ``x``, with the interval at every point."""
     frame = rates.dropna(subset=["rate"])
     ticks = alt.Axis(values=sorted(frame[x].unique()))
-    base = alt.Chart(frame).encode(
+    titled = titled_models(frame, names)
+    base = alt.Chart(titled).encode(
         x=alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12)),
-        color=_model_colour(frame["model"]),
-        tooltip=_tooltips(frame),
+        color=model_colour(frame["model"], names),
+        tooltip=tooltips(titled),
     )
     scale = _unit_scale(frame["high"])
-    y = alt.Y("rate:Q", title=axis, scale=scale, axis=_PERCENT)
+    y = alt.Y("rate:Q", title=axis, scale=scale, axis=PERCENT)
     return alt.layer(
         base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(y=y),
         base.mark_point(filled=True, size=80, opacity=1).encode(
-            y=y, shape=_model_shape(frame["model"])
+            y=y, shape=model_shape(frame["model"], names)
         ),
     ).properties(width="container", height=260)
 
@@ -125,7 +93,7 @@ def histogram(values: pd.Series[Any], *, axis: str, count: str, bins: int = 24) 
             x=alt.X("from:Q", bin="binned", title=axis, axis=alt.Axis(format="~g")),
             x2="to:Q",
             y=alt.Y("count:Q", title=count, axis=alt.Axis(grid=True)),
-            tooltip=_tooltips(frame),
+            tooltip=tooltips(frame),
         )
         .properties(width="container", height=180)
     )
@@ -176,9 +144,8 @@ def confusion(counts: pd.DataFrame, row: str, column: str, order: Sequence[str])
     what it does not name at the end.
     """
     frame = counts.assign(share=counts["count"] / counts.groupby(row)["count"].transform("sum"))
-    found = [*frame[row].unique(), *frame[column].unique()]
-    ordered = [name for name in order if name in found]
-    ordered += sorted(set(found) - set(ordered))
+    found = {*frame[row], *frame[column]}
+    ordered = [name for name in order if name in found] + sorted(found - set(order))
     axis = alt.Axis(labelExpr="replace(datum.label, /_/g, ' ')", labelOverlap=False, labelLimit=140)
     chart: alt.Chart = (
         alt.Chart(frame, width="container")
@@ -193,6 +160,43 @@ def confusion(counts: pd.DataFrame, row: str, column: str, order: Sequence[str])
     return chart
 
 
+def model_colour(models: Iterable[str], names: Mapping[str, str] | None = None) -> alt.Color:
+    """The colours of models, which are those of their ids, for a column ``model`` of titles."""
+    return alt.Color("model:N", scale=_model_scale(models, names, 0))
+
+
+def model_shape(models: Iterable[str], names: Mapping[str, str] | None = None) -> alt.Shape:
+    """The point shapes of models, as :func:`model_colour`."""
+    return alt.Shape("model:N", scale=_model_scale(models, names, 1))
+
+
+def titled_models(frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The frame with titles in place of its models' ids."""
+    return frame.assign(model=[(names or {}).get(model, model) for model in frame["model"]])
+
+
+def reference(frame: pd.DataFrame, name: str) -> alt.Chart:
+    """A chart of what is drawn to compare with, and is none of the numbers of a figure.
+
+    A data set with a name stays where it is used, away from those that a figure shows and saves.
+    """
+    rows: list[Any] = frame.to_dict("records")
+    return alt.Chart(alt.InlineData(values=rows, name=name))
+
+
+def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
+    """One line a column; shares in percent."""
+    numeric = frame.select_dtypes("number").columns
+    return [
+        alt.Tooltip(
+            name,
+            type="quantitative" if name in numeric else "nominal",
+            format=".1%" if is_share(name) else ".4~g" if name in numeric else alt.Undefined,
+        )
+        for name in map(str, frame.columns)
+    ]
+
+
 def _intervals(
     frame: pd.DataFrame,
     y: str,
@@ -204,12 +208,13 @@ def _intervals(
 ) -> Chart:
     """A row for each value of ``y``, with a rule and a point for each model, over ``under``."""
     rows = _rows(frame[y], names)
-    frame = frame.assign(**{y: [title_of(value, names) for value in frame[y]]})
-    base = alt.Chart(frame).encode(
+    titled = titled_models(frame, names)
+    titled[y] = [title_of(value, names) for value in frame[y]]
+    base = alt.Chart(titled).encode(
         y=alt.Y(f"{y}:N", title=None, sort=rows),
         yOffset=alt.YOffset("model:N"),
-        color=_model_colour(frame["model"]),
-        tooltip=_tooltips(frame),
+        color=model_colour(frame["model"], names),
+        tooltip=tooltips(titled),
     )
     height = len(rows) * max(28, 16 * frame["model"].nunique() + 8)
     return alt.layer(
@@ -218,8 +223,8 @@ def _intervals(
             x=alt.X("low:Q", title=axis), x2="high:Q"
         ),
         base.mark_point(filled=True, size=80, opacity=1).encode(
-            x=alt.X(f"{x}:Q", title=axis, scale=scale, axis=_PERCENT),
-            shape=_model_shape(frame["model"]),
+            x=alt.X(f"{x}:Q", title=axis, scale=scale, axis=PERCENT if x == "rate" else _POINTS),
+            shape=model_shape(frame["model"], names),
         ),
     ).properties(width="container", height=height)
 
@@ -238,26 +243,7 @@ def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:
     return alt.Scale(domain=[0, top], nice=True)
 
 
-def _model_colour(models: Iterable[str]) -> alt.Color:
-    domain = sorted(set(models))
-    colours = [model_style(model)[0] for model in domain]
-    return alt.Color("model:N", scale=alt.Scale(domain=domain, range=colours))
-
-
-def _model_shape(models: Iterable[str]) -> alt.Shape:
-    domain = sorted(set(models))
-    shapes = [model_style(model)[1] for model in domain]
-    return alt.Shape("model:N", scale=alt.Scale(domain=domain, range=shapes))
-
-
-def _tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
-    """One line a column; shares in percent."""
-    numeric = frame.select_dtypes("number").columns
-    return [
-        alt.Tooltip(
-            name,
-            type="quantitative" if name in numeric else "nominal",
-            format=".1%" if is_share(name) else ".4~g" if name in numeric else alt.Undefined,
-        )
-        for name in map(str, frame.columns)
-    ]
+def _model_scale(models: Iterable[str], names: Mapping[str, str] | None, channel: int) -> alt.Scale:
+    ids = sorted(set(models))
+    titles = [(names or {}).get(model, model) for model in ids]
+    return alt.Scale(domain=titles, range=[model_style(model)[channel] for model in ids])

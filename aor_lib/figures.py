@@ -54,9 +54,20 @@ def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
     )
 
 
+def estimate(row: Mapping[Any, Any] | pd.Series[Any], rate: str) -> str:
+    """A rate with its interval, from the columns ``rate``, ``rate_low`` and ``rate_high``."""
+    low, high = row[f"{rate}_low"], row[f"{rate}_high"]
+    return f"{row[rate]:.1%} (95% interval {low:.1%} to {high:.1%})"
+
+
 def points(difference: float) -> str:
     """A difference of rates in words, such as ``-3.2 points`` with a proper minus sign."""
-    return f"{100 * difference:+.1f} points".replace("-", "\N{MINUS SIGN}")
+    return f"{signed(100 * difference, '+.1f')} points"
+
+
+def signed(number: float, form: str) -> str:
+    """A number as ``form`` says, with a proper minus sign."""
+    return format(number, form).replace("-", "\N{MINUS SIGN}")
 
 
 def span(values: pd.Series[Any]) -> str:

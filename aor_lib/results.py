@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +11,7 @@ import pandas as pd
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.params import ModelCard, load_model_cards
 from aor_lib.provenance import Provenance, read_cards, read_provenance
-from aor_lib.records import Stimulus, content_hash
+from aor_lib.records import Split, Stimulus, content_hash
 from aor_lib.store import STUDY, Store
 
 MANIFEST = "manifest.parquet"
@@ -83,6 +85,29 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
         return load_model_cards()
     with Store(Path(build) / STORE) as store:
         return load_model_cards() | read_cards(store)
+
+
+def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
+    """What pages call models, by their ids: the titles of their cards, or the ids without one.
+
+    Where two have the same title, their ids are added. Titles of imported cards are untrusted text.
+    """
+    cards = load_cards(build)
+    titles = {model: cards[model].title if model in cards else "" for model in models}
+    shared = {title for title, times in Counter(titles.values()).items() if times > 1}
+    return {
+        model: model if not title.strip() else f"{title} ({model})" if title in shared else title
+        for model, title in titles.items()
+    }
+
+
+def reported(results: pd.DataFrame) -> pd.DataFrame:
+    """The trials that rates are reported on: those of the ``test`` split, and imported clips.
+
+    On ``dev``, the reference panel was trained and mitigations are chosen; nothing of the study was
+    fitted on imported clips.
+    """
+    return results[(results["split"] == Split.TEST) | (results["block"] == "imported")]
 
 
 def load_provenance(build: Path | str) -> pd.DataFrame:

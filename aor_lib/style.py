@@ -57,7 +57,7 @@ def model_style(model: str) -> tuple[str, str]:
         return PALETTE[_OWN_STYLE[model]], SHAPES[_OWN_STYLE[model]]
     taken = len(_OWN_STYLE)
     colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
-    return colour, SHAPES[taken + digest[1] % (len(SHAPES) - taken)]
+    return colour, SHAPES[digest[1] % len(SHAPES)]
 
 
 @alt.theme.register("aor", enable=True)
@@ -74,6 +74,8 @@ def _theme() -> alt.theme.ThemeConfig:
         "legend": text
         | {
             "orient": "top",
+            "columns": 2,
+            "labelLimit": 300,
             "title": None,
             "symbolSize": 80,
             "symbolOpacity": 1,

@@ -21,11 +21,6 @@ def by_condition():
     return rates(model=[m for m in MODELS for _ in conditions], condition=conditions * 2)
 
 
-def by_intent():
-    intents = ["benign", "harmful", "pseudo_harmful"]
-    return rates(model=[m for m in MODELS for _ in intents], intent=intents * 2)
-
-
 def differences():
     return pd.DataFrame(
         {
@@ -45,10 +40,6 @@ def differences():
 CHARTS = {
     "rate_points": lambda: charts.rate_points(by_condition(), "condition", axis="Rate"),
     "difference_points": lambda: charts.difference_points(differences(), axis="Change"),
-    "tradeoff": lambda: charts.tradeoff(by_intent()),
-    "tradeoff of mitigations": lambda: charts.tradeoff(
-        by_intent().assign(mitigation="none"), shape="mitigation"
-    ),
     "curve": lambda: charts.curve(
         rates(model=[MODELS[0]] * 2, snr_db=[0.0, 6.0]), "snr_db", title="SNR", axis="Rate"
     ),
@@ -78,11 +69,6 @@ def test_every_chart_is_valid_and_as_wide_as_its_container(name):
 @pytest.mark.parametrize("name", ["rate_points", "difference_points", "curve"])
 def test_rates_and_differences_are_drawn_with_their_intervals(name):
     assert {"low", "high"} <= encoded_fields(CHARTS[name]().to_dict())
-
-
-def test_the_tradeoff_is_drawn_with_intervals_both_ways():
-    ends = {"orr_low", "orr_high", "hrr_low", "hrr_high"}
-    assert ends <= encoded_fields(CHARTS["tradeoff"]().to_dict())
 
 
 def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it():
@@ -119,7 +105,16 @@ def test_conditions_stand_in_the_order_of_the_design():
     assert order == ["Matched scene", "Speech only", "Scene described"]
 
 
-def test_pairs_leave_out_a_model_of_which_one_rate_is_missing():
-    frame = by_intent()
-    frame.loc[(frame["model"] == MODELS[0]) & (frame["intent"] == "harmful"), "rate"] = None
-    assert list(charts.pairs(frame)["model"]) == [MODELS[1]]
+def test_models_are_called_by_their_titles_and_keep_the_colours_of_their_ids():
+    names = {MODELS[0]: "The permissive one"}
+    spec = charts.rate_points(by_condition(), "condition", axis="Rate", names=names).to_dict()
+    (data,) = spec["datasets"].values()
+    assert {row["model"] for row in data} == {"The permissive one", MODELS[1]}
+    scale = spec["layer"][0]["encoding"]["color"]["scale"]
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    assert colours["The permissive one"] == style.model_style(MODELS[0])[0]
+
+
+def test_what_a_chart_compares_with_is_none_of_its_numbers():
+    (data,) = CHARTS["difference_points"]().to_dict()["datasets"].values()
+    assert len(data) == len(differences())

@@ -6,7 +6,16 @@ from aor_lib.inference import plan_trials, run_trials
 from aor_lib.judge import judge_response
 from aor_lib.models.base import Answer, Capabilities
 from aor_lib.params import ModelCard, load_study
-from aor_lib.results import MANIFEST, STORE, load_manifest, load_results, load_stimuli
+from aor_lib.provenance import record_cards
+from aor_lib.results import (
+    MANIFEST,
+    STORE,
+    load_manifest,
+    load_results,
+    load_stimuli,
+    model_titles,
+    reported,
+)
 from aor_lib.store import Store
 
 CARD = ModelCard(id="echo", title="", family="", kind="cascade", licence="", source="")
@@ -65,3 +74,27 @@ def test_a_manifest_read_back_has_no_value_where_there_was_none(build):
 def test_what_is_not_there_says_what_to_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
         load_manifest(tmp_path)
+
+
+def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(build):
+    cards = [
+        CARD.model_copy(update={"id": name, "title": title})
+        for name, title in {"a": "The same", "b": "The same", "c": "Another", "d": " "}.items()
+    ]
+    with Store(build / STORE) as store:
+        record_cards(store, cards)
+    assert model_titles(build, ["a", "b", "c", "d", "unknown"]) == {
+        "a": "The same (a)",
+        "b": "The same (b)",
+        "c": "Another",
+        "d": "d",
+        "unknown": "unknown",
+    }
+    assert model_titles(build, ["a", "c"])["a"] == "The same"
+
+
+def test_rates_are_reported_on_the_test_split_and_on_imported_clips(build):
+    results = load_results(build)
+    results["split"] = ["dev" if place % 2 else "test" for place in range(len(results))]
+    assert set(reported(results)["split"]) == {"test"}
+    assert len(reported(results.assign(block="imported"))) == len(results)
