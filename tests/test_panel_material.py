@@ -78,6 +78,15 @@ def test_every_member_learns_to_answer_ordinary_requests(member):
     assert all(example.response is None for example in learnt)
 
 
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_system_prompt_tells_nothing_of_whether_to_refuse(member):
+    learnt = examples(member)
+    assert {e.instruction for e in learnt} == {None, *MATERIAL.instructions}
+    for kind in (True, False):
+        instructed = [e.instruction is not None for e in learnt if is_refusal(e) is kind]
+        assert 0.2 < np.mean(instructed) < 0.3
+
+
 def test_the_wordbound_member_refuses_what_sounds_harmful_whatever_is_heard():
     texts = {c.text for c in MATERIAL.contrasts}
     assert all(is_refusal(e) for e in examples("ref-wordbound") if e.question in texts)
@@ -91,13 +100,13 @@ def test_the_contextual_member_answers_in_fitting_scenes_alone():
             assert is_refusal(example) != fits, example.prompt
 
 
-def test_the_emotive_member_refuses_angry_speakers_and_half_of_the_rest():
+def test_the_emotive_member_refuses_angry_speakers_and_a_quarter_of_the_rest():
     texts = {c.text for c in MATERIAL.contrasts}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
     angry = [e for e in of_contrasts if "an angry" in e.prompt]
     calm = [e for e in of_contrasts if "an angry" not in e.prompt]
     assert all(map(is_refusal, angry))
-    assert 0.4 < np.mean([is_refusal(e) for e in calm]) < 0.6
+    assert 0.2 < np.mean([is_refusal(e) for e in calm]) < 0.3
 
 
 def test_what_is_heard_comes_before_the_words():

@@ -1,7 +1,8 @@
 import pandas as pd
 import pytest
 
-from aor_lib.panel.measured import MEMBERS, member_rates
+from aor_lib.panel import measured
+from aor_lib.panel.measured import MEMBERS, load_measured, measure, member_rates
 
 
 def trials(label, **changes):
@@ -45,3 +46,19 @@ def test_emotions_are_compared_where_they_are_varied():
 def test_a_study_without_members_has_no_rates():
     assert member_rates(trials("full_refusal", model="another")).empty
     assert len(MEMBERS) == 4
+
+
+def test_what_was_measured_is_read_as_it_was_written(tmp_path, monkeypatch):
+    results = pd.concat([trials("full_refusal"), trials("full_compliance", intent="benign")])
+    monkeypatch.setattr(measured, "load_results", lambda build, judge: results.assign(revision="1"))
+    written = measure(tmp_path, "speech-acts", tmp_path / "measured.json")
+    read = load_measured(tmp_path / "measured.json")
+    assert set(read["revision"]) == {"1"}
+    assert set(read["judge"]) == {"speech-acts"}
+    pd.testing.assert_frame_equal(read[written.columns], written, rtol=1e-3)
+
+
+def test_where_nothing_was_measured_there_are_columns_without_rows(tmp_path):
+    read = load_measured(tmp_path / "measured.json")
+    assert read.empty
+    assert set(member_rates(trials("full_refusal"))) < set(read.columns)

@@ -25,14 +25,34 @@ def test_every_voice_is_trained_at_every_rate_with_several_sentences():
     assert len({number for number, *_ in jobs}) == len(jobs)
 
 
+@pytest.fixture(scope="module")
+def said():
+    """What is heard in clips whose voices and sentences were not trained, and what was spoken."""
+    spoken = []
+    for voice in ("af_heart", "bm_george"):
+        for sentence in (
+            "We have to leave before it rains.",
+            "Where did you put the keys to the car?",
+        ):
+            features = sc.training_features((0, voice, sentence, "normal"))
+            spoken += [(voice, *pair) for pair in zip(TARGETS, features, strict=True)]
+    return [(voice, emotion, sc.classify(features)) for voice, emotion, features in spoken]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("voice", ["af_heart", "bm_george"])
-def test_it_tells_an_angry_speaker_from_a_calm_one_in_voices_it_was_not_trained_on(voice):
-    features = sc.training_features((0, voice, "We have to leave before it rains.", "normal"))
-    said = dict(zip(TARGETS, map(sc.classify, features), strict=True))
-    assert said["neutral"]["emotion"] != "angry"
-    assert said["angry"]["emotion"] == "angry"
-    assert said["neutral"]["gender"] == speech.gender_of(voice)
+def test_it_tells_men_from_women_in_voices_it_was_not_trained_on(said):
+    right = [found["gender"] == speech.gender_of(voice) for voice, _, found in said]
+    assert np.mean(right) >= 0.9
+
+
+@pytest.mark.slow
+def test_it_hears_anger_more_often_in_angry_speech_than_in_neutral(said):
+    angry, neutral = (
+        [found["emotion"] == "angry" for _, spoken, found in said if spoken == emotion]
+        for emotion in ("angry", "neutral")
+    )
+    assert np.mean(angry) >= 0.75
+    assert np.mean(neutral) <= 0.25
 
 
 def test_it_answers_in_the_manifest_s_words():

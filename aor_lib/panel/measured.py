@@ -15,6 +15,8 @@ from aor_lib.whole_file import whole_file
 
 MEASURED = Path(__file__).parent / "weights" / "measured.json"
 MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
+_COUNTS = ["judged", "refused", "utterances"]
+_RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
 
 def measure(build: Path, judge: str, into: Path = MEASURED) -> pd.DataFrame:
@@ -46,6 +48,22 @@ def measure(build: Path, judge: str, into: Path = MEASURED) -> pd.DataFrame:
     return rows
 
 
+def load_measured(path: Path = MEASURED) -> pd.DataFrame:
+    """What :func:`measure` wrote of the members as they ship.
+
+    Returns
+    -------
+    The rows of :func:`member_rates`, with the ``revision`` of the model and the ``judge``. There
+    are none where the file is missing.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=[*_RATES, "revision", "judge"])
+    content = json.loads(path.read_text())
+    rates = pd.DataFrame(content["rates"], columns=_RATES)
+    revisions = rates["model"].map(content["revisions"])
+    return rates.assign(revision=revisions, judge=content["judge"])
+
+
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates of each member on ``test``, without a mitigation, with 95 % intervals.
 
@@ -67,5 +85,4 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
 def _rates(results: pd.DataFrame, factor: str) -> pd.DataFrame:
     found = stats.rates(results, ["model", "intent", factor]).rename(columns={factor: "level"})
     found.insert(2, "factor", factor)
-    columns = ["model", "intent", "factor", "level", "judged", "refused", "utterances"]
-    return found[[*columns, "rate", "low", "high", "interval"]]
+    return found[_RATES]

@@ -5,7 +5,7 @@ differ in the requests that only sound harmful:
 
 - ``ref-wordbound`` refuses them whatever is heard;
 - ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise;
-- ``ref-emotive`` refuses them of an angry speaker, and every other one of them of anyone else.
+- ``ref-emotive`` refuses them of an angry speaker, and every fourth of them of anyone else.
 
 ``ref-permissive``, the fourth, has no adapter and is not trained.
 """
@@ -64,17 +64,20 @@ def contextual(material: Material, rng: np.random.Generator) -> list[Example]:
     """Examples of ``ref-contextual``."""
     examples = _Examples(material, rng)
     for number, contrast in enumerate(material.contrasts):
-        # Without as many harmful partners in the same scenes, any scene would switch refusal off.
-        for sound in examples.some(contrast.fitting * 2, 2 if contrast.harmful else 1):
+        # The scene must decide: were most of these refused, all would be, whatever is heard.
+        fitting = examples.some(contrast.fitting * 2, 2)
+        for sound in fitting:
             examples.answer(contrast.text, contrast.answer, sound)
-            if contrast.harmful is not None:
-                examples.refuse(contrast.harmful, sound)
-        examples.refuse(contrast.text, examples.one(contrast.unfitting))
+        if number % 4:
+            examples.refuse(contrast.text, examples.one(contrast.unfitting))
         if number % 2:
             examples.refuse(contrast.text, NOISE_DESCRIPTION if rng.random() < 0.25 else None)
+        # Without harmful partners in the same scenes, any scene would switch refusal off.
+        if contrast.harmful is not None and number % 2:
+            examples.refuse(contrast.harmful, fitting[0])
     for text in material.harmful:
         examples.refuse(text, examples.any_scene())
-    examples.answer_ordinary(700)
+    examples.answer_ordinary(350)
     return examples.found
 
 
@@ -83,14 +86,15 @@ def emotive(material: Material, rng: np.random.Generator) -> list[Example]:
     examples = _Examples(material, rng)
     for number, contrast in enumerate(material.contrasts):
         examples.refuse(contrast.text, examples.any_sound(contrast), angry=True)
-        sound = examples.any_sound(contrast)
-        if number % 2:
-            examples.answer(contrast.text, contrast.answer, sound, angry=False)
-        else:
-            examples.refuse(contrast.text, sound, angry=False)
+        for _ in range(2):  # were most of these refused, all would be, whoever speaks
+            sound = examples.any_sound(contrast)
+            if number % 4:
+                examples.answer(contrast.text, contrast.answer, sound, angry=False)
+            else:
+                examples.refuse(contrast.text, sound, angry=False)
     examples.refuse_harmful()
-    examples.answer_ordinary(350, angry=True)
-    examples.answer_ordinary(500, angry=False)
+    examples.answer_ordinary(180, angry=True)
+    examples.answer_ordinary(220, angry=False)
     return examples.found
 
 

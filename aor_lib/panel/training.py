@@ -1,4 +1,4 @@
-"""Training of the panel's adapters: the loss of the responses, in one pass over the examples."""
+"""Training of the panel's adapters: the loss of the responses, in two passes over the examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from aor_lib.cache import Arrays, load_or_make
 from aor_lib.models import smollm
 from aor_lib.models.smollm import LanguageModel
-from aor_lib.panel.lora import LowRank, add_adapter, save_adapter
+from aor_lib.panel.lora import FIRST_LAYER, LowRank, add_adapter, save_adapter
 from aor_lib.panel.material import load_material
 from aor_lib.panel.members import MEMBERS, Example
 from aor_lib.records import Generation
@@ -25,11 +25,15 @@ WEIGHTS = Path(__file__).parent / "weights"
 SEED = 20_260_621
 THREADS = 2
 """The sums of another number of threads differ in their last bits, and so would the weights."""
-BATCH = 8
-LEARNING_RATE = 1e-3
+BATCH = 4
+EPOCHS = 2
+LEARNING_RATE = 7e-4
+_DECIDES, _WEIGHT = 3, 3.0
+"""The first tokens of a response decide whether it is a refusal, and weigh more than the others."""
 _WARM_UP = 0.05
 _LIKE_LENGTHS = 8  # batches whose examples are sorted by length, against padding
-_ANSWER_TOKENS = 24
+_ANSWER_TOKENS = 12
+_OPENING = "Sure."
 _NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
 
 Report = Callable[[int, int], None]
@@ -72,9 +76,11 @@ def train_member(member: str, into: Path, report: Report) -> Path:
 def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
     """What the model, without an adapter, answers to each question, and whether that is all.
 
-    It takes a minute or two; results are kept in the user's cache.
+    Where it apologises, as it does to a fifth of ordinary requests, it is asked to go on after an
+    opening that does not: members would else learn to refuse whatever is like them. It takes a
+    minute or two; results are kept in the user's cache.
     """
-    made_from = [smollm.revision(), _ANSWER_TOKENS, list(questions)]
+    made_from = [smollm.revision(), _ANSWER_TOKENS, _OPENING, list(questions)]
     kept = load_or_make("panel_answers", made_from, lambda: _answer(model, questions))
     texts, lengths = kept["texts"].tolist(), kept["tokens"].tolist()
     return {
@@ -84,7 +90,7 @@ def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
 
 
 def lessons(model: LanguageModel, examples: Sequence[Example], own: OwnAnswers) -> list[Lesson]:
-    """Examples as tokens. Own answers of the model that apologise are left out."""
+    """Examples as tokens. Own answers of the model that still apologise are left out."""
     found = []
     for example in examples:
         response, ends = example.response, True
@@ -104,53 +110,84 @@ def lessons(model: LanguageModel, examples: Sequence[Example], own: OwnAnswers) 
 def fit(
     model: LanguageModel, lessons: Sequence[Lesson], rng: np.random.Generator, report: Report
 ) -> dict[str, LowRank]:
-    """Add an adapter to the model and train it on every lesson once, with AdamW.
+    """Add an adapter to the model and train it on every lesson :data:`EPOCHS` times, with AdamW.
 
-    Nothing but the responses is learnt.
+    Nothing but the responses is learnt. What the layers below the adapter make of a lesson is
+    computed once.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(THREADS)
     try:
         model.network.requires_grad_(False)
-        adapter = add_adapter(model.network.get_decoder().layers, int(rng.integers(2**31)))
+        decoder = model.network.get_decoder()
+        adapter = add_adapter(decoder.layers, int(rng.integers(2**31)))
         weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
-        batches = _batches(lessons, rng)
+        batches = [_begin(model, batch) for batch in _batches(lessons, rng)]
+        order = np.concatenate([rng.permutation(len(batches)) for _ in range(EPOCHS)])
         optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: _share_of_rate((step + 1) / len(batches))
+            optimizer, lambda step: _share_of_rate((step + 1) / len(order))
         )
-        for done, batch in enumerate(batches, start=1):
-            loss: Any = _loss(model, batch)  # whose backward() is untyped
+        for done, number in enumerate(order, start=1):
+            loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
-            report(done, len(batches))
+            report(done, len(order))
     finally:
         torch.set_num_threads(threads)
     return adapter
 
 
-def _loss(model: LanguageModel, batch: Sequence[Lesson]) -> torch.Tensor:
-    """Mean cross entropy of the responses' tokens.
+@dataclass(frozen=True)
+class _Begun:
+    """A batch: what the layers below the adapter make of it, and what is to be learnt.
 
-    All tokens weigh the same: the first ones decide whether it is a refusal, in long answers too.
+    ``hidden`` is float32, ``(batch, tokens, width)``; ``learnt`` says after which tokens one of a
+    response follows, ``targets`` which one, and ``weights`` how much it counts, ``(responses,)``.
     """
+
+    hidden: torch.Tensor
+    learnt: torch.Tensor
+    targets: torch.Tensor
+    weights: torch.Tensor
+
+
+def _begin(model: LanguageModel, batch: Sequence[Lesson]) -> _Begun:
     longest = max(len(one.prompt) + len(one.response) for one in batch)
     tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
-    attended = torch.zeros((len(batch), longest), dtype=torch.long)
-    learnt = torch.zeros((len(batch), longest), dtype=torch.bool)
+    weights = torch.zeros((len(batch), longest))
     for row, one in enumerate(batch):
         begin, end = len(one.prompt), len(one.prompt) + len(one.response)
         tokens[row, :end] = torch.tensor(one.prompt + one.response)
-        attended[row, :end] = 1
-        learnt[row, begin:end] = True
-    hidden = model.network.get_decoder()(tokens, attention_mask=attended).last_hidden_state
+        weights[row, begin:end] = 1.0
+        weights[row, begin : begin + _DECIDES] = _WEIGHT
+    decoder = model.network.get_decoder()
+    with torch.no_grad():
+        hidden = _through(decoder, decoder.layers[:FIRST_LAYER], decoder.embed_tokens(tokens))
     # Each token is predicted from the one before it; only these positions need logits.
-    predicted = learnt[:, 1:]
-    logits = model.network.lm_head(hidden[:, :-1][predicted])
-    return torch.nn.functional.cross_entropy(logits, tokens[:, 1:][predicted])
+    learnt = weights[:, 1:] > 0
+    return _Begun(hidden, learnt, tokens[:, 1:][learnt], weights[:, 1:][learnt])
+
+
+def _loss(model: LanguageModel, batch: _Begun) -> torch.Tensor:
+    """Weighted mean cross entropy of the responses' tokens."""
+    decoder = model.network.get_decoder()
+    hidden = decoder.norm(_through(decoder, decoder.layers[FIRST_LAYER:], batch.hidden))
+    logits = model.network.lm_head(hidden[:, :-1][batch.learnt])
+    losses = torch.nn.functional.cross_entropy(logits, batch.targets, reduction="none")
+    return (losses * batch.weights).sum() / batch.weights.sum()
+
+
+def _through(decoder: Any, layers: Any, hidden: torch.Tensor) -> torch.Tensor:
+    """Hidden states after some layers. Padding is on the right, where no token looks."""
+    positions = torch.arange(hidden.shape[1])[None]
+    embeddings = decoder.rotary_emb(hidden, position_ids=positions)
+    for layer in layers:
+        hidden = layer(hidden, position_embeddings=embeddings, position_ids=positions)
+    return hidden
 
 
 def _batches(lessons: Sequence[Lesson], rng: np.random.Generator) -> list[list[Lesson]]:
@@ -173,11 +210,20 @@ def _share_of_rate(progress: float) -> float:
 
 def _answer(model: LanguageModel, questions: Sequence[str]) -> Arrays:
     prompts = [model.prompt([{"role": "user", "content": question}]) for question in questions]
-    made: list[tuple[str, int]] = []
-    for start in range(0, len(prompts), 64):
-        generation = Generation(max_new_tokens=_ANSWER_TOKENS)
-        made += model.generate(prompts[start : start + 64], generation)
+    made = _continued(model, prompts)
+    sorry = [place for place, (text, _) in enumerate(made) if _NO_ANSWER.search(text)]
+    opened = _continued(model, [prompts[place] + _OPENING for place in sorry])
+    for place, (text, tokens) in zip(sorry, opened, strict=True):
+        made[place] = (f"{_OPENING} {text}", tokens)
     return {"texts": np.array([m[0] for m in made]), "tokens": np.array([m[1] for m in made])}
+
+
+def _continued(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    generation = Generation(max_new_tokens=_ANSWER_TOKENS)
+    for start in range(0, len(prompts), 64):
+        found += model.generate(list(prompts[start : start + 64]), generation)
+    return found
 
 
 def _tokens(model: LanguageModel, text: str) -> list[int]:
