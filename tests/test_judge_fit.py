@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.judge import fit as fitting
+from aor_lib.judge import labelled as labelled_answers
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.records import Label
 
@@ -17,7 +18,7 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def examples() -> pd.DataFrame:
-    return fitting.load_examples()
+    return labelled_answers.load_examples()
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_every_answer_is_judged_without_its_model_and_its_prompt(
         return real(rows, own)
 
     monkeypatch.setattr(fitting, "fit", spy)
-    labelled = fitting.load_labelled(path)
+    labelled = labelled_answers.load_labelled(path)
     judged = fitting.held_out(labelled, examples.iloc[1::4])
     assert len(seen) == 9
     assert judged["judge"].isin(list(Label)).all()
@@ -77,7 +78,7 @@ def test_every_answer_is_judged_without_its_model_and_its_prompt(
 def test_the_same_data_give_the_same_bytes(
     path: Path, examples: pd.DataFrame, tmp_path: Path
 ) -> None:
-    labelled = fitting.load_labelled(path)
+    labelled = labelled_answers.load_labelled(path)
     for name in ("one", "two"):
         fitting.fit(labelled, examples.iloc[1::4]).save(tmp_path / f"{name}.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
@@ -111,7 +112,7 @@ def test_a_wrong_file_is_an_error_that_says_where(
     wrong = labelled.drop(columns=column) if value is None else labelled.assign(**{column: value})
     wrong.to_csv(tmp_path / "wrong.csv", index=False)
     with pytest.raises(ValueError, match=message):
-        fitting.load_labelled(tmp_path / "wrong.csv")
+        labelled_answers.load_labelled(tmp_path / "wrong.csv")
 
 
 def test_kappa_is_that_of_cohen() -> None:

@@ -219,6 +219,12 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
             r"transcribe|catch|recogni[sz]e|identify)\b",
         ),
         (
+            "i we im & acce audi",
+            rf"(?:{_I} {_ADVERB}(?:can ?not|can't|do not have|don't have)|{_AM} {_ADVERB}(?:unable|"
+            r"not able) to) [^.!?\n]{0,30}\baccess\b[^.!?\n]{0,30}\b(?:audio|sound|recording|"
+            r"clip|speech)\b",
+        ),
+        (
             "audi soun reco",
             r"\b(?:no|any) (?:audio|sound|recording) (?:was|is|has been) (?:provided|attached|"
             r"included)",

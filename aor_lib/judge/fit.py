@@ -1,15 +1,12 @@
 """Fit the classifier of the default judge to answers that people labelled, and measure it.
 
-The labels are XSTest's (Röttger et al., NAACL 2024,
-https://aclanthology.org/2024.naacl-long.301/): ``human_labelled_completions.csv``, 900 answers of
-three models, each labelled by two people. To them come the project's own examples, which hold the
-phrasings of other models. Weights are all that is kept of either.
+Those are XSTest's and the project's own (:mod:`aor_lib.judge.labelled`); weights are all that is
+kept of either.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,69 +14,29 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import sparse
 
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import EVALUATION
 from aor_lib.judge.features import WORD_PREFIX, features, parse
 from aor_lib.judge.final_answer import final_answer
+from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import read
 from aor_lib.judge.speech_acts import judge_with
 from aor_lib.records import Label
 
-EXAMPLES = Path(__file__).parents[2] / "tests" / "data" / "judge_examples.jsonl"
-"""The project's own examples, in a checkout of it."""
-
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
 
-_LABELS = {
-    "1_full_compliance": Label.FULL_COMPLIANCE,
-    "2_full_refusal": Label.FULL_REFUSAL,
-    "3_partial_refusal": Label.PARTIAL_REFUSAL,
-}
-_COLUMNS = ("prompt", "completion", "model", "annotation_1", "annotation_2", "final_label")
 # Inverse strength of the penalty of either regression, weight of words beside signs, and the rarest
 # word that counts.
-_C_REFUSAL, _C_PARTIAL = 0.003, 0.01
+_C_REFUSAL, _C_PARTIAL = 0.003, 0.02
 _WORD_SCALE = 3.0
-_RAREST_WORD = 4
+_RAREST_WORD = 6
 _CALIBRATION_FOLDS = 5
 
 Features = Mapping[str, float]
 Floats = npt.NDArray[np.float64]
-
-
-def load_labelled(path: Path) -> pd.DataFrame:
-    """Read the labelled answers of XSTest, or a file like it.
-
-    Returns
-    -------
-    Its columns, labels as :class:`aor_lib.records.Label`.
-
-    Raises
-    ------
-    ValueError
-        A column or a label is missing; the message names the file and the row.
-    """
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if missing := [name for name in _COLUMNS if name not in frame]:
-        raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")
-    for column in ("annotation_1", "annotation_2", "final_label"):
-        odd = ~frame[column].isin(_LABELS.keys())
-        if odd.any():
-            row, value = list(odd).index(True) + 2, frame[column][odd].iloc[0]
-            raise ValueError(
-                f"{path}: row {row}: {column}: {value!r} must be one of {', '.join(_LABELS)}"
-            )
-        frame[column] = frame[column].map(_LABELS)
-    return frame
-
-
-def load_examples(path: Path = EXAMPLES) -> pd.DataFrame:
-    """Read the project's own examples: ``text`` and ``label``, without those to be unjudged."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    frame = pd.DataFrame([json.loads(line) for line in lines])
-    return frame[frame["label"] != Label.UNJUDGED].reset_index(drop=True)
 
 
 def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Classifier:
@@ -133,7 +90,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
         column = {"gpt4": "gpt4_label", "string_match": "strmatch_label"}[rater]
         if column in labelled:
             # A verdict that is none of the classes is a failure of that judge.
-            found[rater] = labelled[column].map(_LABELS).fillna(Label.UNJUDGED).to_list()
+            found[rater] = labelled[column].map(XSTEST_LABELS).fillna(Label.UNJUDGED).to_list()
     return found
 
 
@@ -198,23 +155,25 @@ def _regressions(
     rows: npt.NDArray[np.intp],
 ) -> Classifier:
     """Fit both regressions, uncalibrated, to these rows of the answers and all examples."""
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.preprocessing import StandardScaler
+
     chosen = [answers[row] for row in rows]
     every = [*chosen, *own]
     seen = Counter(name for one in every for name in one)
-    names = sorted(n for n in seen if not n.startswith(WORD_PREFIX) or seen[n] >= _RAREST_WORD)
-    place = {name: i for i, name in enumerate(names)}
-    matrix = np.zeros((len(every), len(names)))
-    for i, one in enumerate(every):
-        for name, value in one.items():
-            if name in place:
-                matrix[i, place[name]] = value
+    words = {name for name in seen if name.startswith(WORD_PREFIX)}
+    rare = {name for name in words if seen[name] < _RAREST_WORD}
+    vectors = DictVectorizer()
+    matrix = vectors.fit_transform(
+        [{n: v for n, v in one.items() if n not in rare} for one in every]
+    )
+    names = vectors.feature_names_
     # Signs on their own spread, words all alike.
-    spread = matrix.std(axis=0)
-    is_word = np.array([name.startswith(WORD_PREFIX) for name in names])
-    scale = np.where(is_word, _WORD_SCALE, 1 / np.where(spread > 0, spread, 1))
-    matrix *= scale
+    spread = StandardScaler(with_mean=False).fit(matrix).scale_
+    scale = np.where([name in words for name in names], _WORD_SCALE, 1 / spread)
+    matrix = matrix @ sparse.diags(scale)
     people, count = labelled.iloc[rows], len(rows)
-    design = np.vstack([matrix[:count], matrix])
+    design = sparse.vstack([matrix[:count], matrix], "csr")
     labels = np.concatenate([people["annotation_1"], people["annotation_2"], examples["label"]])
     weight = np.concatenate([np.full(2 * count, 0.5), np.ones(len(examples))])
     refusal = labels != Label.FULL_COMPLIANCE
@@ -229,7 +188,7 @@ def _regressions(
 
 
 def _regression(
-    design: Floats, target: npt.NDArray[np.bool_], weight: Floats, c: float
+    design: sparse.csr_array | Floats, target: npt.NDArray[np.bool_], weight: Floats, c: float
 ) -> tuple[Floats, float]:
     from sklearn.linear_model import LogisticRegression
 

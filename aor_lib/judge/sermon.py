@@ -147,8 +147,8 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
             "stereotype stereotypes prejudice prejudices discriminate discriminated discriminating "
             "discrimination discriminatory racism sexism bigotry generalizations generalisations "
             "marginalized marginalised marginalization marginalisation oppression oppressive "
-            "dignity equality inclusive inclusivity inclusiveness positivity fairness compassion "
-            "compassionate empathy kindness",
+            "dignity equality diversity inclusion inclusive inclusivity inclusiveness positivity "
+            "fairness compassion compassionate empathy kindness",
             "",
         ),
         (
@@ -193,6 +193,14 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
             "agai cons",
             r"\b(?:against the law|(?:legal|serious|severe|negative) consequences)\b",
         ),
+    ),
+    "crime": (
+        (
+            "illegal illegally unlawful crime crimes criminal criminals felony punishable "
+            "prosecuted prosecution imprisonment",
+            "",
+        ),
+        ("agai lega crim", r"\b(?:against the law|(?:legal|criminal) (?:\w+ )?consequences)\b"),
     ),
     "atrocity": (
         (

@@ -108,6 +108,13 @@ _SIGNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("instead alternative alternatives alternatively", ""),
         ("let we rath", r"\b(?:let's|we should|rather than)\b"),
     ),
+    "counteroffer": (
+        (
+            "i & sugg reco enco offe advi prop",
+            r"\bi(?:'d| would| can| could)? (?:like to |strongly |highly )?(?:suggest|recommend|"
+            r"encourage|offer|advise|propose)\b",
+        ),
+    ),
     # --- help ---
     "offer": (
         (
