@@ -22,13 +22,12 @@ DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py 
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
 VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py aor_lib/emotion_check.py
 RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py store_schema.py \
-  provenance.py claims.py) \
-  $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/*)
-BOOK_CODE := $(addprefix aor_lib/,results.py charts.py judge_charts.py figures.py style.py listening.py \
-  diversity.py emotion_check.py misclassification.py try_model.py) \
-  $(wildcard aor_lib/labelling/*.py aor_lib/stats/*.py aor_lib/explorer/*.py)
+  provenance.py claims.py scene_classifier.py speaker_classifier.py linear_classifier.py panel/told.py panel/lora.py) \
+  $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/* aor_lib/panel/weights/*)
+STEERING_CODE := $(filter-out %/charts.py,$(wildcard aor_lib/steering/*.py))
+BOOK_CODE := $(filter-out aor_lib/cli/% aor_lib/bundles/%,$(wildcard aor_lib/*.py aor_lib/*/*.py))
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
-PAGES := $(wildcard book/* book/_static/*)
+PAGES := $(wildcard book/*.* book/_static/* book/_ext/*)
 
 .DELETE_ON_ERROR:
 .PHONY: help book test data results can-run lock serve clean
@@ -49,7 +48,7 @@ test: $(ENV)  ## Check style and types, build the smoke report, run all tests
 
 data: $(BUILD)/validation.parquet  ## Make and validate the stimuli only
 
-results: can-run $(BUILD)/judged  ## Make the stimuli, run the models and judge their answers
+results: can-run $(BUILD)/steered  ## Make the stimuli, run the models, judge their answers and steer them
 
 # Before hours are spent on stimuli: has this machine what the profile's models need?
 can-run: $(ENV)
@@ -76,7 +75,11 @@ $(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml par
 	$(AOR) judge $(PARAMS)
 	touch $@
 
-$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
+$(BUILD)/steered: $(BUILD)/judged $(STEERING_CODE)
+	$(AOR) steer $(PARAMS)
+	touch $@
+
+$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/steered $(BOOK_CODE)
 	@mkdir -p $(@D)
 	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
@@ -84,11 +87,14 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/judged $(BOOK_CODE)
 # The book's explorer needs no kernel; its data are written beside the clips.
 $(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
 
+$(BUILD)/notebooks/data_card.ipynb: aor_lib/export/data_card.md
+$(BUILD)/notebooks/models.ipynb: $(wildcard params/models/*.yaml)
+
 # What people heard is shown as soon as they have said it.
 $(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/labels.sqlite)
 
 # Notebooks do not depend on each other, so two are executed at a time.
-$(BUILD)/html/index.html: $(BUILD)/judged $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml
+$(BUILD)/html/index.html: $(BUILD)/steered $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml
 	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)
 	rm -rf $(BUILD)/book $(BUILD)/html
 	cp -R book $(BUILD)/book

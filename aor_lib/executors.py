@@ -7,8 +7,10 @@ is closed before its end, what is under way is given up.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import itertools
+import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -23,7 +25,7 @@ from aor_lib.models.base import (
     ModelError,
 )
 from aor_lib.models.steps import answer_in_steps, has_steps
-from aor_lib.records import Generation, Trial
+from aor_lib.records import Generation, Response, Status, Trial
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Outcome:
     latency_s: float = 0.0
     """Time that the batch took, over the number of its trials."""
     stopped: str | None = None
+
+    def responses(self, keys: Sequence[str]) -> list[Response]:
+        """The results as they are kept, one for each trial's key; no words are no answer."""
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        return [
+            _response(key, result, round(self.latency_s, 3), created)
+            for key, result in zip(keys, self.results, strict=True)
+        ]
 
 
 Queues = Sequence[tuple[AudioModel, Iterator[Batch]]]
@@ -112,3 +122,24 @@ def _outcome(answer: Callable[[], list[Answer | Failure]], asked: int, started: 
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
         results = [Failure(reason)] * asked
     return Outcome(results, (time.monotonic() - started) / asked)
+
+
+def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:
+    if isinstance(result, Answer) and not result.text.strip():
+        result = Failure("empty answer")
+    if isinstance(result, Failure):
+        status = Status.BLOCKED if result.blocked else Status.FAILED
+        text, heard, tokens, error = None, None, None, result.error
+    else:
+        status, text, tokens, error = Status.OK, result.text, result.tokens, None
+        heard = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
+    return Response(
+        trial_key=key,
+        status=status,
+        text=text,
+        error=error,
+        heard=heard,
+        latency_s=latency_s,
+        tokens=tokens,
+        created=created,
+    )

@@ -10,8 +10,6 @@ Several runs may work on one store at a time: each claims a batch before it asks
 
 from __future__ import annotations
 
-import datetime
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -20,17 +18,17 @@ from pathlib import Path
 
 from aor_lib.claims import Claims
 from aor_lib.executors import Batch, Executor, Outcome, in_process
-from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
-from aor_lib.planning import left_out, plan_trials
+from aor_lib.models.base import AudioModel
+from aor_lib.planning import conversation, left_out, plan_trials
 from aor_lib.provenance import provenance_of, record_cards, record_provenance
-from aor_lib.records import Response, Status, Stimulus, Trial
+from aor_lib.records import Status, Stimulus, Trial
 from aor_lib.store import Store
 
 __all__ = [
     "BATCH",
     "MAX_FAILURES",
     "Progress",
-    "conversation",
+    "answer_trials",
     "left_out",
     "plan_trials",
     "run_trials",
@@ -68,7 +66,31 @@ def run_trials(
     executor: Executor = in_process,
     max_failures: float = MAX_FAILURES,
 ) -> Progress:
-    """Answer the trials that have no answer yet and record each batch of results as it comes.
+    """Make these trials the study's plan, keep the models' cards, and have the trials answered.
+
+    Parameters, result and errors are those of :func:`answer_trials`.
+    """
+    store.set_plan(trials)
+    record_cards(store, [model.card for model in models])
+    return answer_trials(
+        *(trials, models, stimuli, build, store, report),
+        executor=executor,
+        max_failures=max_failures,
+    )
+
+
+def answer_trials(
+    trials: Sequence[Trial],
+    models: Sequence[AudioModel],
+    stimuli: Sequence[Stimulus],
+    build: Path,
+    store: Store,
+    report: Callable[[Progress], None],
+    *,
+    executor: Executor = in_process,
+    max_failures: float = MAX_FAILURES,
+) -> Progress:
+    """Answer planned trials that have no answer yet, and record each batch of results as it comes.
 
     A model that cannot go on, or that fails more often than it is allowed, is asked no more; the
     others are. The run ends when nothing is left to ask, here or in another run on the store.
@@ -90,8 +112,6 @@ def run_trials(
     OSError
         A claim cannot be made, or the executor has lost its machines.
     """
-    store.set_plan(trials)
-    record_cards(store, [model.card for model in models])
     with Claims(store.path) as claims:
         sizes = {m.card.id: min(BATCH, m.capabilities.at_once or BATCH) for m in models}
         run = _Run(trials, models, stimuli, build, store, claims, max_failures, sizes)
@@ -109,28 +129,6 @@ def run_trials(
             report(run.progress(waiting=True))
             claims.wait(held)
             run.look()
-
-
-def conversation(
-    stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
-) -> Conversation:
-    """What a model is asked of a stimulus, whose paths are relative to ``build``.
-
-    The first of ``steps`` stands beside the stimulus; the others follow it as turns of the user.
-    """
-    turns = [Turn("system", text=instruction)] if instruction else []
-    for turn in json.loads(stimulus.history):
-        if turn["role"] == "user":
-            turns.append(Turn("user", audio=build / turn["path"]))
-        else:
-            turns.append(Turn("assistant", text=turn["text"]))
-    first = steps[0] if steps else None
-    if stimulus.path is not None:
-        turns.append(Turn("user", text=first, audio=build / stimulus.path))
-    else:
-        said = [stimulus.presented_text, first]
-        turns.append(Turn("user", text="\n".join(text for text in said if text)))
-    return (*turns, *[Turn("user", text=step) for step in steps[1:]])
 
 
 class _Run:
@@ -225,10 +223,7 @@ class _Run:
         if outcome.stopped is not None:
             self._stopped[model] = outcome.stopped
         else:
-            responses = [
-                _response(key, result, outcome.latency_s)
-                for key, result in zip(keys, outcome.results, strict=True)
-            ]
+            responses = outcome.responses(keys)
             failed = {r.trial_key for r in responses if r.status is Status.FAILED}
             with self._store.transaction():
                 self._store.record(responses)
@@ -252,23 +247,3 @@ class _Run:
 
     def _left(self, keys: Sequence[str]) -> list[str]:
         return [key for key in keys if key not in self._finished and key not in self._failed]
-
-
-def _response(key: str, result: Answer | Failure, latency_s: float) -> Response:
-    if isinstance(result, Answer) and not result.text.strip():
-        result = Failure("empty answer")
-    answer = result if isinstance(result, Answer) else None
-    if isinstance(result, Answer):
-        status = Status.OK
-    else:
-        status = Status.BLOCKED if result.blocked else Status.FAILED
-    return Response(
-        trial_key=key,
-        status=status,
-        text=answer.text if answer else None,
-        error=result.error if isinstance(result, Failure) else None,
-        heard=json.dumps(answer.heard, ensure_ascii=False) if answer and answer.heard else None,
-        latency_s=round(latency_s, 3),
-        tokens=answer.tokens if answer else None,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-    )

@@ -1,11 +1,13 @@
-"""Which trials a study has: every stimulus for every model that can be asked it."""
+"""Which trials a study has: every stimulus for every model that can be asked it, and how."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from aor_lib.models.base import AudioModel, Capabilities
+from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 from aor_lib.params import Mitigation, Study
 from aor_lib.records import Arm, Generation, Stimulus, Trial, content_hash
 
@@ -38,6 +40,28 @@ def left_out(
         for stimulus in tried
     )
     return Counter((model, reason) for model, reason in lacking if reason is not None)
+
+
+def conversation(
+    stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
+) -> Conversation:
+    """What a model is asked of a stimulus, whose paths are relative to ``build``.
+
+    The first of ``steps`` stands beside the stimulus; the others follow it as turns of the user.
+    """
+    turns = [Turn("system", text=instruction)] if instruction else []
+    for turn in json.loads(stimulus.history):
+        if turn["role"] == "user":
+            turns.append(Turn("user", audio=build / turn["path"]))
+        else:
+            turns.append(Turn("assistant", text=turn["text"]))
+    first = steps[0] if steps else None
+    if stimulus.path is not None:
+        turns.append(Turn("user", text=first, audio=build / stimulus.path))
+    else:
+        said = [stimulus.presented_text, first]
+        turns.append(Turn("user", text="\n".join(text for text in said if text)))
+    return (*turns, *[Turn("user", text=step) for step in steps[1:]])
 
 
 def _tried(

@@ -20,8 +20,8 @@ from aor_lib.models.cascade import Cascade
 from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.params import ModelCard, load_model_cards
 from aor_lib.records import Generation
+from aor_lib.steering.activations import width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
-from aor_lib.steering.residual import width
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests import checkpoints

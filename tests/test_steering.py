@@ -15,7 +15,7 @@ from aor_lib.models.base import Conversation, Turn
 from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.records import Generation
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import activations, record
+from aor_lib.steering.activations import activations, hooked, record, width
 from aor_lib.steering.interventions import (
     Ablation,
     Addition,
@@ -24,7 +24,6 @@ from aor_lib.steering.interventions import (
     SteeredModel,
     steered,
 )
-from aor_lib.steering.residual import hooked, width
 from tests import checkpoints
 from tests.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
 from tests.test_models_hf import clips, conversations, load, no_gpu, shelf

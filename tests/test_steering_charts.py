@@ -46,13 +46,20 @@ def test_histograms_are_shares_of_each_intent():
     assert frame.groupby("intent")["share"].sum().round(9).eq(1).all()
 
 
-def test_every_method_has_its_colour_and_name_in_every_chart():
-    points = pd.DataFrame({"method": list(charts.METHODS)}).assign(
-        **{name: 0.5 for name in ("orr", "orr_low", "orr_high", "hrr", "hrr_low", "hrr_high")}
+def test_the_chosen_point_is_said_in_words():
+    point = {
+        "method": "conditional",
+        "layer": 16.0,
+        "coefficient": -1.5,
+        "gate_layer": 12.0,
+        "within": True,
+    }
+    assert charts.described(pd.Series(point)) == (
+        "conditional (layer 16, coefficient \N{MINUS SIGN}1.5, behind a gate at layer 12)."
     )
-    assert {row["method"] for row in data(charts.operating_points(points))} == set(
-        charts.METHODS.values()
-    )
+    ablation = {"method": "false_refusal_ablation", "coefficient": None, "gate_layer": None}
+    said = charts.described(pd.Series({**point, **ablation, "within": False}))
+    assert said.startswith("false refusal, ablated (layer 16). No point kept")
 
 
 def results(rows) -> pd.DataFrame:
@@ -75,7 +82,7 @@ def test_trials_on_test_are_compared_with_the_same_ones_without_steering(build):
         results(
             [
                 *(("none", name, "test") for name in ("t1", "t2")),
-                *(("none", "d1", "dev"), ("steering_dev_probe_l3_xm1", "d1", "dev")),
+                ("none", "d1", "dev"),
                 *(("steering_probe", "t1", "test"), ("steering_random_2", "t1", "test")),
                 ("context_reminder", "t1", "test"),
             ]

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Recorded
 from aor_lib.steering.candidates import Requests, candidates
+from aor_lib.steering.choice import best, gate_threshold
 from aor_lib.steering.directions import (
     along_probe,
     difference_in_means,
@@ -21,8 +22,13 @@ from aor_lib.steering.directions import (
 )
 from aor_lib.steering.gates import hold_out
 from aor_lib.steering.refusal_odds import RefusalOdds, learn_refusal_odds
-from aor_lib.steering.scan import REQUESTS, layers_to_scan, some_of_each_kind
-from aor_lib.steering.selection import best, gate_threshold, gentlest, layers_to_refine
+from aor_lib.steering.scan import (
+    REQUESTS,
+    gentlest,
+    layers_to_refine,
+    layers_to_scan,
+    some_of_each_kind,
+)
 
 RNG = np.random.default_rng(0)
 WIDTH = 16
@@ -180,7 +186,7 @@ def test_layers_and_coefficients_to_look_at():
     assert gentlest(POINTS) == 3
     assert layers_to_scan(2) == [0, 1]
     spaced = layers_to_scan(30)
-    assert (len(spaced), spaced[0], spaced[-1]) == (8, 9, 26)
+    assert spaced == [9, 12, 16, 19, 22]
 
 
 def test_an_estimate_is_made_on_as_many_utterances_as_can_be():
@@ -196,7 +202,7 @@ def test_an_estimate_is_made_on_as_many_utterances_as_can_be():
     chosen = asked.iloc[some_of_each_kind(asked, ["matched"])]
     counts = chosen.groupby("intent")["utterance_id"].agg(["size", "nunique"])
     assert counts.loc["pseudo_harmful"].tolist() == [REQUESTS, REQUESTS]
-    assert counts.loc["harmful"].tolist() == [10, 5]
+    assert counts.loc["harmful"].tolist() == [REQUESTS, 5]
     assert set(chosen["condition"]) == {"matched"}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from aor_lib.inference import plan_trials, run_trials
 from aor_lib.judge import JUDGES
@@ -20,6 +21,7 @@ from aor_lib.steering import tables
 from aor_lib.steering.study import steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.store import Store
+from tests.conftest import TINY
 from tests.steerable import ANSWERS, Steerable
 from tests.test_cli import aor, one_line_error
 
@@ -27,12 +29,14 @@ JUDGE = JUDGES["speech-acts"]
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 
 
-@pytest.fixture(autouse=True)
-def nobody_reads(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def nobody_reads():
     """Perplexity takes a language model; it is tested by itself."""
     columns = tables.COLUMNS[tables.FLUENCY][1:]
     unread = pd.DataFrame(columns=list(columns))
-    monkeypatch.setattr("aor_lib.steering.study.fluency", lambda results, report: unread)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("aor_lib.steering.study.fluency", lambda results, report: unread)
+        yield
 
 
 def silent(_: str):
@@ -84,15 +88,17 @@ def answered(folder: Path, study, model, counts=INTENTS) -> None:
     judge_study(folder, JUDGE, lambda done, of: None)
 
 
-@pytest.fixture
-def study(write_profile):
-    return load_study(write_profile(models=["ref-permissive"], mitigations=["none"]))
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    path = tmp_path_factory.mktemp("profile") / "tiny.yaml"
+    path.write_text(yaml.safe_dump(TINY | {"models": ["ref-permissive"], "mitigations": ["none"]}))
+    return load_study(path)
 
 
-@pytest.fixture
-def steered(study, tmp_path):
+@pytest.fixture(scope="module")
+def steered(study, tmp_path_factory):
     model = Steerable(intent_of)
-    build = tmp_path / "build"
+    build = tmp_path_factory.mktemp("study") / "build"
     answered(build, study, model)
     assert steer_study(study, build, [model], JUDGE, silent) == {}
     return model, build
@@ -126,17 +132,16 @@ def test_random_directions_in_the_place_of_the_chosen_one_change_nothing(steered
     _, build = steered
     results = load_results(build)
     for seed in (1, 2, 3):
-        assert rate(results, f"steering_random_{seed}", "pseudo_harmful") > 0.95
-        assert rate(results, f"steering_random_{seed}", "harmful") > 0.95
+        assert rate(results, f"steering_random_{seed}", "pseudo_harmful") > 0.9
+        assert rate(results, f"steering_random_{seed}", "harmful") > 0.9
 
 
 def test_nothing_is_fitted_or_chosen_on_what_is_reported(steered):
     model, build = steered
     results = load_results(build)
     tried = results[results["mitigation"].str.startswith("steering_")]
-    of_dev = tried["mitigation"].str.startswith("steering_dev_")
-    assert set(tried.loc[of_dev, "split"]) == {"dev"}
-    assert set(tried.loc[~of_dev, "split"]) == {"test"}
+    assert set(tried["split"]) == {"test"}
+    assert set(load_results(build / "steering" / "dev")["split"]) == {"dev"}
     files = sorted((build / "steering" / "steerable").glob("*.safetensors"))
     assert [file.stem for file in files] == [
         *("steering_conditional", "steering_difference_in_means", "steering_false_refusal"),
@@ -145,7 +150,7 @@ def test_nothing_is_fitted_or_chosen_on_what_is_reported(steered):
     for file in files:
         vector = load_vector(file, model)
         assert {split_of(name) for name in vector.utterances} == {"dev"}
-        for_scoring(tried[~of_dev], vector.utterances)
+        for_scoring(tried, vector.utterances)
 
 
 def test_what_the_test_split_says_changes_neither_vectors_nor_choice(study, tmp_path):
@@ -220,7 +225,7 @@ def test_the_tables_hold_what_was_looked_at_and_the_rates_without_steering(steer
     assert (none["orr"], none["hrr"], none["plain"]) == (1, 1, 0)
     scan = tables.load(build, tables.SCAN)
     assert set(scan["method"]) >= {"difference_in_means", "probe", "false_refusal_ablation"}
-    assert scan.groupby("method")["coefficient"].nunique()["difference_in_means"] == 4
+    assert scan.groupby("method")["coefficient"].nunique()["difference_in_means"] == 3
     projections = tables.load(build, tables.PROJECTIONS)
     assert set(projections["along"]) == {"refusal", "gate"}
     json.dumps(points.to_dict("records"))

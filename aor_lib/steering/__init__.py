@@ -1,10 +1,10 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-- ``activations`` are recorded at the decoder layers (``residual``); ``directions`` and ``gates``
-  are found in them, on the ``dev`` split, and make ``candidates``.
+- ``activations`` of the decoder layers are recorded; ``directions`` and ``gates`` are found in
+  them, on the ``dev`` split, and make ``candidates``.
 - ``interventions`` apply them while a model answers; ``vectors`` keeps them on disk.
-- ``scan`` estimates what each candidate would do (``refusal_odds``); ``choice`` picks operating
-  points by the rule of ``selection``; ``trials`` has the study's engine and judge try them.
+- ``scan`` estimates what each candidate would do (``refusal_odds``); ``trials`` has the study's
+  engine and judge try the best ones; ``choice`` picks operating points.
 - ``study`` does all of this for a study; ``fluency`` asks if the answers still make sense.
 - ``tables`` and ``charts`` are for pages, and need no torch.
 """

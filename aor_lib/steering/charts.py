@@ -1,27 +1,20 @@
-"""Charts of steering, from the tables of :mod:`aor_lib.steering.tables`; in the house style."""
+"""Charts of steering and the chosen point in words, from :mod:`aor_lib.steering.tables`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from aor_lib.charts import Chart
-from aor_lib.style import PALETTE, SHAPES
+from aor_lib.charts import PERCENT, Chart, reference
+from aor_lib.figures import signed
+from aor_lib.steering.tables import METHODS
+from aor_lib.style import PALETTE
 
-METHODS = {
-    "none": "No steering",
-    "difference_in_means": "Difference in means",
-    "probe": "Probe",
-    "false_refusal": "False refusal, orthogonal",
-    "false_refusal_ablation": "False refusal, ablated",
-    "conditional": "Conditional",
-    "random": "Random direction",
-}
-"""What the page calls each method, in the order to show."""
 KINDS = {"pseudo_harmful": "Only sounds harmful", "harmful": "Harmful", "benign": "Benign"}
 
-_RATE = alt.Axis(format="~%", grid=True)
 _UNIT = alt.Scale(domain=[0, 1])
 _KEPT = "Harmful-refusal rate (higher is better)"
 _LEFT = "Over-refusal rate (lower is better)"
@@ -44,7 +37,7 @@ def layer_scan(scan: pd.DataFrame) -> Chart:
         .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=50))
         .encode(
             x=alt.X("layer:Q", title="Layer", scale=alt.Scale(zero=False, padding=12)),
-            y=alt.Y("rate:Q", title="Estimated rate", scale=_UNIT, axis=_RATE),
+            y=alt.Y("rate:Q", title="Estimated rate", scale=_UNIT, axis=PERCENT),
             color=_colour(frame["method"]),
             strokeDash=alt.StrokeDash(
                 "measure:N",
@@ -75,8 +68,8 @@ def path(scan: pd.DataFrame) -> Chart:
     frame = pd.concat([starts, several, scan[scan["method"] == "false_refusal_ablation"]])
     frame = frame.assign(method=frame["method"].map(METHODS), order=-frame["coefficient"])
     base = alt.Chart(frame).encode(
-        x=alt.X("orr:Q", title=_LEFT, scale=_UNIT, axis=_RATE),
-        y=alt.Y("hrr:Q", title=_KEPT, scale=_UNIT, axis=_RATE),
+        x=alt.X("orr:Q", title=_LEFT, scale=_UNIT, axis=PERCENT),
+        y=alt.Y("hrr:Q", title=_KEPT, scale=_UNIT, axis=PERCENT),
         color=_colour(frame["method"]),
         tooltip=[
             *("method", "layer", "coefficient", "lam"),
@@ -113,7 +106,7 @@ def histograms(projections: pd.DataFrame, axis: str, bins: int = 24) -> Chart:
         .mark_area(interpolate="step-after", opacity=0.35, line={"strokeWidth": 2})
         .encode(
             x=alt.X("from:Q", title=axis),
-            y=alt.Y("share:Q", title="Share of requests", stack=None, axis=_RATE),
+            y=alt.Y("share:Q", title="Share of requests", stack=None, axis=PERCENT),
             color=alt.Color("intent:N", scale=alt.Scale(domain=titles, range=[*PALETTE[:3]])),
             tooltip=["intent", "from", "to", alt.Tooltip("share:Q", format=".1%")],
         )
@@ -122,31 +115,15 @@ def histograms(projections: pd.DataFrame, axis: str, bins: int = 24) -> Chart:
     return chart
 
 
-def operating_points(points: pd.DataFrame) -> Chart:
-    """Each method on ``test``: harmful refusal over over-refusal, with both intervals.
-
-    ``points`` has the columns ``method``, ``orr``, ``hrr`` and of both ``_low`` and ``_high``.
-    """
-    frame = points.assign(method=points["method"].map(METHODS))
-    titles = _titles(frame["method"])
-    base = alt.Chart(frame).encode(
-        x=alt.X("orr:Q", title=_LEFT, scale=_UNIT, axis=_RATE),
-        y=alt.Y("hrr:Q", title=_KEPT, scale=_UNIT, axis=_RATE),
-        color=_colour(frame["method"]),
-        tooltip=[
-            "method",
-            *(alt.Tooltip(f"{rate}:Q", format=".1%") for rate in ("orr", "hrr")),
-        ],
-    )
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(titles))]
-    return alt.layer(
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="orr_low:Q", x2="orr_high:Q"),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="hrr_low:Q", y2="hrr_high:Q"),
-        base.mark_point(filled=True, size=110, opacity=0.9).encode(
-            shape=alt.Shape("method:N", scale=alt.Scale(domain=titles, range=shapes))
-        ),
-        _diagonal(),
-    ).properties(width="container", height=320)
+def described(point: pd.Series[Any]) -> str:
+    """The chosen row of :data:`POINTS` of a model, in words."""
+    where = f"layer {point['layer']:.0f}"
+    if pd.notna(point["coefficient"]):
+        where += f", coefficient {signed(point['coefficient'], 'g')}"
+    if pd.notna(point["gate_layer"]):
+        where += f", behind a gate at layer {point['gate_layer']:.0f}"
+    kept = "" if point["within"] else " No point kept the loss of harmful refusal within its limit."
+    return f"{METHODS[point['method']].lower()} ({where}).{kept}"
 
 
 def _titles(methods: pd.Series[str]) -> list[str]:
@@ -162,7 +139,7 @@ def _colour(methods: pd.Series[str]) -> alt.Color:
 
 
 def _diagonal() -> alt.Chart:
-    ends = alt.Chart(pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]}))
+    ends = reference(pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]}), "diagonal")
     chart: alt.Chart = ends.mark_line(style="reference", strokeDash=[4, 4], strokeWidth=1).encode(
         x="orr:Q", y="hrr:Q"
     )

@@ -1,4 +1,7 @@
-"""From what candidates did on ``dev`` to the operating points that are tried on ``test``."""
+"""From what candidates did on ``dev`` to the operating points that are tried on ``test``.
+
+The least over-refusal is chosen at a stated loss of harmful refusal.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from aor_lib.stats.trials import REFUSALS, is_judged
 from aor_lib.steering.candidates import Candidate, Requests
-from aor_lib.steering.directions import random_like
+from aor_lib.steering.directions import Mask, random_like
 from aor_lib.steering.gates import HeldOut, fit_gate
 from aor_lib.steering.interventions import Addition, Gated, Intervention
-from aor_lib.steering.selection import best, gate_threshold
 
 MAX_DEGENERATE = 0.05
 """Answers that may become gibberish or loops, above those that are so without steering."""
@@ -54,6 +57,30 @@ class Point:
     candidate: Candidate
     intervention: Intervention
     rates: Rates
+
+
+def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
+    """The rows in the order in which they would be chosen, the best first.
+
+    Parameters
+    ----------
+    points
+        With the columns ``orr`` and ``hrr``: fractions.
+    hrr
+        Harmful-refusal rate without steering.
+    max_hrr_loss
+        How much of it may be lost, as a fraction of all harmful requests.
+
+    Returns
+    -------
+    The rows with a column ``within``: whether the loss is within the limit. Those come first, by
+    their over-refusal; then the others, by how much more harmful than pseudo-harmful requests are
+    refused. Ties keep their order.
+    """
+    within = points["hrr"] >= hrr - max_hrr_loss - 1e-9
+    # Beyond the limit always comes after within it.
+    order = np.where(within, points["orr"], 10 - (points["hrr"] - points["orr"]))
+    return points.assign(within=within).iloc[np.argsort(order, kind="stable")]
 
 
 def behind_a_gate(
@@ -99,6 +126,39 @@ def behind_a_gate(
     gate = fit_gate(requests, layer, threshold)
     gated = Gated(gate, candidate.intervention)
     return Point("conditional", candidate, gated, Rates.of(answers))
+
+
+def gate_threshold(
+    scores: npt.NDArray[np.float64],
+    pseudo_harmful: Mask,
+    refused: Mask,
+    refused_steered: Mask,
+    max_hrr_loss: float,
+) -> float:
+    """The threshold of a gate with the least over-refusal at a stated loss of harmful refusal.
+
+    Under a gate a request is answered as if steered where it is open, and as if not elsewhere; so
+    every threshold can be weighed without another answer.
+
+    Parameters
+    ----------
+    scores
+        float64, ``(requests,)``: log-odds of pseudo-harmful rather than harmful, of requests of
+        these two kinds, by gates that were not fitted on them.
+    pseudo_harmful, refused, refused_steered
+        bool, ``(requests,)``: the kind, and whether the answer without and with steering is a
+        refusal.
+    """
+    levels = np.unique(scores)
+    # Between two scores, where a score that is computed a little differently is on the same side.
+    between = (levels[1:] + levels[:-1]) / 2
+    thresholds = np.concatenate([[levels[0] - 1], between, [levels[-1] + 1]])
+    points = []
+    for threshold in thresholds:
+        answered = np.where(scores > threshold, refused_steered, refused)
+        points.append((answered[pseudo_harmful].mean(), answered[~pseudo_harmful].mean()))
+    frame = pd.DataFrame(points, columns=["orr", "hrr"])
+    return float(thresholds[best(frame, float(frame["hrr"].iloc[-1]), max_hrr_loss).index[0]])
 
 
 def choose(

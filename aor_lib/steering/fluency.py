@@ -15,7 +15,7 @@ import torch
 
 from aor_lib.models.smollm import LanguageModel, language_model
 
-ANSWERS = 40
+ANSWERS = 20
 """Answers of each mitigation that are read, evenly spaced."""
 
 

@@ -16,8 +16,7 @@ import torch
 from aor_lib.models.base import Answer, Conversation, Failure
 from aor_lib.records import Generation
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import Floats
-from aor_lib.steering.residual import Change, OpenModel, hooked
+from aor_lib.steering.activations import Change, Floats, OpenModel, hooked
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,21 +13,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.candidates import Candidate, Requests, candidates
+from aor_lib.steering.choice import best
 from aor_lib.steering.interventions import steered
 from aor_lib.steering.refusal_odds import RefusalOdds
-from aor_lib.steering.residual import OpenModel
-from aor_lib.steering.selection import best, gentlest, layers_to_refine
 
-COEFFICIENTS = (-0.5, -1.0, -1.5, -2.0)
-LAYERS = 8
+COEFFICIENTS = (-0.5, -1.0, -1.5)
+LAYERS = 5
 """Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
 a request is not understood yet, and behind it the answer's words are already chosen."""
-_FIRST, _LAST = 0.3, 0.9
-REQUESTS = 24
+_FIRST, _LAST = 0.3, 0.75
+REQUESTS = 8
 """Requests of each kind that an estimate is made on."""
-SHORTLIST = 2
-"""Candidates of each method that are worth trying in full."""
+_ABOUT = 0.05
+"""Over-refusal that is about the least: by so much above it."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,14 @@ class Scan:
         return pd.concat([pd.DataFrame([none]), self.points], ignore_index=True)
 
     def shortlist(self, max_hrr_loss: float) -> list[Candidate]:
-        """The best of each method, and the gentlest that does about the most.
+        """The best of each method, and the gentlest addition that does about the most.
 
-        The first are to be used as they are. The second refuse hardly anything, and are of use
-        behind a gate.
+        The first are to be used as they are. The last refuses hardly anything, and is of use behind
+        a gate.
         """
-        chosen: set[int] = set()
+        chosen = {gentlest(self.points[self.points["coefficient"].notna()])}
         for _, points in self.points.groupby("method", sort=False):
-            chosen |= set(best(points, self.base_hrr, max_hrr_loss).index[:SHORTLIST])
-            if points["coefficient"].notna().all():
-                chosen.add(gentlest(points))
+            chosen.add(int(best(points, self.base_hrr, max_hrr_loss).index[0]))
         return [self.candidates[place] for place in sorted(chosen)]
 
 
@@ -99,6 +97,25 @@ def layers_to_scan(layers: int) -> list[int]:
     """Places of the layers that are looked at, in a model with so many."""
     spaced = np.linspace(np.floor(_FIRST * layers), np.ceil(_LAST * layers) - 1, LAYERS)
     return sorted({int(place) for place in spaced.round()})
+
+
+def layers_to_refine(points: pd.DataFrame) -> list[int]:
+    """The layer where a direction tells the requests apart best, and where it does most.
+
+    ``points`` has the columns ``layer``, ``orr`` and ``hrr`` for one direction and coefficient.
+    """
+    by_layer = points.set_index("layer")
+    apart, strongest = (by_layer["hrr"] - by_layer["orr"]).idxmax(), by_layer["orr"].idxmin()
+    return sorted({int(str(apart)), int(str(strongest))})
+
+
+def gentlest(points: pd.DataFrame) -> int:
+    """The index of the smallest coefficient whose over-refusal is about the least of all.
+
+    ``points`` has the columns ``orr`` and ``coefficient``.
+    """
+    strong = points[points["orr"] <= points["orr"].min() + _ABOUT]
+    return int(str(strong["coefficient"].abs().idxmin()))
 
 
 def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDArray[np.intp]:

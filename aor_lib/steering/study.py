@@ -1,8 +1,8 @@
 """Steering of a study's models: fitted and chosen on ``dev``, tried on ``test``.
 
-Each intervention is a mitigation of its own in the study's results: ``steering_dev_...`` for what
-was tried on ``dev``; on ``test`` ``steering_METHOD`` for the best of each method, and
-``steering_random_N`` for random directions in the place of the one that was chosen.
+Each intervention that is tried on ``test`` is a mitigation of its own in the study's results:
+``steering_METHOD`` for the best of each method, and ``steering_random_N`` for random directions in
+the place of the one that was chosen.
 """
 
 from __future__ import annotations
@@ -17,32 +17,28 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from aor_lib.inference import conversation
 from aor_lib.judge import Judge
 from aor_lib.params import Study
-from aor_lib.records import Split, content_hash
+from aor_lib.planning import conversation
+from aor_lib.records import Split, Stimulus, content_hash
 from aor_lib.results import load_stimuli
 from aor_lib.splits import SplitError, for_fitting, for_scoring
-from aor_lib.stats.trials import REFUSALS, is_judged
 from aor_lib.steering import SteeringError, tables
-from aor_lib.steering.activations import record
+from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import Point, Rates, behind_a_gate, choose, randomised
 from aor_lib.steering.fluency import fluency
 from aor_lib.steering.gates import HeldOut, hold_out
 from aor_lib.steering.interventions import Intervention
 from aor_lib.steering.refusal_odds import learn_refusal_odds
-from aor_lib.steering.residual import OpenModel
 from aor_lib.steering.scan import layers_to_scan, scan, some_of_each_kind
-from aor_lib.steering.trials import Progress, SteeredTrials
+from aor_lib.steering.trials import Asked, Progress, Trials, require_both_kinds
 from aor_lib.steering.vectors import SteeringVector, save_vector
 
-ENOUGH = 5
-"""Utterances of each kind without which nothing is fitted."""
 MAX_HRR_LOSS = 0.05
 """Half of what may be lost on ``test``: what is chosen looks better where it was chosen."""
-RANDOM = (1, 2, 3)
-"""Seeds of the random directions."""
+RANDOM = 3
+"""Random directions; each is tried on as large a part of the stimuli."""
 
 
 def steer_study(
@@ -80,11 +76,12 @@ def steer_study(
         if not model.capabilities.activations:
             left_out[model.card.id] = f"{model.card.id}: its layers are not open to steering"
             continue
-        trials = SteeredTrials(model, study, build, judge, progress)
+        trials = Trials(model, study, build, judge, progress)
         try:
             made = _steer(model, study, build, trials, progress, max_hrr_loss)
         except (SteeringError, SplitError) as error:
             left_out[model.card.id] = str(error)
+            trials.withdraw()
             continue
         for table, rows in made.items():
             found[table].append(rows.assign(model=model.card.id))
@@ -98,17 +95,17 @@ def _steer(
     model: OpenModel,
     study: Study,
     build: Path,
-    trials: SteeredTrials,
+    trials: Trials,
     progress: Progress,
     max_hrr_loss: float,
 ) -> dict[str, pd.DataFrame]:
     """Tables of :mod:`aor_lib.steering.tables` of one model."""
     conditions = [str(condition) for condition in study.profile.mitigated_conditions]
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
-    answers = _answers(trials.results(), model)
+    answers = trials.unsteered()
     dev, utterances = for_fitting(answers)
     tried = dev[dev["condition"].isin(conditions)]
-    _require_both_kinds(tried, model.card.id)
+    require_both_kinds(tried, model.card.id)
     vector = functools.partial(_vector, model, dev, utterances)
     with TemporaryDirectory() as folder:
         with progress(f"{model.card.id}: activations") as report:
@@ -117,15 +114,15 @@ def _steer(
         odds = learn_refusal_odds(requests.recorded.logits, requests.refused)
         with progress(f"{model.card.id}: layers and coefficients") as report:
             scanned = scan(model, requests, some_of_each_kind(dev, conditions), odds, report)
-        shortlist = {f"steering_dev_{one.name}": one for one in scanned.shortlist(max_hrr_loss)}
-        steered = trials.ask(
-            {mitigation: vector(one, one.intervention) for mitigation, one in shortlist.items()},
-            [stimuli[stimulus] for stimulus in tried["stimulus_id"]],
+        shortlist = {one.name: one for one in scanned.shortlist(max_hrr_loss)}
+        asked_on_dev = [stimuli[stimulus] for stimulus in tried["stimulus_id"]]
+        steered = trials.on_dev(
+            {name: (vector(one, one.intervention), asked_on_dev) for name, one in shortlist.items()}
         )
         held_out = hold_out(requests, _families(study, dev), layers_to_scan(requests.layers))
         points = []
-        for mitigation, one in shortlist.items():
-            under = steered[steered["mitigation"] == mitigation]
+        for name, one in shortlist.items():
+            under = steered[steered["mitigation"] == name]
             points.append(Point(one.method, one, one.intervention, Rates.of(under)))
             if held_out is not None and one.coefficient is not None:
                 points.append(behind_a_gate(one, under, tried, requests, held_out, max_hrr_loss))
@@ -135,10 +132,13 @@ def _steer(
     best = [points[place] for place in chosen]
     test = answers[answers["condition"].isin(conditions) & (answers["split"] == Split.TEST)]
     reported = for_scoring(test, utterances)
-    under = trials.ask(
-        _vectors_to_test(best, vector, build / tables.FOLDER / model.card.id),
-        [stimuli[stimulus] for stimulus in reported["stimulus_id"]],
+    asked_on_test = _asked_on_test(
+        best, vector, [stimuli[name] for name in reported["stimulus_id"]]
     )
+    under = trials.on_test(asked_on_test)
+    for mitigation in (f"steering_{one.method}" for one in best):
+        saved = build / tables.FOLDER / model.card.id / f"{mitigation}.safetensors"
+        save_vector(asked_on_test[mitigation][0], saved)
     with progress(f"{model.card.id}: perplexity") as report:
         read = fluency(pd.concat([reported, under]), report)
     return {
@@ -150,56 +150,20 @@ def _steer(
     }
 
 
-def _vectors_to_test(
+def _asked_on_test(
     best: Sequence[Point],
     vector: Callable[[Candidate, Intervention], SteeringVector],
-    folder: Path,
-) -> dict[str, SteeringVector]:
-    """Those of the best points, which are saved, and random ones in the place of the first."""
-    vectors = {f"steering_{one.method}": vector(one.candidate, one.intervention) for one in best}
-    for mitigation, found in vectors.items():
-        save_vector(found, folder / f"{mitigation}.safetensors")
-    for seed in RANDOM:
-        control = randomised(best[0].intervention, seed)
-        vectors[f"steering_random_{seed}"] = vector(best[0].candidate, control)
-    return vectors
-
-
-def _answers(results: pd.DataFrame, model: OpenModel) -> pd.DataFrame:
-    """What the model was asked aloud, without mitigation, and answered; each with its verdict."""
-    asked = results[
-        (results["mitigation"] == "none")
-        & (results["block"] == "core")
-        & results["path"].notna()
-        & results["intent"].isin(["pseudo_harmful", "harmful", "benign"])
-    ]
-    answered = asked[asked["status"] == "ok"]
-    judged = answered[is_judged(answered)]
-    others = set(answered["revision"]) - {model.revision}
-    if answered.empty or others or judged.empty:
-        lacking = "answers of this revision" if answered.empty or others else "verdicts"
-        raise SteeringError(
-            f"{model.card.id}: there are no {lacking}; run 'aor run' and 'aor judge' first"
-        )
-    return judged
-
-
-def _require_both_kinds(tried: pd.DataFrame, model: str) -> None:
-    """Without refusals and answers of either kind there are no two sides to tell apart."""
-    refused = tried["label"].isin(REFUSALS)
-    harmful, pseudo_harmful = (tried["intent"] == kind for kind in ("harmful", "pseudo_harmful"))
-    needed = {
-        "refused pseudo-harmful": refused & pseudo_harmful,
-        "refused harmful": refused & harmful,
-        "answered harmless": ~refused & ~harmful,
+    stimuli: Sequence[Stimulus],
+) -> Asked:
+    """The best points, each on all stimuli, and random directions in the place of the first."""
+    asked: dict[str, tuple[SteeringVector, Sequence[Stimulus]]] = {
+        f"steering_{one.method}": (vector(one.candidate, one.intervention), stimuli) for one in best
     }
-    counts = {what: tried.loc[mask, "utterance_id"].nunique() for what, mask in needed.items()}
-    if min(counts.values()) < ENOUGH:
-        found = ", ".join(f"{count} {what}" for what, count in counts.items())
-        raise SteeringError(
-            f"{model}: a direction needs {ENOUGH} utterances of each kind in the 'dev' split under "
-            f"the profile's mitigated_conditions; there are {found}"
-        )
+    for place in range(RANDOM):
+        control = randomised(best[0].intervention, seed=place + 1)
+        some = stimuli[place::RANDOM]
+        asked[f"steering_random_{place + 1}"] = vector(best[0].candidate, control), some
+    return asked
 
 
 def _vector(

@@ -17,6 +17,17 @@ full on ``dev``, and which of it was chosen for ``test``; where the requests of 
 the refusal direction and for the gate; how fluent the answers on ``test`` are; the utterances that
 a model's vectors were fitted on, as a JSON list; models that cannot be steered, and why."""
 
+METHODS = {
+    "none": "No steering",
+    "difference_in_means": "Difference in means",
+    "probe": "Probe",
+    "false_refusal": "False refusal, orthogonal",
+    "false_refusal_ablation": "False refusal, ablated",
+    "conditional": "Conditional",
+    "random": "Random direction",
+}
+"""What the page calls each method, in the order to show."""
+
 COLUMNS = {
     SCAN: ("model", "method", "layer", "coefficient", "lam", "orr", "hrr"),
     POINTS: (
@@ -54,11 +65,14 @@ def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     on.
     """
     steered = results[results["mitigation"].str.startswith("steering_")]
-    steered = steered[~steered["mitigation"].str.startswith("steering_dev_")]
     same = ["model", "revision", "stimulus_id"]
     none = results[results["mitigation"] == "none"].merge(steered[same].drop_duplicates(), on=same)
-    method = (
-        steered["mitigation"].str.removeprefix("steering_").str.replace(r"_\d+$", "", regex=True)
-    )
-    steered = steered.assign(method=method).merge(load(build, FITTED), on="model", how="left")
+    steered = steered.assign(method=method_of(steered["mitigation"]))
+    steered = steered.merge(load(build, FITTED), on="model", how="left")
     return pd.concat([none.assign(method="none", fitted_on=None), steered], ignore_index=True)
+
+
+def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:
+    """The method of each mitigation: a key of :data:`METHODS`."""
+    methods = mitigations.str.removeprefix("steering_")
+    return methods.str.replace(r"^random_\d+$", "random", regex=True)

@@ -13,9 +13,8 @@ from safetensors.numpy import save
 
 from aor_lib.records import content_hash
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import Floats, Position
+from aor_lib.steering.activations import Floats, OpenModel, Position, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
-from aor_lib.steering.residual import OpenModel, width
 from aor_lib.whole_file import whole_file
 
 _FORMAT = "aor-steering-1"
