@@ -16,7 +16,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure over-refusal of audio models. The verbs in order: data, validate, run, judge, steer.",
+    help="Measure over-refusal of audio models. In order: data, validate, run, judge, steer.",
 )
 app.add_typer(data.app)
 app.add_typer(answers.app)
