@@ -45,7 +45,7 @@ def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
     """Keep a table of steering, one part a model, in a study's folder."""
     folder = build / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    rows = pd.concat(parts, ignore_index=True) if parts else _empty(name)
     with whole_file(folder / f"{name}.parquet") as stream:
         rows.reindex(columns=[*COLUMNS[name]]).to_parquet(stream, index=False)
 
@@ -53,7 +53,7 @@ def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
 def load(build: Path | str, name: str) -> pd.DataFrame:
     """A table of steering; empty where ``aor steer`` has not been run."""
     path = Path(build) / FOLDER / f"{name}.parquet"
-    return pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=[*COLUMNS[name]])
+    return pd.read_parquet(path) if path.is_file() else _empty(name)
 
 
 def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
@@ -76,3 +76,8 @@ def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:
     """The method of each mitigation: a key of :data:`METHODS`."""
     methods = mitigations.str.removeprefix("steering_")
     return methods.str.replace(r"^random_\d+$", "random", regex=True)
+
+
+def _empty(name: str) -> pd.DataFrame:
+    """Of objects: numbers, the default, cannot be compared with the ids of models."""
+    return pd.DataFrame(columns=[*COLUMNS[name]], dtype=object)
