@@ -58,8 +58,8 @@ class Cued:
         cues = self._cues
         length = CUE_LENGTH
         words = _WORD.findall(sentence)
-        for word in words:
-            if (cue := word[:length]) in cues:
+        for cue in {word[:length] for word in words}:  # in any order: the sums are the same
+            if cue in cues:
                 left, right = cues[cue]
                 one |= left
                 other |= right
@@ -72,10 +72,10 @@ class Cued:
 
     def _search(self, sentence: str, words: list[str], todo: int) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
-        for word in words:
-            if word in self._words:
-                for name in self._words[word]:
-                    found[name] = (0, len(sentence))
+        decisive = self._words
+        for word in [word for word in words if word in decisive]:
+            for name in decisive[word]:
+                found[name] = (0, len(sentence))
         while todo:
             lowest = todo & -todo
             todo ^= lowest

@@ -14,6 +14,11 @@ FULL_WORDS, LAST_WORD = 30, 60
 """Words of the opening are features, alone and in pairs: so many count fully, later ones less and
 less up to the last."""
 
+_FADING = tuple(
+    min(1.0, (LAST_WORD - place) / (LAST_WORD - FULL_WORDS)) for place in reversed(range(LAST_WORD))
+)
+"""Weights of the words from the last to the first."""
+
 WORD_PREFIX = "word "
 """Beginning of the names of features that are words."""
 
@@ -41,20 +46,16 @@ _TOKEN = re.compile(r"[a-z']+")
 
 
 class Sentence(NamedTuple):
-    """A sentence with letters: its place in the reading, its words, its signs and their spans."""
+    """A sentence with letters: its place in the reading, its words, its signs and their spans.
+
+    It ``helps`` if it is neither a refusal nor a sermon nor a referral.
+    """
 
     start: int
     end: int
     words: int
     signs: dict[str, tuple[int, int]]
-
-    @property
-    def helps(self) -> bool:
-        """Whether it is neither a refusal nor a sermon nor a referral."""
-        signs = self.signs.keys()
-        return signs.isdisjoint(_NO_HELP) and not (
-            "important" in signs and not signs.isdisjoint(_WARNED_OF)
-        )
+    helps: bool
 
 
 def parse(reading: Reading) -> list[Sentence]:
@@ -63,7 +64,11 @@ def parse(reading: Reading) -> list[Sentence]:
     for start, end in reading.sentences:
         own = reading.own[start:end]
         if _LETTER.search(own) or "~" in own:
-            sentences.append(Sentence(start, end, len(own.split()), find_signs(own)))
+            signs = find_signs(own)
+            helps = signs.keys().isdisjoint(_NO_HELP) and not (
+                "important" in signs and not signs.keys().isdisjoint(_WARNED_OF)
+            )
+            sentences.append(Sentence(start, end, len(own.split()), signs, helps))
     return sentences
 
 
@@ -204,11 +209,10 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
                 (wrong or claim) and "values" in any_ and "unreal" in any_
             ),
         }
-    opening_text = " ".join(reading.text.split(None, LAST_WORD)[:LAST_WORD])
-    tokens = _TOKEN.findall(opening_text)[:LAST_WORD]
-    for i, token in enumerate(tokens):
-        weight = min(1.0, (LAST_WORD - i) / (LAST_WORD - FULL_WORDS))
-        found.setdefault(WORD_PREFIX + token, weight)
-        if i + 1 < len(tokens):
-            found.setdefault(f"{WORD_PREFIX}{token} {tokens[i + 1]}", weight)
+    tokens = _TOKEN.findall(" ".join(reading.text.split(None, LAST_WORD)[:LAST_WORD]))[:LAST_WORD]
+    words = [WORD_PREFIX + token for token in tokens]
+    pairs = [f"{word} {token}" for word, token in zip(words, tokens[1:], strict=False)]
+    # From the last to the first: what is said twice counts by its first place.
+    for names in (pairs, words):
+        found.update(zip(reversed(names), _FADING[-len(names) :], strict=False))
     return found
