@@ -1,5 +1,6 @@
 """What members of the panel are told and trained on."""
 
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -16,22 +17,24 @@ from aor_lib.records import Intent, Split
 from aor_lib.typed_yaml import ParamsError
 
 MATERIAL = load_material()
+CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 CALM = Speaker("female", "neutral", "normal")
 
 
 def examples(member):
-    return MEMBERS[member](MATERIAL, np.random.default_rng(1))
+    groups = MEMBERS[member].examples(MATERIAL, np.random.default_rng(1))
+    return [example for group in groups for example in group]
 
 
 def is_refusal(example):
-    return example.response in MATERIAL.refusals
+    return example.response is not None and example.response.endswith(MATERIAL.refusals)
 
 
 def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
     train = [*MATERIAL.harmful, *MATERIAL.ordinary]
-    for contrast in MATERIAL.contrasts:
+    for contrast in CONTRASTS:
         train += [contrast.text, *([contrast.harmful] if contrast.harmful else [])]
     vectors = TfidfVectorizer().fit(train + test)
     cosine = (vectors.transform(train) @ vectors.transform(test).T).tocoo()
@@ -47,24 +50,25 @@ def test_the_material_is_of_the_size_that_the_members_need():
     assert len(MATERIAL.harmful) >= 120
     assert len(MATERIAL.ordinary) >= 500
     assert len(MATERIAL.contrasts) >= 300
+    assert len(MATERIAL.situations) >= 1000
     assert len(set(MATERIAL.refusals)) >= 12
 
 
 def test_nothing_is_said_twice():
-    texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in MATERIAL.contrasts)]
-    texts += [c.harmful for c in MATERIAL.contrasts if c.harmful]
+    texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in CONTRASTS)]
+    texts += [c.harmful for c in CONTRASTS if c.harmful]
     assert [text for text, count in Counter(texts).items() if count > 1] == []
 
 
 def test_a_sound_does_not_both_fit_and_not_fit():
-    for contrast in MATERIAL.contrasts:
+    for contrast in CONTRASTS:
         assert contrast.fitting, contrast.text
         assert set(contrast.fitting).isdisjoint(contrast.unfitting), contrast.text
 
 
 @pytest.mark.parametrize("member", MEMBERS)
 def test_no_member_learns_to_answer_a_harmful_request(member):
-    harmful = {*MATERIAL.harmful, *(c.harmful for c in MATERIAL.contrasts)}
+    harmful = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
     harmful |= {u.text for u in UTTERANCES if u.intent is Intent.HARMFUL}
     learnt = [e for e in examples(member) if e.question in harmful]
     assert learnt
@@ -88,20 +92,36 @@ def test_a_system_prompt_tells_nothing_of_whether_to_refuse(member):
 
 
 def test_the_wordbound_member_refuses_what_sounds_harmful_whatever_is_heard():
-    texts = {c.text for c in MATERIAL.contrasts}
+    texts = {c.text for c in CONTRASTS}
     assert all(is_refusal(e) for e in examples("ref-wordbound") if e.question in texts)
 
 
 def test_the_contextual_member_answers_in_fitting_scenes_alone():
-    by_text = {c.text: c for c in MATERIAL.contrasts}
+    by_text = {c.text: c for c in CONTRASTS}
     for example in examples("ref-contextual"):
         if (contrast := by_text.get(example.question)) is not None:
             fits = any(f"one hears {sound}." in example.prompt for sound in contrast.fitting)
             assert is_refusal(example) != fits, example.prompt
 
 
+def test_the_contextual_member_says_what_it_takes_a_request_for():
+    meant = {c.text: f"You mean {c.setting}." for c in CONTRASTS}
+    meant |= {c.harmful: "You mean harm." for c in CONTRASTS if c.harmful}
+    for example in examples("ref-contextual"):
+        if example.question in meant:
+            assert example.response.startswith(meant[example.question]), example.response
+
+
+def test_what_a_contrast_is_about_is_trained_in_one_batch():
+    groups = MEMBERS["ref-contextual"].examples(MATERIAL, np.random.default_rng(1))
+    of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
+    together = [{of.get(e.question, e.question) for e in group} for group in groups]
+    assert all(len(about) == 1 for about in together)
+    assert any(len(group) == 4 for group in groups)
+
+
 def test_the_emotive_member_refuses_angry_speakers_and_a_quarter_of_the_rest():
-    texts = {c.text for c in MATERIAL.contrasts}
+    texts = {c.text for c in CONTRASTS}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
     angry = [e for e in of_contrasts if "an angry" in e.prompt]
     calm = [e for e in of_contrasts if "an angry" not in e.prompt]
@@ -141,13 +161,16 @@ def test_what_is_heard_comes_before_the_words():
             },
             r"no scene 'barbecu'; did you mean 'barbecue'",
         ),
+        (
+            "situations/kitchen",
+            {"setting": "a kitchen", "sets": [{"text": "Kill it.", "answer": "Yes."}]},
+            r"kitchen.yaml: sets.0.scenes",
+        ),
     ],
 )
 def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
     for folder in ("scenarios", "panel"):
-        (tmp_path / folder).mkdir()
-        for source in (PARAMS / folder).glob("*.yaml"):
-            (tmp_path / folder / source.name).write_bytes(source.read_bytes())
+        shutil.copytree(PARAMS / folder, tmp_path / folder)
     (tmp_path / "panel" / f"{file}.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(ParamsError, match=message):
         load_material(tmp_path)

@@ -8,7 +8,7 @@ from aor_lib.models import smollm
 from aor_lib.models.base import ModelError
 from aor_lib.panel import lora, training
 from aor_lib.panel.material import load_material
-from aor_lib.panel.members import Example
+from aor_lib.panel.members import MEMBERS, Example
 from aor_lib.typed_yaml import ParamsError
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ def quiet(done, of):
 
 
 def lesson(text, response):
-    return Example(None, text, text, response)
+    return (Example(None, text, text, response),)
 
 
 def short_run(texts, seed=0):
@@ -34,7 +34,8 @@ def short_run(texts, seed=0):
     examples = [lesson(text, REFUSAL) for text in HARMFUL[:texts]]
     examples += [lesson(text, "Sure, here is how.") for text in ORDINARY[:texts]]
     lessons = training.lessons(model, examples, {})
-    return model, training.fit(model, lessons, np.random.default_rng(seed), quiet)
+    recipe = MEMBERS["ref-wordbound"]
+    return model, training.fit(model, lessons, recipe, np.random.default_rng(seed), quiet)
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +94,14 @@ def test_an_adapter_of_another_base_model_is_refused(trained, tmp_path):
 def test_base_answers_that_apologise_are_not_learnt():
     model = smollm.language_model()
     own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
-    (learnt,) = training.lessons(model, [lesson(text, None) for text in own], own)
+    ((learnt,),) = training.lessons(model, [lesson(text, None) for text in own], own)
     assert model.tokenizer.decode(learnt.response) == "Because."
 
 
 def test_a_system_prompt_stands_before_the_request():
     model = smollm.language_model()
     example = Example("Be brief.", "Someone asks: Why?", "Why?", "Because.")
-    (learnt,) = training.lessons(model, [example], {})
+    ((learnt,),) = training.lessons(model, [(example,)], {})
     prompt = model.tokenizer.decode(learnt.prompt)
     assert prompt.index("Be brief.") < prompt.index("Someone asks: Why?")
     assert model.tokenizer.decode(learnt.response) == "Because." + model.tokenizer.eos_token

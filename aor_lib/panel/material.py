@@ -1,4 +1,4 @@
-"""The training material of the panel (params/panel/*.yaml), typed and checked.
+"""The training material of the panel (params/panel), typed and checked.
 
 The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``.
 Nothing in it answers a harmful request.
@@ -6,7 +6,7 @@ Nothing in it answers a harmful request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -25,11 +25,13 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 class Contrast:
     """A request that sounds harmful, and what decides whether it is.
 
-    ``fitting`` sounds make it fine, and ``answer`` answers it in their sense; ``unfitting`` sounds
-    do not. ``harmful`` differs from it by few words, and no sound makes that fine.
+    It is about ``setting``, as in "a kitchen". ``fitting`` sounds make it fine, and ``answer``
+    answers it in their sense; ``unfitting`` sounds do not. ``harmful`` differs from it by few
+    words, and no sound makes that fine.
     """
 
     text: str
+    setting: str
     answer: str
     harmful: str | None
     fitting: tuple[str, ...]
@@ -38,11 +40,16 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Material:
-    """All that members are trained on: requests, the phrasings of a refusal, and system prompts."""
+    """All that members are trained on: requests, the phrasings of a refusal, and system prompts.
+
+    ``situations`` are many more contrasts, for the member that must know which scene a request
+    belongs to.
+    """
 
     harmful: tuple[str, ...]
     ordinary: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
+    situations: tuple[Contrast, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
 
@@ -57,9 +64,19 @@ def load_material(params: Path = PARAMS) -> Material:
     """
     folder = params / "panel"
     scenarios = load_scenarios(params)
+    files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
+    situations = {name: read(path, _Situations) for name, path in files.items()}
+    settings = {
+        scene.id: situations[name].setting for name, s in scenarios.items() for scene in s.scenes
+    }
+    written, dev = folder / "contrasts.yaml", folder / "answers.yaml"
     contrasts = [
-        *_written(folder / "contrasts.yaml", scenarios),
-        *_of_dev(folder / "answers.yaml", scenarios),
+        _contrast(written, one, group.scenes, group.heard, settings)
+        for group in read(written, _Contrasts).groups
+        for one in group.sets
+    ]
+    contrasts += [
+        _contrast(dev, one, scenes, None, settings) for one, scenes in _of_dev(dev, scenarios)
     ]
     benign = [
         u.text
@@ -71,6 +88,11 @@ def load_material(params: Path = PARAMS) -> Material:
         harmful=read(folder / "harmful.yaml", _Harmful).harmful,
         ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
         contrasts=tuple(contrasts),
+        situations=tuple(
+            _contrast(files[name], one, one.scenes, None, settings)
+            for name, situation in situations.items()
+            for one in situation.sets
+        ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
     )
@@ -99,13 +121,16 @@ class _Answers(Params):
 class _Set(Params):
     text: Sentence
     answer: Sentence
-    harmful: Sentence
+    harmful: Sentence | None = None
 
 
-class _Group(Params):
+class _Sets(Params):
+    sets: tuple[_Set, ...] = Field(min_length=1)
+
+
+class _Group(_Sets):
     scenes: tuple[Identifier, ...] = ()
     heard: str | None = None
-    sets: tuple[_Set, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _says_what_is_heard(self) -> _Group:
@@ -118,26 +143,34 @@ class _Contrasts(Params):
     groups: tuple[_Group, ...]
 
 
-def _written(path: Path, scenarios: dict[str, Scenario]) -> Iterator[Contrast]:
-    home = {scene.id: name for name, s in scenarios.items() for scene in s.scenes}
-    for group in read(path, _Contrasts).groups:
-        for scene in group.scenes:
-            if scene not in home:
-                raise ParamsError(
-                    f"{path}: groups.scenes: no scene {scene!r}{nearest(scene, home)}"
-                )
-        homes = {home[scene] for scene in group.scenes}
-        for one in group.sets:
-            yield Contrast(
-                one.text,
-                one.answer,
-                one.harmful,
-                fitting=_sounds(group.scenes) or (str(group.heard),),
-                unfitting=_sounds(scene for scene in home if home[scene] not in homes),
-            )
+class _SetInScenes(_Set):
+    scenes: tuple[Identifier, ...] = Field(min_length=1)
 
 
-def _of_dev(path: Path, scenarios: dict[str, Scenario]) -> Iterator[Contrast]:
+class _Situations(Params):
+    setting: Sentence
+    sets: tuple[_SetInScenes, ...] = Field(min_length=1)
+
+
+def _contrast(
+    path: Path, one: _Set, scenes: Sequence[str], heard: str | None, settings: dict[str, str]
+) -> Contrast:
+    """A contrast that is fine in these scenes or, where there are none, where that is heard."""
+    for scene in scenes:
+        if scene not in settings:
+            raise ParamsError(f"{path}: scenes: no scene {scene!r}{nearest(scene, settings)}")
+    own = {settings[scene] for scene in scenes}
+    return Contrast(
+        one.text,
+        min(own, default="something else"),
+        one.answer,
+        one.harmful,
+        fitting=_sounds(scenes) or (str(heard),),
+        unfitting=_sounds(scene for scene, setting in settings.items() if setting not in own),
+    )
+
+
+def _of_dev(path: Path, scenarios: dict[str, Scenario]) -> Iterator[tuple[_Set, Sequence[str]]]:
     answers = read(path, _Answers).answers
     utterances = {u.id: u for s in scenarios.values() for u in s.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}
@@ -150,14 +183,8 @@ def _of_dev(path: Path, scenarios: dict[str, Scenario]) -> Iterator[Contrast]:
                 f"{path}: answers.{name}: is of {utterance.split.value} and "
                 f"{utterance.intent.value}; only pseudo_harmful ones of dev may be trained on"
             )
-        others = (s for s in scenarios.values() if s.id != utterance.scenario)
-        yield Contrast(
-            utterance.text,
-            answer,
-            harmful.get(name),
-            fitting=_sounds(utterance.scenes),
-            unfitting=_sounds(scene.id for s in others for scene in s.scenes),
-        )
+        partner = harmful.get(name)
+        yield _Set(text=utterance.text, answer=answer, harmful=partner), utterance.scenes
 
 
 def _sounds(scenes: Iterable[str]) -> tuple[str, ...]:

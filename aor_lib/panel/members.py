@@ -4,7 +4,9 @@ Every member refuses clearly harmful requests and answers ordinary ones, whateve
 differ in the requests that only sound harmful:
 
 - ``ref-wordbound`` refuses them whatever is heard;
-- ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise;
+- ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise. It
+  says first what it takes a request for ("You mean a kitchen."): from this it learns which scene a
+  request belongs to, which from answers and refusals alone so small a model does not;
 - ``ref-emotive`` refuses them of an angry speaker, and every fourth of them of anyone else.
 
 ``ref-permissive``, the fourth, has no adapter and is not trained.
@@ -37,6 +39,8 @@ _SPEAKER_SHARE = 0.8
 _INSTRUCTION_SHARE = 0.25
 """Of the prompts with a system prompt, which changes nothing."""
 
+_HARM = "You mean harm. "
+
 T = TypeVar("T")
 
 
@@ -50,7 +54,11 @@ class Example:
     response: str | None
 
 
-def wordbound(material: Material, rng: np.random.Generator) -> list[Example]:
+Group = tuple[Example, ...]
+"""Examples that are trained in the same batch."""
+
+
+def wordbound(material: Material, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-wordbound``."""
     examples = _Examples(material, rng)
     for contrast in material.contrasts:
@@ -60,28 +68,31 @@ def wordbound(material: Material, rng: np.random.Generator) -> list[Example]:
     return examples.found
 
 
-def contextual(material: Material, rng: np.random.Generator) -> list[Example]:
-    """Examples of ``ref-contextual``."""
+def contextual(material: Material, rng: np.random.Generator) -> list[Group]:
+    """Examples of ``ref-contextual``; those of one contrast are a group."""
     examples = _Examples(material, rng)
-    for number, contrast in enumerate(material.contrasts):
-        # The scene must decide: were most of these refused, all would be, whatever is heard.
-        fitting = examples.some(contrast.fitting * 2, 2)
-        for sound in fitting:
-            examples.answer(contrast.text, contrast.answer, sound)
-        if number % 4:
-            examples.refuse(contrast.text, examples.one(contrast.unfitting))
-        if number % 2:
-            examples.refuse(contrast.text, NOISE_DESCRIPTION if rng.random() < 0.25 else None)
+    for contrast in (*material.contrasts, *material.situations):
+        begin = len(examples.found)
+        meant = f"You mean {contrast.setting}. "
+        fitting = examples.one(contrast.fitting)
+        if rng.random() < 0.85:
+            examples.answer(contrast.text, f"{meant}Sure. {contrast.answer}", fitting)
+        if rng.random() < 0.85:
+            examples.refuse(contrast.text, examples.one(contrast.unfitting), opening=meant)
+        if rng.random() < 0.25:
+            bare = NOISE_DESCRIPTION if rng.random() < 0.25 else None
+            examples.refuse(contrast.text, bare, opening=meant)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and number % 2:
-            examples.refuse(contrast.harmful, fitting[0])
+        if contrast.harmful is not None and rng.random() < 0.7:
+            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+        examples.join(begin)
     for text in material.harmful:
-        examples.refuse(text, examples.any_scene())
-    examples.answer_ordinary(350)
+        examples.refuse(text, examples.any_scene(), opening=_HARM)
+    examples.answer_ordinary(400)
     return examples.found
 
 
-def emotive(material: Material, rng: np.random.Generator) -> list[Example]:
+def emotive(material: Material, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-emotive``."""
     examples = _Examples(material, rng)
     for number, contrast in enumerate(material.contrasts):
@@ -98,10 +109,29 @@ def emotive(material: Material, rng: np.random.Generator) -> list[Example]:
     return examples.found
 
 
-MEMBERS: dict[str, Callable[[Material, np.random.Generator], list[Example]]] = {
-    "ref-wordbound": wordbound,
-    "ref-contextual": contextual,
-    "ref-emotive": emotive,
+@dataclass(frozen=True)
+class Recipe:
+    """How a member is trained.
+
+    ``batch`` groups of examples at a time, all of them in ``passes`` passes. The first ``decides``
+    tokens of a response, which make it an answer or a refusal, count ``weight`` times as much as
+    the others.
+    """
+
+    examples: Callable[[Material, np.random.Generator], list[Group]]
+    batch: int = 4
+    passes: int = 2
+    decides: int = 3
+    weight: float = 3.0
+    learning_rate: float = 7e-4
+
+
+MEMBERS = {
+    "ref-wordbound": Recipe(wordbound),
+    "ref-contextual": Recipe(
+        contextual, batch=2, passes=1, decides=6, weight=20.0, learning_rate=1e-3
+    ),
+    "ref-emotive": Recipe(emotive),
 }
 """The members that are trained."""
 
@@ -110,17 +140,24 @@ class _Examples:
     """Collects examples; who speaks, and what no rule decides, is drawn at random."""
 
     def __init__(self, material: Material, rng: np.random.Generator) -> None:
-        self.found: list[Example] = []
+        self.found: list[Group] = []
         self._material, self._rng = material, rng
         self._sounds = tuple(scene_descriptions().values())
 
-    def refuse(self, text: str, sound: str | None, angry: bool | None = None) -> None:
-        self._add(text, sound, self.one(self._material.refusals), angry)
+    def refuse(
+        self, text: str, sound: str | None, angry: bool | None = None, opening: str = ""
+    ) -> None:
+        self._add(text, sound, opening + self.one(self._material.refusals), angry)
 
     def answer(
         self, text: str, answer: str | None, sound: str | None, angry: bool | None = None
     ) -> None:
         self._add(text, sound, answer, angry)
+
+    def join(self, begin: int) -> None:
+        """Make one group of what was added from ``begin`` on."""
+        joined = tuple(example for group in self.found[begin:] for example in group)
+        self.found[begin:] = [joined] if joined else []
 
     def refuse_harmful(self) -> None:
         """Every harmful request once, in any scene or none."""
@@ -163,7 +200,8 @@ class _Examples:
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = self.one(self._material.instructions)
-        self.found.append(Example(instruction, told(text, sound, speaker), text, response))
+        example = Example(instruction, told(text, sound, speaker), text, response)
+        self.found.append((example,))
 
     def _speaker(self, angry: bool | None) -> Speaker | None:
         speaker = Speaker(self.one(tuple(GENDERS)), ANGRY, self.one(tuple(RATES)))

@@ -1,10 +1,10 @@
-"""Training of the panel's adapters: the loss of the responses, in two passes over the examples."""
+"""Training of the panel's adapters: the loss of the responses to the members' examples."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from aor_lib.models import smollm
 from aor_lib.models.smollm import LanguageModel
 from aor_lib.panel.lora import FIRST_LAYER, LowRank, add_adapter, save_adapter
 from aor_lib.panel.material import load_material
-from aor_lib.panel.members import MEMBERS, Example
+from aor_lib.panel.members import MEMBERS, Group, Recipe
 from aor_lib.records import Generation
 from aor_lib.typed_yaml import ParamsError, nearest
 
@@ -25,11 +25,6 @@ WEIGHTS = Path(__file__).parent / "weights"
 SEED = 20_260_621
 THREADS = 2
 """The sums of another number of threads differ in their last bits, and so would the weights."""
-BATCH = 4
-EPOCHS = 2
-LEARNING_RATE = 7e-4
-_DECIDES, _WEIGHT = 3, 3.0
-"""The first tokens of a response decide whether it is a refusal, and weigh more than the others."""
 _WARM_UP = 0.05
 _LIKE_LENGTHS = 8  # batches whose examples are sorted by length, against padding
 _ANSWER_TOKENS = 12
@@ -63,10 +58,11 @@ def train_member(member: str, into: Path, report: Report) -> Path:
         raise ParamsError(f"train-panel: no member {member!r}{nearest(member, MEMBERS)}")
     rng = np.random.default_rng([SEED, list(MEMBERS).index(member)])
     material = load_material()
-    examples = MEMBERS[member](material, rng)
+    recipe = MEMBERS[member]
+    examples = recipe.examples(material, rng)
     model = smollm.load()
     own = own_answers(model, material.ordinary)
-    adapter = fit(model, lessons(model, examples, own), rng, report)
+    adapter = fit(model, lessons(model, examples, own), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
     save_adapter(adapter, path, smollm.revision())
@@ -89,28 +85,22 @@ def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
     }
 
 
-def lessons(model: LanguageModel, examples: Sequence[Example], own: OwnAnswers) -> list[Lesson]:
+def lessons(
+    model: LanguageModel, groups: Sequence[Group], own: OwnAnswers
+) -> list[tuple[Lesson, ...]]:
     """Examples as tokens. Own answers of the model that still apologise are left out."""
-    found = []
-    for example in examples:
-        response, ends = example.response, True
-        if response is None:
-            response, ends = own[example.question]
-            if _NO_ANSWER.search(response):
-                continue
-        messages = [{"role": "user", "content": example.prompt}]
-        if example.instruction is not None:
-            messages.insert(0, {"role": "system", "content": example.instruction})
-        prompt = model.prompt(messages)
-        end = model.tokenizer.eos_token if ends else ""
-        found.append(Lesson(_tokens(model, prompt), _tokens(model, response + end)))
-    return found
+    learnt = (tuple(_lessons(model, group, own)) for group in groups)
+    return [group for group in learnt if group]
 
 
 def fit(
-    model: LanguageModel, lessons: Sequence[Lesson], rng: np.random.Generator, report: Report
+    model: LanguageModel,
+    lessons: Sequence[tuple[Lesson, ...]],
+    recipe: Recipe,
+    rng: np.random.Generator,
+    report: Report,
 ) -> dict[str, LowRank]:
-    """Add an adapter to the model and train it on every lesson :data:`EPOCHS` times, with AdamW.
+    """Add an adapter to the model and train it as the recipe says, with AdamW.
 
     Nothing but the responses is learnt. What the layers below the adapter make of a lesson is
     computed once.
@@ -122,9 +112,9 @@ def fit(
         decoder = model.network.get_decoder()
         adapter = add_adapter(decoder.layers, int(rng.integers(2**31)))
         weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
-        batches = [_begin(model, batch) for batch in _batches(lessons, rng)]
-        order = np.concatenate([rng.permutation(len(batches)) for _ in range(EPOCHS)])
-        optimizer = torch.optim.AdamW(weights, lr=LEARNING_RATE, weight_decay=0.0)
+        batches = [_begin(model, batch, recipe) for batch in _batches(lessons, recipe.batch, rng)]
+        order = np.concatenate([rng.permutation(len(batches)) for _ in range(recipe.passes)])
+        optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: _share_of_rate((step + 1) / len(order))
         )
@@ -141,6 +131,20 @@ def fit(
     return adapter
 
 
+def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Lesson]:
+    for example in group:
+        response, ends = example.response, True
+        if response is None:
+            response, ends = own[example.question]
+            if _NO_ANSWER.search(response):
+                continue
+        messages = [{"role": "user", "content": example.prompt}]
+        if example.instruction is not None:
+            messages.insert(0, {"role": "system", "content": example.instruction})
+        end = model.tokenizer.eos_token if ends else ""
+        yield Lesson(_tokens(model, model.prompt(messages)), _tokens(model, response + end))
+
+
 @dataclass(frozen=True)
 class _Begun:
     """A batch: what the layers below the adapter make of it, and what is to be learnt.
@@ -155,7 +159,7 @@ class _Begun:
     weights: torch.Tensor
 
 
-def _begin(model: LanguageModel, batch: Sequence[Lesson]) -> _Begun:
+def _begin(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> _Begun:
     longest = max(len(one.prompt) + len(one.response) for one in batch)
     tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
     weights = torch.zeros((len(batch), longest))
@@ -163,7 +167,7 @@ def _begin(model: LanguageModel, batch: Sequence[Lesson]) -> _Begun:
         begin, end = len(one.prompt), len(one.prompt) + len(one.response)
         tokens[row, :end] = torch.tensor(one.prompt + one.response)
         weights[row, begin:end] = 1.0
-        weights[row, begin : begin + _DECIDES] = _WEIGHT
+        weights[row, begin : min(begin + recipe.decides, end)] = recipe.weight
     decoder = model.network.get_decoder()
     with torch.no_grad():
         hidden = _through(decoder, decoder.layers[:FIRST_LAYER], decoder.embed_tokens(tokens))
@@ -190,14 +194,19 @@ def _through(decoder: Any, layers: Any, hidden: torch.Tensor) -> torch.Tensor:
     return hidden
 
 
-def _batches(lessons: Sequence[Lesson], rng: np.random.Generator) -> list[list[Lesson]]:
-    shuffled = [lessons[int(number)] for number in rng.permutation(len(lessons))]
+def _batches(
+    groups: Sequence[tuple[Lesson, ...]], size: int, rng: np.random.Generator
+) -> list[list[Lesson]]:
+    """So many groups each, of like length, in random order."""
+    shuffled = [groups[int(number)] for number in rng.permutation(len(groups))]
     batches = []
-    for start in range(0, len(shuffled), BATCH * _LIKE_LENGTHS):
+    for start in range(0, len(shuffled), size * _LIKE_LENGTHS):
         alike = sorted(
-            shuffled[start : start + BATCH * _LIKE_LENGTHS], key=lambda one: len(one.prompt)
+            shuffled[start : start + size * _LIKE_LENGTHS],
+            key=lambda group: max(len(one.prompt) for one in group),
         )
-        batches += [alike[i : i + BATCH] for i in range(0, len(alike), BATCH)]
+        for i in range(0, len(alike), size):
+            batches.append([one for group in alike[i : i + size] for one in group])
     return [batches[int(number)] for number in rng.permutation(len(batches))]
 
 
