@@ -44,7 +44,7 @@ test: $(ENV)  ## Check style and types, build the smoke report, run all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) PROFILE=smoke build/smoke/html/index.html
-	$(BIN)/pytest --junitxml=build/tests.xml
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile --junitxml=build/tests.xml
 
 data: $(BUILD)/validation.parquet  ## Make and validate the stimuli only
 
