@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.figures import points, signed
+from aor_lib.figures import odds, points, signed
 from aor_lib.prose import listed
 from aor_lib.result_tables import NOT_ESTIMATED
 from aor_lib.style import title_of
@@ -130,8 +130,8 @@ def _changes(rows: pd.DataFrame, shown: Callable[[Row], str]) -> str:
 def _effect(row: Row, names: Names) -> str:
     low, high = row["odds_ratio_low"], row["odds_ratio_high"]
     return (
-        f"{_against(row, names)} {_difference(row)}, odds ratio {row['odds_ratio']:.3g} "
-        f"({low:.3g} to {high:.3g})"
+        f"{_against(row, names)} {_difference(row)}, odds ratio {odds(row['odds_ratio'])} "
+        f"({odds(low)} to {odds(high)})"
     )
 
 

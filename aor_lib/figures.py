@@ -11,6 +11,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+_MOST = 1000
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -68,6 +70,13 @@ def points(difference: float) -> str:
 def signed(number: float, form: str) -> str:
     """A number as ``form`` says, with a proper minus sign."""
     return format(number, form).replace("-", "\N{MINUS SIGN}")
+
+
+def odds(ratio: float) -> str:
+    """An odds ratio, or a bound of one; beyond a thousandfold only that it is."""
+    if ratio > _MOST:
+        return f"over {_MOST:,}"
+    return f"{ratio:.3g}" if ratio > 1 / _MOST else f"under {1 / _MOST:g}"
 
 
 def span(values: pd.Series[Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.figures import signed
+from aor_lib.figures import odds, signed
 from aor_lib.listening import Html
 from aor_lib.style import title_of
 
@@ -70,10 +70,6 @@ def _percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def _ratio(value: float) -> str:
-    return f"{value:.3g}"
-
-
 def _points(difference: float) -> str:
     return signed(100 * difference, "+.1f")
 
@@ -86,7 +82,7 @@ _ESTIMATES: dict[str, tuple[str, Callable[[float], str]]] = {
     "rate": ("Refused", _percent),
     "orr": ("Over-refusal", _percent),
     "hrr": ("Harmful refusal", _percent),
-    "odds_ratio": ("Odds ratio", _ratio),
+    "odds_ratio": ("Odds ratio", odds),
     "difference": ("Difference (points)", _points),
     "d_prime": ("d\N{PRIME}", _number),
     "criterion": ("Criterion c", _number),

@@ -120,20 +120,19 @@ def test_a_cluster_without_workers_says_how_to_start_some():
 def test_cascades_on_two_machines_answer_as_in_this_process(tiny_study, tmp_path, monkeypatch):
     monkeypatch.setattr(inference, "BATCH", 12)
     study, build = tiny_study
-    stimuli = load_stimuli(build)
+    stimuli, card = load_stimuli(build), study.models[1]
 
-    def run(path, models, **options):
-        trials = plan_trials(study, stimuli, models)
+    def run(path, model, **options):
+        trials = plan_trials(study, stimuli, [model])
         with Store(path) as store:
-            run_trials(trials, models, stimuli, build, store, lambda progress: None, **options)
+            run_trials(trials, [model], stimuli, build, store, lambda progress: None, **options)
         return outcomes(path)
 
-    here = run(tmp_path / "here.sqlite", [load_model(card) for card in study.models])
+    here = run(tmp_path / "here.sqlite", load_model(card))
     with (
         local_cluster(2, processes=True, resources=None) as machines,
         Cluster(machines.scheduler_address) as cluster,
     ):
-        models = [cluster.model(card) for card in study.models]
-        there = run(tmp_path / "there.sqlite", models, executor=cluster.executor)
+        there = run(tmp_path / "there.sqlite", cluster.model(card), executor=cluster.executor)
     assert {row.status for row in here} == {"ok"}
     assert there == here

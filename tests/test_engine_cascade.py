@@ -40,9 +40,9 @@ def aor_run(profile, build, batches):
     return done.returncode
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tiny_study):
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tiny_study, write_profile):
     _, build = tiny_study
-    profile, store = build.parent / "tiny.yaml", build / "results.sqlite"
+    profile, store = write_profile(mitigations=["none"]), build / "results.sqlite"
     try:
         assert aor_run(profile, build, -1) == 0
         whole = outcomes(store)

@@ -69,3 +69,10 @@ def test_a_span_of_rates_that_look_the_same_is_one_number(rates, words):
 )
 def test_an_id_is_shown_in_words(name, title):
     assert style.title_of(name) == title
+
+
+def test_odds_beyond_a_thousandfold_are_not_spelled_out():
+    assert figures.odds(4.0) == "4"
+    assert figures.odds(0.25) == "0.25"
+    assert figures.odds(float("inf")) == figures.odds(1e300) == "over 1,000"
+    assert figures.odds(0.0) == "under 0.001"

@@ -1,5 +1,7 @@
 """Adapters and their training, on the real language model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -34,7 +36,8 @@ def short_run(texts, seed=0):
     examples = [lesson(text, REFUSAL) for text in HARMFUL[:texts]]
     examples += [lesson(text, "Sure, here is how.") for text in ORDINARY[:texts]]
     lessons = training.lessons(model, examples, {})
-    recipe = MEMBERS["ref-wordbound"]
+    # So few steps need to be longer ones.
+    recipe = replace(MEMBERS["ref-wordbound"], passes=1, learning_rate=2e-3)
     return model, training.fit(model, lessons, recipe, np.random.default_rng(seed), quiet)
 
 
@@ -67,7 +70,7 @@ def test_a_short_training_run_changes_behaviour_in_the_planted_direction(trained
 
 
 def test_the_same_seed_gives_the_same_weights():
-    (_, one), (_, again), (_, other) = (short_run(2, seed) for seed in (0, 0, 1))
+    (_, one), (_, again), (_, other) = (short_run(4, seed) for seed in (0, 0, 1))
     for name, low_rank in one.items():
         assert torch.equal(low_rank.up, again[name].up), name
         assert torch.equal(low_rank.down, again[name].down), name

@@ -220,3 +220,18 @@ def test_what_no_effect_can_be_estimated_from_is_an_error_that_names_it():
     frame.loc[0, "gender"] = None
     with pytest.raises(ValueError, match="gender: 1 trials have no value"):
         stats.factor_effects(frame, FACTORS, ["model"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_few_utterances_give_wide_bounds_or_none_but_no_warning():
+    rng = np.random.default_rng(0)
+    found = set()
+    for _ in range(200):
+        levels = list("abcde")[: rng.integers(2, 6)]
+        frame = pd.DataFrame(
+            [(f"u{i}", level) for i in range(rng.integers(3, 7)) for level in levels],
+            columns=["utterance_id", "level"],
+        )
+        drawn = answered(frame, rng.random(len(frame)) < 0.5)
+        found |= set(stats.factor_effects(drawn, {"level": "a"}, ["model"])["status"])
+    assert {"estimated", "separated", "too few utterances"} <= found

@@ -21,6 +21,7 @@ from aor_lib.stats.separation import independent_columns, overlapping, row_space
 from aor_lib.stats.trials import REFUSALS, check, count_names, counts, is_judged
 
 _ITERATIONS = 60
+_NO_ERROR = 1e-8  # all utterances alike, which leaves no variance between them to go by
 _MEASURES = ("odds_ratio", "odds_ratio_low", "odds_ratio_high", "difference", "low", "high")
 
 
@@ -76,7 +77,8 @@ def factor_effects(
     All measures are NaN unless ``status`` is ``estimated``. ``separated``: the level or its
     baseline has only refusals or none, alone or combined with other factors, so that the odds ratio
     is infinite or zero. ``confounded``: no judged trials can tell the effect, or not from that of
-    another factor. ``too few utterances``: no more than there are coefficients. ``not converged``.
+    another factor. ``too few utterances``: no more than there are coefficients, or all of them
+    alike. ``not converged``. A bound of the odds ratio may be infinite.
 
     Raises
     ------
@@ -166,7 +168,7 @@ def _measure(judged: pd.DataFrame, effects: list[_Effect]) -> Iterator[dict[str,
             yield {"status": fit}
         else:
             level, baseline = (rows[np.ix_(kept, fit.columns)] for rows in pair)
-            yield {"status": "estimated"} | _compare(level, baseline, fit)
+            yield _compare(level, baseline, fit)
 
 
 def _counterfactuals(
@@ -216,10 +218,12 @@ def _fit(design: Floats, refused: Any, utterances: Any) -> _Fit | str:
     return _Fit(columns, np.asarray(fit.params), np.asarray(fit.cov_params()), degrees)
 
 
-def _compare(level: Floats, baseline: Floats, fit: _Fit) -> dict[str, float]:
+def _compare(level: Floats, baseline: Floats, fit: _Fit) -> dict[str, Any]:
     contrast = level[0] - baseline[0]
     log_odds = float(contrast @ fit.coefficients)
-    error = float(np.sqrt(contrast @ fit.covariance @ contrast))
+    error = float(np.sqrt(max(0.0, contrast @ fit.covariance @ contrast)))
+    if error < _NO_ERROR:
+        return {"status": "too few utterances"}
     at_level, at_baseline = expit(level @ fit.coefficients), expit(baseline @ fit.coefficients)
     difference = float(np.mean(at_level - at_baseline))
     slopes = (at_level * (1 - at_level))[:, None] * level
@@ -227,10 +231,13 @@ def _compare(level: Floats, baseline: Floats, fit: _Fit) -> dict[str, float]:
     gradient = slopes.mean(axis=0)
     margin = float(np.sqrt(gradient @ fit.covariance @ gradient))
     reach = float(t.ppf((1 + CONFIDENCE) / 2, fit.degrees))
+    with np.errstate(over="ignore"):  # few utterances may put a bound beyond any number
+        odds = np.exp(log_odds + reach * error * np.array([0.0, -1.0, 1.0]))
     return {
-        "odds_ratio": float(np.exp(log_odds)),
-        "odds_ratio_low": float(np.exp(log_odds - reach * error)),
-        "odds_ratio_high": float(np.exp(log_odds + reach * error)),
+        "status": "estimated",
+        "odds_ratio": float(odds[0]),
+        "odds_ratio_low": float(odds[1]),
+        "odds_ratio_high": float(odds[2]),
         "difference": difference,
         "low": max(-1.0, difference - reach * margin),
         "high": min(1.0, difference + reach * margin),
