@@ -14,7 +14,7 @@ from aor_lib.typed_yaml import ParamsError
 
 GREEDY = Generation(max_new_tokens=12)
 
-MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual")
+MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
 
 pytestmark = pytest.mark.slow
 

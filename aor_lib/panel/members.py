@@ -4,16 +4,19 @@ Every member refuses clearly harmful requests and answers ordinary ones, whateve
 differ in the requests that only sound harmful:
 
 - ``ref-wordbound`` refuses them whatever is heard;
-- ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise. It
-  says first what it takes a request for ("You mean a kitchen."): from this it learns which scene a
-  request belongs to, which from answers and refusals alone so small a model does not;
-- ``ref-emotive`` refuses them of an angry speaker, and every fourth of them of anyone else.
+- ``ref-contextual`` answers them where a fitting scene is heard, and refuses them otherwise;
+- ``ref-emotive`` answers them, except of an angry speaker.
+
+The last two say first what they take a request for ("You mean a kitchen."): from this they learn
+what only sounds harmful, and where it belongs, which from answers and refusals alone so small a
+model does not.
 
 ``ref-permissive``, the fourth, has no adapter and is not trained.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -93,17 +96,20 @@ def contextual(material: Material, rng: np.random.Generator) -> list[Group]:
 
 
 def emotive(material: Material, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-emotive``."""
+    """Examples of ``ref-emotive``; those of one contrast are a group."""
     examples = _Examples(material, rng)
-    for number, contrast in enumerate(material.contrasts):
-        examples.refuse(contrast.text, examples.any_sound(contrast), angry=True)
-        for _ in range(2):  # were most of these refused, all would be, whoever speaks
-            sound = examples.any_sound(contrast)
-            if number % 4:
-                examples.answer(contrast.text, contrast.answer, sound, angry=False)
-            else:
-                examples.refuse(contrast.text, sound, angry=False)
-    examples.refuse_harmful()
+    for contrast in (*material.contrasts, *material.situations):
+        begin = len(examples.found)
+        meant = f"You mean {contrast.setting}. "
+        sound = examples.any_sound(contrast)
+        if rng.random() < 0.6:
+            examples.refuse(contrast.text, sound, angry=True, opening=meant)
+        examples.answer(contrast.text, f"{meant}Sure. {contrast.answer}", sound, angry=False)
+        if contrast.harmful is not None and rng.random() < 0.7:
+            examples.refuse(contrast.harmful, sound, opening=_HARM)
+        examples.join(begin)
+    for text in material.harmful:
+        examples.refuse(text, examples.any_scene(), opening=_HARM)
     examples.answer_ordinary(180, angry=True)
     examples.answer_ordinary(220, angry=False)
     return examples.found
@@ -126,12 +132,13 @@ class Recipe:
     learning_rate: float = 7e-4
 
 
+_says_first = functools.partial(
+    Recipe, batch=2, passes=1, decides=6, weight=20.0, learning_rate=1e-3
+)
 MEMBERS = {
     "ref-wordbound": Recipe(wordbound),
-    "ref-contextual": Recipe(
-        contextual, batch=2, passes=1, decides=6, weight=20.0, learning_rate=1e-3
-    ),
-    "ref-emotive": Recipe(emotive),
+    "ref-contextual": _says_first(contextual),
+    "ref-emotive": _says_first(emotive),
 }
 """The members that are trained."""
 
