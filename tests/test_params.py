@@ -5,7 +5,7 @@ from aor_lib.params import Mitigation, Scenario, card_settings, load_model_cards
 from aor_lib.typed_yaml import ParamsError, read
 
 
-@pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "panel", "full"])
 def test_the_profiles_of_the_repository_are_valid(params, profile):
     assert load_study(params / f"{profile}.yaml").profile.name == profile
 
