@@ -20,7 +20,7 @@ DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py 
   mixing.py hearing.py sound_files.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
   $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
-VALIDATION_CODE := aor_lib/validation.py aor_lib/scene_classifier.py aor_lib/emotion_check.py
+VALIDATION_CODE := $(addprefix aor_lib/,validation.py scene_classifier.py emotion_check.py panel/weights/scenes.npz)
 RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py store_schema.py \
   provenance.py claims.py scene_classifier.py speaker_classifier.py linear_classifier.py panel/told.py panel/lora.py) \
   $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/* aor_lib/panel/weights/*)

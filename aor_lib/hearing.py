@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 import soxr
+from threadpoolctl import threadpool_limits
 
 from aor_lib import assets
 from aor_lib.cache import Arrays, load_or_make
@@ -75,16 +76,27 @@ def _words(text: str) -> str:
 
 def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
     """:attr:`Heard.features` of a mono waveform (float32, ``(samples,)``), with no transcript."""
-    return _summary(*_encode(_resample(samples, sample_rate)))
+    with _one_thread():
+        return _summary(*_encode(_resample(samples, sample_rate)))
 
 
 def _listen(audio: bytes) -> Arrays:
     samples = _decode(audio)
-    encoded, n_frames = _encode(samples)
-    transcript = _transcribe(encoded)
-    if _repeats_itself(transcript):
-        transcript = _transcribe(_encode(samples, padding_s=MAX_DURATION_S)[0])
+    with _one_thread():
+        encoded, n_frames = _encode(samples)
+        transcript = _transcribe(encoded)
+        if _repeats_itself(transcript):
+            transcript = _transcribe(_encode(samples, padding_s=MAX_DURATION_S)[0])
     return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
+
+
+def _one_thread() -> threadpool_limits:
+    """OpenMP's threads while Whisper listens, and as they were afterwards.
+
+    CTranslate2 sets them for all that computes in this process, such as the language model that
+    answers next, and leaves them so.
+    """
+    return threadpool_limits(limits=1, user_api="openmp")
 
 
 def _transcribe(encoded: Any) -> str:

@@ -2,7 +2,8 @@
 
 A logistic regression on :attr:`aor_lib.hearing.Heard.features`, trained by the study itself on
 procedural scenes from seeds that no stimulus uses, under speech of sentences that no stimulus says.
-``quiet`` (no background) and ``noise`` (steady noise) are classes of their own.
+``quiet`` (no background) and ``noise`` (steady noise) are classes of their own. The weights ship
+with the library (:data:`WEIGHTS`); :func:`train` makes them again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aor_lib import assets, hearing, linear_classifier, mixing, soundscape, speech
-from aor_lib.cache import Arrays, load_or_make
+from aor_lib.cache import Arrays
+from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_jobs
 
+WEIGHTS = Path(__file__).parent / "panel" / "weights" / "scenes.npz"
 QUIET, NOISE = "quiet", "noise"
 _CLIPS_PER_CLASS = 20
 _SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
@@ -29,7 +32,6 @@ _SENTENCES = (
     "What is the best way to get it done before tonight?",
 )
 _SEED = 7_000_000
-_SOURCES = ("scene_classifier.py", "linear_classifier.py", "hearing.py", "mixing.py")
 
 
 def classify(features: npt.NDArray[np.float32]) -> tuple[str, float]:
@@ -39,32 +41,12 @@ def classify(features: npt.NDArray[np.float32]) -> tuple[str, float]:
 
 @functools.cache
 def revision() -> str:
-    """Changes when the classifier would: with its code, the scenes or the weights under it."""
-    here = Path(__file__).parent
-    files = [here / name for name in _SOURCES]
-    files += sorted((here / "soundscape").rglob("*.py"))
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files))
-    for asset in ("kokoro", "whisper-tiny-en"):
-        digest.update(assets.revision(asset).encode())
-    return digest.hexdigest()[:12]
+    """Changes exactly when the weights do."""
+    return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:12]
 
 
-def train(workers: int = 1, report: Callable[[int, int], None] = lambda done, all_: None) -> Arrays:
-    """Train the classifier, unless the user's cache has it: half a minute of two cores.
-
-    Returns
-    -------
-    See :func:`aor_lib.linear_classifier.fit`.
-    """
-    return load_or_make("scene_classifier", revision(), lambda: _train(workers, report))
-
-
-@functools.cache
-def _trained() -> Arrays:
-    return train()
-
-
-def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
+def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
+    """Train the classifier and write it to the file ``into``: two minutes of two cores."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
@@ -72,7 +54,9 @@ def _train(workers: int, report: Callable[[int, int], None]) -> Arrays:
     for made in map_jobs(training_features, clips, workers):
         features.append(made)
         report(len(features), len(clips))
-    return linear_classifier.fit(features, [label for label, _ in clips], c=0.05)
+    model = linear_classifier.fit(features, [label for label, _ in clips], c=0.05)
+    with whole_file(into) as stream:
+        np.savez(stream, allow_pickle=False, **model)
 
 
 def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:
@@ -105,3 +89,9 @@ def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:
 
 def _classes() -> list[str]:
     return [*sorted(soundscape.SCENES), NOISE, QUIET]
+
+
+@functools.cache
+def _trained() -> Arrays:
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}

@@ -27,7 +27,6 @@ def profile(write_profile, tmp_path):
 @pytest.fixture
 def aor(profile, tmp_path, monkeypatch):
     """Run a verb on the study; its models answer with the functions given."""
-    monkeypatch.setattr("aor_lib.cli.answers.train_scene_classifier", lambda workers: None)
 
     def aor(verb, *options, unaware=None, aware=None, capabilities=None):
         scripted = {

@@ -3,6 +3,7 @@ import io
 import numpy as np
 import pytest
 import soundfile
+import torch
 
 from aor_lib import hearing, speech
 
@@ -29,6 +30,17 @@ def test_features_do_not_need_a_transcript():
     heard = hearing.hear(flac(samples))
     alone = hearing.encoder_features(samples, speech.SAMPLE_RATE)
     np.testing.assert_allclose(alone, heard.features, atol=0.1)
+
+
+@pytest.mark.slow
+def test_what_computes_after_whisper_has_as_many_threads_as_before():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        hearing.encoder_features(np.zeros(speech.SAMPLE_RATE, np.float32), speech.SAMPLE_RATE)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of, train_scene_classifier
+from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
 from aor_lib.params import ModelCard
 from aor_lib.progress import progress
 from aor_lib.typed_yaml import ParamsError
@@ -62,8 +61,6 @@ def run(
             cluster = stack.enter_context(Cluster(scheduler))
             load, executor = cluster.model, cluster.executor
         loaded = _load_models(study.models, load)
-        if scheduler is None and any(card.kind == "cascade" for card in study.models):
-            train_scene_classifier(os.cpu_count() or 1)
         for (model, lacking), count in left_out(study, stimuli, loaded).items():
             typer.echo(f"{model}: {count} trials are left out: it takes no {lacking}", err=True)
         store = stack.enter_context(Store(folder / STORE))

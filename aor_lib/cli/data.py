@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of, train_scene_classifier
+from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.params import PARAMS
 from aor_lib.progress import progress
 
@@ -46,7 +46,6 @@ def validate(
     from aor_lib.validation import validate_dataset
 
     study, folder = study_of(params, build)
-    train_scene_classifier(workers)
     with progress("validation") as report:
         violations = validate_dataset(study, folder, workers, report)
     for violation in violations:

@@ -32,14 +32,17 @@ def train_panel(
 @app.command("train-hearing")
 def train_hearing(
     into: Annotated[
-        Path | None, typer.Option(help="File of the weights.  [default: the library's own]")
+        Path | None, typer.Option(help="Folder of the weights.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train what names a speaker's gender, emotion and rate: some minutes of two cores."""
-    from aor_lib import speaker_classifier
+    """Train what names a scene, and a speaker's gender, emotion and rate: some minutes."""
+    from aor_lib import scene_classifier, speaker_classifier
 
-    with progress("spoken sentences") as report:
-        speaker_classifier.train(os.cpu_count() or 1, report, into or speaker_classifier.WEIGHTS)
+    for what, classifier in (("scenes", scene_classifier), ("speakers", speaker_classifier)):
+        folder = into or classifier.WEIGHTS.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        with progress(what) as report:
+            classifier.train(os.cpu_count() or 1, report, folder / classifier.WEIGHTS.name)
 
 
 @app.command("measure-panel")

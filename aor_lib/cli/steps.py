@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aor_lib.params import load_study
-from aor_lib.progress import progress
 
 if TYPE_CHECKING:
     from aor_lib.params import Study
@@ -31,14 +30,6 @@ def require(path: Path, verb: str) -> None:
     """Refuse to go on without the file that another verb makes."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
-
-
-def train_scene_classifier(workers: int) -> None:
-    """Train it, unless the cache has it."""
-    from aor_lib import scene_classifier
-
-    with progress("scene classifier") as report:
-        scene_classifier.train(workers, report)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
