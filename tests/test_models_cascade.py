@@ -75,6 +75,16 @@ def test_steered_layers_stay_those_of_the_model_that_answers(clips):
     assert model.logits(question).equal(before)
 
 
+@pytest.mark.parametrize(
+    "questions",
+    [["Tea?"], ["Tea?"] * 2, ["Is tea good for me?", "Is tea better than coffee?", "Why?"]],
+)
+def test_reading_once_what_prompts_share_changes_no_answer(questions):
+    model = language_model(WEIGHTS / "ref-contextual.safetensors")
+    prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
+    assert model.generate(prompts, GREEDY) == model.generate(prompts, GREEDY, as_hooked=True)
+
+
 def test_no_background_is_heard_as_quiet(clips):
     path, _ = clips["kitchen-ph-001", "speech_only"]
     (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=path),)], GREEDY)

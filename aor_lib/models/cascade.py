@@ -89,16 +89,16 @@ class Cascade:
         size = self._settings.batch_size
         for start in range(0, len(ordered), size):
             batch = ordered[start : start + size]
-            for prompt, (text, tokens) in zip(
-                batch, model.generate(batch, generation), strict=True
-            ):
+            answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
+            for prompt, (text, tokens) in zip(batch, answers, strict=True):
                 for index, heard in prompts[prompt]:
                     results[index] = Answer(text, tokens, heard)
         return [result or Failure("no answer was generated") for result in results]
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The layers of the language model, first to last; it knows sound as words alone."""
-        # Whoever has these layers changes them for this cascade: its model must stay the same one.
+        # Whoever has these layers changes them for this cascade: its model must stay the same one,
+        # and reads every prompt as a whole from now on.
         self._steerable = self._language_model()
         layers: torch.nn.ModuleList = self._steerable.network.get_decoder().layers
         return layers

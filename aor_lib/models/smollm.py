@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,30 @@ class LanguageModel:
         )
         return prompt
 
-    def generate(self, prompts: list[str], generation: Generation) -> list[tuple[str, int]]:
-        """Greedy continuations of prompts, each with its number of tokens."""
-        inputs = self.tokenizer(
-            prompts, return_tensors="pt", padding=True, add_special_tokens=False
+    def generate(
+        self, prompts: list[str], generation: Generation, *, as_hooked: bool = False
+    ) -> list[tuple[str, int]]:
+        """Greedy continuations of prompts, each with its number of tokens.
+
+        What all prompts begin with is read once. ``as_hooked`` has each prompt read as a whole, for
+        layers with hooks, which may tell prompts apart.
+        """
+        tokens = [self.tokenizer(p, add_special_tokens=False)["input_ids"] for p in prompts]
+        shared = 0 if as_hooked else _shared(one[:-1] for one in tokens)
+        inputs = self.tokenizer.pad(
+            {"input_ids": [one[shared:] for one in tokens]}, return_tensors="pt"
         )
+        begin = torch.tensor(tokens[0][:shared], dtype=torch.long).expand(len(tokens), -1)
+        # Padding stands between the shared beginning and the rest, where no token looks at it.
+        inputs = {
+            "input_ids": torch.cat([begin, inputs["input_ids"]], dim=1),
+            "attention_mask": torch.cat([torch.ones_like(begin), inputs["attention_mask"]], dim=1),
+        }
         with torch.inference_mode():
+            if shared:
+                cache = self.network(begin[:1], use_cache=True, logits_to_keep=1).past_key_values
+                cache.batch_repeat_interleave(len(tokens))
+                inputs["past_key_values"] = cache
             output = self.network.generate(
                 **inputs, max_new_tokens=generation.max_new_tokens, do_sample=False
             )
@@ -54,6 +73,12 @@ class LanguageModel:
         texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
         lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
         return list(zip((text.strip() for text in texts), lengths, strict=True))
+
+
+def _shared(rows: Iterable[Sequence[int]]) -> int:
+    """Number of tokens that all rows begin with."""
+    columns = zip(*rows, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))
 
 
 def revision() -> str:
