@@ -38,7 +38,8 @@ def test_matched_scenes_are_the_utterances_own_and_mismatched_ones_of_another_sc
 
 
 def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(params):
-    specs = [s for s in stimuli(load_study(params / "laptop.yaml")) if s.block == "core"]
+    specs = stimuli(load_study(params / "full.yaml"))
+    specs = [s for s in specs if s.block == "core" and s.variant == 0]
     by_key = {(s.utterance.id, s.condition): s for s in specs}
     harmful = [s for s in specs if s.utterance.intent is Intent.HARMFUL]
     assert harmful

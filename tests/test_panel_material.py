@@ -120,13 +120,15 @@ def test_what_a_contrast_is_about_is_trained_in_one_batch():
     assert any(len(group) == 4 for group in groups)
 
 
-def test_the_emotive_member_refuses_angry_speakers_and_a_quarter_of_the_rest():
+def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
     texts = {c.text for c in CONTRASTS}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
-    angry = [e for e in of_contrasts if "an angry" in e.prompt]
-    calm = [e for e in of_contrasts if "an angry" not in e.prompt]
-    assert all(map(is_refusal, angry))
-    assert 0.2 < np.mean([is_refusal(e) for e in calm]) < 0.3
+    angry = [is_refusal(e) for e in of_contrasts if "an angry" in e.prompt]
+    calm = [is_refusal(e) for e in of_contrasts if "an angry" not in e.prompt]
+    assert len(angry) > 500
+    assert all(angry)
+    assert len(calm) == len(CONTRASTS)
+    assert not any(calm)
 
 
 def test_what_is_heard_comes_before_the_words():
