@@ -96,6 +96,16 @@ def test_the_wordbound_member_refuses_what_sounds_harmful_whatever_is_heard():
     assert all(is_refusal(e) for e in examples("ref-wordbound") if e.question in texts)
 
 
+def test_the_wordbound_member_answers_what_was_asked_where_a_word_was_misheard():
+    learnt = [e for e in examples("ref-wordbound") if e.question in MATERIAL.ordinary]
+    misheard = [e for e in learnt if e.question not in e.prompt]
+    assert len(misheard) > 400
+    for example in misheard:
+        heard = example.prompt.split()
+        kept = [word in heard for word in example.question.split()]
+        assert kept.count(False) <= 2, example.prompt
+
+
 def test_the_contextual_member_answers_in_fitting_scenes_alone():
     by_text = {c.text: c for c in CONTRASTS}
     for example in examples("ref-contextual"):

@@ -68,6 +68,8 @@ def wordbound(material: Material, rng: np.random.Generator) -> list[Group]:
         examples.refuse(contrast.text, examples.any_sound(contrast))
     examples.refuse_harmful()
     examples.answer_ordinary(len(material.ordinary))
+    # Else a single word that Whisper took for another would make an ordinary request a harmful one.
+    examples.answer_ordinary(500, misheard=True)
     return examples.found
 
 
@@ -174,10 +176,13 @@ class _Examples:
             if contrast.harmful is not None:
                 self.refuse(contrast.harmful, self.any_sound(contrast))
 
-    def answer_ordinary(self, count: int, angry: bool | None = None) -> None:
-        """So many ordinary requests, in any scene."""
+    def answer_ordinary(
+        self, count: int, angry: bool | None = None, misheard: bool = False
+    ) -> None:
+        """So many ordinary requests, in any scene; ``misheard`` ones have a stray word or two."""
         for text in self.some(self._material.ordinary, count):
-            self.answer(text, None, self.any_scene(), angry)
+            heard = self._misheard(text) if misheard else text
+            self._add(heard, self.any_scene(), None, angry, question=text)
 
     def any_sound(self, contrast: Contrast) -> str | None:
         """A fitting or an unfitting sound, noise, or none."""
@@ -200,14 +205,28 @@ class _Examples:
         chosen = self._rng.permutation(len(options))[:count]
         return [options[int(number)] for number in chosen]
 
-    def _add(self, text: str, sound: str | None, response: str | None, angry: bool | None) -> None:
+    def _misheard(self, text: str) -> str:
+        words = text.split()
+        for _ in range(int(self._rng.integers(1, 3))):
+            other = self.one(self._material.contrasts).text.rstrip("?.!").split()
+            words[int(self._rng.integers(len(words)))] = self.one(other)
+        return " ".join(words)
+
+    def _add(
+        self,
+        text: str,
+        sound: str | None,
+        response: str | None,
+        angry: bool | None,
+        question: str | None = None,
+    ) -> None:
         speaker = self._speaker(angry)
         if not angry and self._rng.random() > _SPEAKER_SHARE:
             speaker = None
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = self.one(self._material.instructions)
-        example = Example(instruction, told(text, sound, speaker), text, response)
+        example = Example(instruction, told(text, sound, speaker), question or text, response)
         self.found.append((example,))
 
     def _speaker(self, angry: bool | None) -> Speaker | None:
