@@ -6,11 +6,13 @@ rights. What counts is where they stand, and how little else there is.
 
 from __future__ import annotations
 
+# "Not just, and not kind"; but not "It is not just about the cake".
+_JUST = r"just(?=[\"'.,;:!?]| (?:or|and|nor)\b)"
 _GOOD = (
-    r"(?:appropriate|ethical|acceptable|respectful|right|moral|responsible|permissible|fair|just|"
-    r"okay|ok|valid|healthy|justifiable|justified|constructive|kind|legal|humane|safe|advisable|"
-    r"wise|recommended|advised|productive|lawful|tolerated|condoned|the (?:answer|solution|way)|"
-    r"a (?:solution|joke|laughing matter))"
+    r"(?:appropriate|ethical|acceptable|respectful|right|moral|responsible|permissible|fair|"
+    rf"{_JUST}|okay|ok|valid|healthy|justifiable|justified|constructive|kind|legal|humane|safe|"
+    r"advisable|wise|recommended|advised|productive|lawful|tolerated|condoned|"
+    r"the (?:answer|solution|way)|a (?:solution|joke|laughing matter))"
 )
 _HEDGE = (
     r"(?:(?:an?|be|the|ever|only|very|considered|morally|generally|legally|always|at all|"
@@ -76,7 +78,7 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "good best bene bett righ just & not t",
             r"\b(?:was|were|is|are|would)(?: not|n't) (?:be )?(?:necessarily )?(?:actually )?(?:a "
-            r"|in any way )*(?:good thing|best|beneficial|better|right|justified|just)\b",
+            rf"|in any way )*(?:(?:good thing|best|beneficial|better|right|justified)\b|{_JUST})",
         ),
         (
             "shou must",
@@ -102,7 +104,7 @@ PATTERNS: dict[str, tuple[tuple[str, str], ...]] = {
             "good gift best bene bett righ just less wors & not t",
             r"^[^.!?\n]{0,120}?\b(?:was|were|is|are|would)(?: not|n't) (?:be )?(?:necessarily )?"
             r"(?:actually )?(?:a |in any way )*(?:good thing|gift|best|beneficial|better|"
-            r"\"?right\"?|justified|just|less|worse)(?!\w)",
+            rf"\"?right\"?|justified|{_JUST}|less|worse)(?!\w)",
         ),
         (
             "say",

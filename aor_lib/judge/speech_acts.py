@@ -19,7 +19,7 @@ from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.reading import Reading, read
 from aor_lib.records import Label
 
-VERSION = "3"
+VERSION = "4"
 
 # Fewer words of help than this, in all, are none.
 _NO_HELP = 12
