@@ -69,7 +69,7 @@ def wordbound(material: Material, rng: np.random.Generator) -> list[Group]:
     examples.refuse_harmful()
     examples.answer_ordinary(len(material.ordinary))
     # Else a single word that Whisper took for another would make an ordinary request a harmful one.
-    examples.answer_ordinary(500, misheard=True)
+    examples.answer_ordinary(len(material.ordinary), misheard=True)
     return examples.found
 
 
