@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +30,8 @@ from aor_lib.records import Generation
 from aor_lib.typed_yaml import Params, ParamsError
 
 WEIGHTS = Path(__file__).parents[1] / "panel" / "weights"
+_LIKE = 1.5
+"""How many times as long as another a prompt may be to be answered in the same batch."""
 
 
 class Settings(Params):
@@ -84,11 +86,7 @@ class Cascade:
                 results[index] = Failure(f"{type(error).__name__}: {error}")
             else:
                 prompts.setdefault(model.prompt(messages), []).append((index, heard))
-        # Prompts of like length share a batch: less padding, less work.
-        ordered = sorted(prompts, key=lambda prompt: (len(prompt), prompt))
-        size = self._settings.batch_size
-        for start in range(0, len(ordered), size):
-            batch = ordered[start : start + size]
+        for batch in _batches(prompts, self._settings.batch_size):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
             for prompt, (text, tokens) in zip(batch, answers, strict=True):
                 for index, heard in prompts[prompt]:
@@ -135,6 +133,18 @@ class Cascade:
                 parts.append(words)
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return messages, noticed
+
+
+def _batches(prompts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Prompts of like length, so many at most: all are padded to the longest."""
+    batch: list[str] = []
+    for prompt in sorted(prompts, key=lambda prompt: (len(prompt), prompt)):
+        if batch and (len(batch) == size or len(prompt) > _LIKE * len(batch[0])):
+            yield batch
+            batch = []
+        batch.append(prompt)
+    if batch:
+        yield batch
 
 
 def _listen(sound_file: bytes) -> tuple[str, dict[str, str | float]]:
