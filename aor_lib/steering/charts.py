@@ -42,7 +42,7 @@ def layer_scan(scan: pd.DataFrame) -> Chart:
             strokeDash=alt.StrokeDash(
                 "measure:N",
                 scale=alt.Scale(domain=["Over-refusal", "Harmful refusal"], range=[[1, 0], [4, 4]]),
-                legend=alt.Legend(orient="bottom"),
+                legend=alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300),
             ),
             tooltip=["method", "layer", "measure", alt.Tooltip("rate:Q", format=".1%")],
         )

@@ -298,6 +298,10 @@ def test_the_api_reference_says_what_functions_return_and_which_fields_rows_have
         assert f"<strong>{field_of_a_row}</strong>" in text
 
 
+def test_no_page_shows_a_warning_of_its_code(html):
+    assert [page for page in pages() if "output stderr" in (html / f"{page}.html").read_text()] == []
+
+
 def test_no_prose_of_a_notebook_states_a_result():
     """What was measured differs from build to build, so only a cell can say it."""
     typed = []
