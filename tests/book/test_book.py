@@ -299,7 +299,9 @@ def test_the_api_reference_says_what_functions_return_and_which_fields_rows_have
 
 
 def test_no_page_shows_a_warning_of_its_code(html):
-    assert [page for page in pages() if "output stderr" in (html / f"{page}.html").read_text()] == []
+    assert [
+        page for page in pages() if "output stderr" in (html / f"{page}.html").read_text()
+    ] == []
 
 
 def test_no_prose_of_a_notebook_states_a_result():
