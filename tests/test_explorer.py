@@ -143,9 +143,12 @@ def test_every_word_that_is_searched_for_must_be_found(stimuli):
     assert matches(stimuli[0], (), {}, stimuli[0].stimulus_id)
 
 
-def test_a_chosen_label_does_not_hide_the_other_answers(stimuli, answers):
+def test_a_chosen_label_comes_first_and_does_not_hide_the_other_answers(stimuli, answers):
     some = answers[stimuli[0].stimulus_id]
-    assert shown(some, {"label": "full_refusal"}) == list(some)
+    assert shown(some, {}) == list(some)
+    for label in {one.outcome for one in some}:
+        first = [one for one in some if one.outcome == label]
+        assert shown(some, {"label": label}) == first + [one for one in some if one not in first]
     assert {one.model for one in shown(some, {"model": "model-b"})} == {"model-b"}
 
 

@@ -165,9 +165,10 @@ def matches(
 
 
 def shown(answers: Iterable[Answer], chosen: Mapping[str, str]) -> list[Answer]:
-    """The answers to show: those of the chosen model and mitigation, whatever their label."""
+    """The answers to show: those of the chosen model and mitigation, with a chosen label first."""
     who = {name: value for name, value in chosen.items() if name in ("model", "mitigation")}
-    return [answer for answer in answers if _answer_matches(answer, who)]
+    of_whom = [answer for answer in answers if _answer_matches(answer, who)]
+    return sorted(of_whom, key=lambda answer: answer.outcome != chosen.get("label", answer.outcome))
 
 
 def _answer_matches(answer: Answer, chosen: Mapping[str, str]) -> bool:

@@ -178,7 +178,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return (card, chosen) => {
       const fits = (one) =>
         ["model", "mitigation"].every((name) => !chosen[name] || chosen[name] === one[name]);
-      const answers = card.answers.filter(fits);
+      const other = (one) => Boolean(chosen.label) && one.outcome !== chosen.label;
+      const answers = card.answers.filter(fits).sort((one, two) => other(one) - other(two));
       const facts = Object.entries(card.facts).map(([name, fact]) =>
         element("div", {}, element("dt", {}, name), element("dd", {}, fact)),
       );

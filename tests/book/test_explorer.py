@@ -97,6 +97,14 @@ def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, html):
     assert count(tab) == (fits.sum(), len(manifest))
 
 
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_answers_with_the_label_that_was_chosen_stand_first(page):
+    tab = page("intent=pseudo_harmful&label=full_refusal")
+    for card in tab.locator(".aor-clip").all():
+        label = card.locator(".aor-answers .aor-label").first
+        assert label.get_attribute("data-label") == "full_refusal"
+
+
 def test_the_way_back_undoes_a_choice(page):
     tab = page()
     every = count(tab)
