@@ -18,7 +18,7 @@ def steer(
     build: BuildFolder = None,
     max_hrr_loss: Annotated[
         float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
-    ] = 0.05,
+    ] = 0.025,
 ) -> None:
     """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
 

@@ -35,8 +35,8 @@ from aor_lib.steering.scan import layers_to_scan, scan, some_of_each_kind
 from aor_lib.steering.trials import Asked, Progress, Trials, require_both_kinds
 from aor_lib.steering.vectors import SteeringVector, save_vector
 
-MAX_HRR_LOSS = 0.05
-"""Half of what may be lost on ``test``: what is chosen looks better where it was chosen."""
+MAX_HRR_LOSS = 0.025
+"""A quarter of what may be lost on ``test``: what is chosen looks better where it was chosen."""
 RANDOM = 3
 """Random directions; each is tried on as large a part of the stimuli."""
 
