@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+from aor_lib.steering import MAX_HRR_LOSS
 
 app = typer.Typer()
 
@@ -18,7 +19,7 @@ def steer(
     build: BuildFolder = None,
     max_hrr_loss: Annotated[
         float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
-    ] = 0.025,
+    ] = MAX_HRR_LOSS,
 ) -> None:
     """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
 

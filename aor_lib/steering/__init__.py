@@ -9,6 +9,12 @@
 - ``tables`` and ``charts`` are for pages, and need no torch.
 """
 
+MAX_HRR_LOSS = 0.025
+"""How much harmful refusal may be lost on ``dev``, of all harmful requests: the default.
+
+What is chosen looks better where it was chosen, and loses more on ``test``.
+"""
+
 
 class SteeringError(ValueError):
     """A vector that does not fit, or a model that cannot be steered; the message says why."""

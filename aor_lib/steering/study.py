@@ -23,7 +23,7 @@ from aor_lib.planning import conversation
 from aor_lib.records import Split, Stimulus, content_hash
 from aor_lib.results import load_stimuli
 from aor_lib.splits import SplitError, for_fitting, for_scoring
-from aor_lib.steering import SteeringError, tables
+from aor_lib.steering import MAX_HRR_LOSS, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import Point, Rates, behind_a_gate, choose, randomised
@@ -35,8 +35,6 @@ from aor_lib.steering.scan import layers_to_scan, scan, some_of_each_kind
 from aor_lib.steering.trials import Asked, Progress, Trials, require_both_kinds
 from aor_lib.steering.vectors import SteeringVector, save_vector
 
-MAX_HRR_LOSS = 0.025
-"""A quarter of what may be lost on ``test``: what is chosen looks better where it was chosen."""
 RANDOM = 3
 """Random directions; each is tried on as large a part of the stimuli."""
 
