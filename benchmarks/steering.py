@@ -2,8 +2,9 @@
 
 A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
 parameters answer the same written requests, 8 and 32 at a time. All kinds take turns within one
-run; time is that of the processor, so that other work on the machine does not count. Printed are
-the medians over turns of the ratio to no steering: python benchmarks/steering.py
+run; time is that of the processor, so that other work on the machine does not count. The tiny one
+has one thread: with two, most of that time is one's waiting for the other. Printed are the medians
+over turns of the ratio to no steering, and its quartiles: python benchmarks/steering.py
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from aor_lib.models.base import Turn
 from aor_lib.models.cascade import Cascade
@@ -75,13 +77,18 @@ def measure(model, tokens, turns):
                     times[name].append(time.process_time() - started)
     none = times.pop("none")
     for name, found in times.items():
-        ratio = statistics.median(a / b for a, b in zip(found, none, strict=True))
-        print(f"{model.card.id:16} {name:12} {ratio:.3f} of {statistics.median(none):.2f} s")
+        ratios = [a / b for a, b in zip(found, none, strict=True)]
+        low, ratio, high = statistics.quantiles(ratios, n=4)
+        of = f"of {statistics.median(none):.2f} s"
+        print(f"{model.card.id:16} {name:12} {ratio:.3f} ({low:.3f} to {high:.3f}) {of}")
 
 
 def main():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        measure(tiny(Path(folder)), tokens=64, turns=20)
+        measure(tiny(Path(folder)), tokens=32, turns=60)
+    torch.set_num_threads(threads)
     measure(Cascade(load_model_cards()["ref-permissive"]), tokens=32, turns=6)
 
 

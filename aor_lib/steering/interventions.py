@@ -122,11 +122,11 @@ def _add(addition: Addition) -> Change:
 
 
 def _ablate(ablation: Ablation) -> Change:
-    unit = torch.nn.functional.normalize(torch.from_numpy(ablation.direction), dim=0)
+    unit = torch.nn.functional.normalize(torch.from_numpy(ablation.direction), dim=0)[None]
 
     def ablate(stream: torch.Tensor) -> torch.Tensor:
         along = unit.to(stream)
-        return torch.addcmul(stream, (stream @ along).unsqueeze(-1), along, value=-1)
+        return torch.addcmul(stream, torch.nn.functional.linear(stream, along), along, value=-1)
 
     return ablate
 
