@@ -67,9 +67,12 @@ def wordbound(material: Material, rng: np.random.Generator) -> list[Group]:
     for contrast in material.contrasts:
         examples.refuse(contrast.text, examples.any_sound(contrast))
     examples.refuse_harmful()
-    examples.answer_ordinary(len(material.ordinary))
-    # Else a single word that Whisper took for another would make an ordinary request a harmful one.
-    examples.answer_ordinary(len(material.ordinary), misheard=True)
+    # Most are misheard: else a single word that Whisper took for another would make an ordinary
+    # request a harmful one.
+    count = len(material.ordinary)
+    examples.answer_ordinary(count // 2)
+    examples.answer_ordinary(count // 2, misheard=True)
+    examples.answer_ordinary(count, misheard=True)
     return examples.found
 
 

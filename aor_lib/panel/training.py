@@ -44,7 +44,7 @@ class Lesson:
 
 
 def train_member(member: str, into: Path, report: Report) -> Path:
-    """Train a member from nothing and write its adapter below ``into``: ten to twenty minutes.
+    """Train a member from nothing and write its adapter below ``into``: a quarter to half an hour.
 
     ``report`` is called with the steps done and their number. The same code and material give the
     same weights on the same kind of machine.
