@@ -131,7 +131,7 @@ def _measured(measured: pd.DataFrame, here: set[str]) -> str:
     wide = measured.assign(shown=rates).pivot(
         index=["factor", "level"], columns="intent", values="shown"
     )
-    wide = wide.rename(columns=title_of).reset_index()
+    wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
     level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
     wide.insert(0, "Measured on test", level)
     table = wide.to_html(index=False, border=0, na_rep="not asked")

@@ -81,6 +81,7 @@ def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     assert "<th>Over-refusal</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
+    assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
 
 
