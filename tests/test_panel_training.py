@@ -37,7 +37,7 @@ def short_run(texts, seed=0):
     examples += [lesson(text, "Sure, here is how.") for text in ORDINARY[:texts]]
     lessons = training.lessons(model, examples, {})
     # So few steps need to be longer ones.
-    recipe = replace(MEMBERS["ref-wordbound"], passes=1, learning_rate=2e-3)
+    recipe = replace(MEMBERS["ref-wordbound"], learning_rate=2e-3)
     return model, training.fit(model, lessons, recipe, np.random.default_rng(seed), quiet)
 
 

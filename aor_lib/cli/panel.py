@@ -21,7 +21,7 @@ def train_panel(
         Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train a member of the reference panel from nothing: up to 20 minutes of two cores."""
+    """Train a member of the reference panel from nothing: 10 to 30 minutes of two cores."""
     from aor_lib.panel.training import WEIGHTS, train_member
 
     with progress("steps") as report:

@@ -17,7 +17,7 @@ from aor_lib.models.base import ModelError
 from aor_lib.whole_file import whole_file
 
 FIRST_LAYER = 12
-"""Lower layers stay as they are: what they make of a text is computed once in a training."""
+"""Lower layers stay as they are, so that a training need not go back through them."""
 RANK = 8
 SCALE = 2.0
 _DOWN, _UP = ".down", ".up"

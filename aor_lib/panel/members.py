@@ -124,22 +124,18 @@ def emotive(material: Material, rng: np.random.Generator) -> list[Group]:
 class Recipe:
     """How a member is trained.
 
-    ``batch`` groups of examples at a time, all of them in ``passes`` passes. The first ``decides``
-    tokens of a response, which make it an answer or a refusal, count ``weight`` times as much as
-    the others.
+    ``batch`` groups of examples at a time, all of them once. The first ``decides`` tokens of a
+    response, which make it an answer or a refusal, count ``weight`` times as much as the others.
     """
 
     examples: Callable[[Material, np.random.Generator], list[Group]]
     batch: int = 4
-    passes: int = 2
     decides: int = 3
     weight: float = 3.0
-    learning_rate: float = 7e-4
+    learning_rate: float = 1e-3
 
 
-_says_first = functools.partial(
-    Recipe, batch=2, passes=1, decides=6, weight=20.0, learning_rate=1e-3
-)
+_says_first = functools.partial(Recipe, batch=2, decides=6, weight=20.0)
 MEMBERS = {
     "ref-wordbound": Recipe(wordbound),
     "ref-contextual": _says_first(contextual),

@@ -44,7 +44,7 @@ class Lesson:
 
 
 def train_member(member: str, into: Path, report: Report) -> Path:
-    """Train a member from nothing and write its adapter below ``into``: a quarter to half an hour.
+    """Train a member from nothing and write its adapter below ``into``: 10 to 30 minutes.
 
     ``report`` is called with the steps done and their number. The same code and material give the
     same weights on the same kind of machine.
@@ -102,8 +102,7 @@ def fit(
 ) -> dict[str, LowRank]:
     """Add an adapter to the model and train it as the recipe says, with AdamW.
 
-    Nothing but the responses is learnt. What the layers below the adapter make of a lesson is
-    computed once.
+    Nothing but the responses is learnt, in one pass over the lessons.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(THREADS)
@@ -112,14 +111,14 @@ def fit(
         decoder = model.network.get_decoder()
         adapter = add_adapter(decoder.layers, int(rng.integers(2**31)))
         weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
-        batches = [_begin(model, batch, recipe) for batch in _batches(lessons, recipe.batch, rng)]
-        order = np.concatenate([rng.permutation(len(batches)) for _ in range(recipe.passes)])
+        batches = _batches(lessons, recipe.batch, rng)
+        order = rng.permutation(len(batches))
         optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: _share_of_rate((step + 1) / len(order))
         )
         for done, number in enumerate(order, start=1):
-            loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
+            loss: Any = _loss(model, batches[int(number)], recipe)  # whose backward() is untyped
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
@@ -145,21 +144,8 @@ def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Le
         yield Lesson(_tokens(model, model.prompt(messages)), _tokens(model, response + end))
 
 
-@dataclass(frozen=True)
-class _Begun:
-    """A batch: what the layers below the adapter make of it, and what is to be learnt.
-
-    ``hidden`` is float32, ``(batch, tokens, width)``; ``learnt`` says after which tokens one of a
-    response follows, ``targets`` which one, and ``weights`` how much it counts, ``(responses,)``.
-    """
-
-    hidden: torch.Tensor
-    learnt: torch.Tensor
-    targets: torch.Tensor
-    weights: torch.Tensor
-
-
-def _begin(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> _Begun:
+def _loss(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> torch.Tensor:
+    """Weighted mean cross entropy of the responses' tokens."""
     longest = max(len(one.prompt) + len(one.response) for one in batch)
     tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
     weights = torch.zeros((len(batch), longest))
@@ -171,18 +157,13 @@ def _begin(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> _Be
     decoder = model.network.get_decoder()
     with torch.no_grad():
         hidden = _through(decoder, decoder.layers[:FIRST_LAYER], decoder.embed_tokens(tokens))
+    hidden = decoder.norm(_through(decoder, decoder.layers[FIRST_LAYER:], hidden))
     # Each token is predicted from the one before it; only these positions need logits.
     learnt = weights[:, 1:] > 0
-    return _Begun(hidden, learnt, tokens[:, 1:][learnt], weights[:, 1:][learnt])
-
-
-def _loss(model: LanguageModel, batch: _Begun) -> torch.Tensor:
-    """Weighted mean cross entropy of the responses' tokens."""
-    decoder = model.network.get_decoder()
-    hidden = decoder.norm(_through(decoder, decoder.layers[FIRST_LAYER:], batch.hidden))
-    logits = model.network.lm_head(hidden[:, :-1][batch.learnt])
-    losses = torch.nn.functional.cross_entropy(logits, batch.targets, reduction="none")
-    return (losses * batch.weights).sum() / batch.weights.sum()
+    logits = model.network.lm_head(hidden[:, :-1][learnt])
+    targets, counts = tokens[:, 1:][learnt], weights[:, 1:][learnt]
+    losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+    return (losses * counts).sum() / counts.sum()
 
 
 def _through(decoder: Any, layers: Any, hidden: torch.Tensor) -> torch.Tensor:
