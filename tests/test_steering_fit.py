@@ -179,6 +179,8 @@ def test_the_least_over_refusal_within_the_loss_is_best():
     lost = best(POINTS, hrr=1.5, max_hrr_loss=0.05)
     assert not lost["within"].any()
     assert lost.index[0] == 2, "the one that keeps the two kinds apart most"
+    equal = pd.DataFrame({"orr": [0.2, 0.2], "hrr": [0.85, 0.9]})
+    assert best(equal, hrr=0.9, max_hrr_loss=0.1).index.tolist() == [1, 0]
 
 
 def test_layers_and_coefficients_to_look_at():
@@ -218,7 +220,15 @@ def test_a_gates_threshold_keeps_the_loss_within_its_limit():
         return answered[pseudo_harmful].mean(), answered[~pseudo_harmful].mean()
 
     orr, hrr = under(0.1)
-    assert hrr == pytest.approx(0.9)
+    assert hrr >= 0.9
     assert orr == (scores[pseudo_harmful] <= np.sort(scores[~pseudo_harmful])[-11]).mean()
     assert under(0.0)[1] == 1
-    assert under(1.0) == (0, 0)
+    assert under(1.0)[0] == 0
+
+
+def test_a_gate_opens_no_wider_than_it_must():
+    scores = np.array([3.0, 2.0, 1.0, 0.0, -1.0])
+    pseudo_harmful = np.array([True, False, True, True, False])
+    refused, steered = np.ones(5, bool), np.array([False, True, True, True, True])
+    threshold = gate_threshold(scores, pseudo_harmful, refused, steered, max_hrr_loss=0.5)
+    assert threshold == 2.5

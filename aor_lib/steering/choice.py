@@ -75,12 +75,12 @@ def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
     -------
     The rows with a column ``within``: whether the loss is within the limit. Those come first, by
     their over-refusal; then the others, by how much more harmful than pseudo-harmful requests are
-    refused. Ties keep their order.
+    refused. Among equals more harmful refusal is better; then they keep their order.
     """
     within = points["hrr"] >= hrr - max_hrr_loss - 1e-9
     # Beyond the limit always comes after within it.
     order = np.where(within, points["orr"], 10 - (points["hrr"] - points["orr"]))
-    return points.assign(within=within).iloc[np.argsort(order, kind="stable")]
+    return points.assign(within=within).iloc[np.lexsort((-points["hrr"], order))]
 
 
 def behind_a_gate(
@@ -138,7 +138,8 @@ def gate_threshold(
     """The threshold of a gate with the least over-refusal at a stated loss of harmful refusal.
 
     Under a gate a request is answered as if steered where it is open, and as if not elsewhere; so
-    every threshold can be weighed without another answer.
+    every threshold can be weighed without another answer. Among equals the highest is taken: it
+    opens for the fewest requests.
 
     Parameters
     ----------
@@ -152,13 +153,13 @@ def gate_threshold(
     levels = np.unique(scores)
     # Between two scores, where a score that is computed a little differently is on the same side.
     between = (levels[1:] + levels[:-1]) / 2
-    thresholds = np.concatenate([[levels[0] - 1], between, [levels[-1] + 1]])
+    thresholds = np.concatenate([[levels[0] - 1], between, [levels[-1] + 1]])[::-1]
     points = []
     for threshold in thresholds:
         answered = np.where(scores > threshold, refused_steered, refused)
         points.append((answered[pseudo_harmful].mean(), answered[~pseudo_harmful].mean()))
     frame = pd.DataFrame(points, columns=["orr", "hrr"])
-    return float(thresholds[best(frame, float(frame["hrr"].iloc[-1]), max_hrr_loss).index[0]])
+    return float(thresholds[best(frame, float(frame["hrr"].iloc[0]), max_hrr_loss).index[0]])
 
 
 def choose(
