@@ -1,10 +1,10 @@
 """What steering costs: generation under each kind of intervention, against none.
 
 A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
-parameters answer the same written requests, 8 and 32 at a time. All kinds take turns within one
-run; time is that of the processor, so that other work on the machine does not count. The tiny one
-has one thread: with two, most of that time is one's waiting for the other. Printed are the medians
-over turns of the ratio to no steering, and its quartiles: python benchmarks/steering.py
+parameters answer written requests, eight at a time. All kinds take turns within one run; time is
+that of the processor, so that other work on the machine does not count, in one thread: with two,
+much of it is one's waiting for the other. Printed are the medians over turns of the ratio to no
+steering, and its quartiles: python benchmarks/steering.py
 """
 
 import contextlib
@@ -63,16 +63,16 @@ def interventions(model):
     }
 
 
-def measure(model, tokens, turns):
+def measure(model, requests, turns):
     ways = interventions(model)
     times = {name: [] for name in ways}
-    generation = Generation(max_new_tokens=tokens)
+    generation = Generation(max_new_tokens=32)
     for turn in range(turns + 1):
         for name in sorted(ways, reverse=bool(turn % 2)):
             way = ways[name]
             with steered(model, way) if way else contextlib.nullcontext():
                 started = time.process_time()
-                model.answer(REQUESTS, generation)
+                model.answer(requests, generation)
                 if turn:  # the first one loads
                     times[name].append(time.process_time() - started)
     none = times.pop("none")
@@ -84,12 +84,10 @@ def measure(model, tokens, turns):
 
 
 def main():
-    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        measure(tiny(Path(folder)), tokens=32, turns=60)
-    torch.set_num_threads(threads)
-    measure(Cascade(load_model_cards()["ref-permissive"]), tokens=32, turns=6)
+        measure(tiny(Path(folder)), REQUESTS, turns=60)
+    measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], turns=30)
 
 
 if __name__ == "__main__":
