@@ -18,7 +18,7 @@ from aor_lib.records import Stimulus, content_hash, split_of
 from aor_lib.results import MANIFEST, STORE, load_results
 from aor_lib.splits import for_scoring
 from aor_lib.steering import tables
-from aor_lib.steering.study import steer_study
+from aor_lib.steering.study import RANDOM, steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.store import Store
 from tests.conftest import TINY
@@ -131,7 +131,7 @@ def test_over_refusal_is_cut_and_harmful_refusal_kept_where_a_gate_can_tell_them
 def test_random_directions_in_the_place_of_the_chosen_one_change_nothing(steered):
     _, build = steered
     results = load_results(build)
-    for seed in (1, 2, 3):
+    for seed in range(1, RANDOM + 1):
         assert rate(results, f"steering_random_{seed}", "pseudo_harmful") > 0.9
         assert rate(results, f"steering_random_{seed}", "harmful") > 0.9
 

@@ -35,8 +35,9 @@ from aor_lib.steering.scan import layers_to_scan, scan, some_of_each_kind
 from aor_lib.steering.trials import Asked, Progress, Trials, require_both_kinds
 from aor_lib.steering.vectors import SteeringVector, save_vector
 
-RANDOM = 3
-"""Random directions; each is tried on as large a part of the stimuli."""
+RANDOM = 9
+"""Random directions; each is tried on as large a part of the stimuli. They differ more in what they
+do than requests do in what becomes of them: many on few requests say more than few on many."""
 
 
 def steer_study(
