@@ -19,15 +19,16 @@ from aor_lib.steering.choice import best
 from aor_lib.steering.interventions import steered
 from aor_lib.steering.refusal_odds import RefusalOdds
 
-COEFFICIENTS = (-0.5, -1.0, -1.5)
+COEFFICIENTS = (-0.5, -0.75, -1.0, -1.25, -1.5)
 LAYERS = 5
 """Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
 a request is not understood yet, and behind it the answer's words are already chosen."""
 _FIRST, _LAST = 0.3, 0.75
 REQUESTS = 8
 """Requests of each kind that an estimate is made on."""
-_ABOUT = 0.05
-"""Over-refusal that is about the least: by so much above it."""
+_ABOUT = 0.2
+"""Over-refusal that is about the least: by so much above it. A stronger addition spoils answers,
+and so does a random direction of its length."""
 
 
 @dataclass(frozen=True)
