@@ -80,7 +80,8 @@ def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
     within = points["hrr"] >= hrr - max_hrr_loss - 1e-9
     # Beyond the limit always comes after within it.
     order = np.where(within, points["orr"], 10 - (points["hrr"] - points["orr"]))
-    return points.assign(within=within).iloc[np.lexsort((-points["hrr"], order))]
+    places: npt.NDArray[np.intp] = np.lexsort((-points["hrr"], order))
+    return points.assign(within=within).iloc[places]
 
 
 def behind_a_gate(
