@@ -63,10 +63,10 @@ def interventions(model):
     }
 
 
-def measure(model, requests, turns):
+def measure(model, requests, tokens, turns):
     ways = interventions(model)
     times = {name: [] for name in ways}
-    generation = Generation(max_new_tokens=32)
+    generation = Generation(max_new_tokens=tokens)
     for turn in range(turns + 1):
         for name in sorted(ways, reverse=bool(turn % 2)):
             way = ways[name]
@@ -86,8 +86,8 @@ def measure(model, requests, turns):
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        measure(tiny(Path(folder)), REQUESTS, turns=60)
-    measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], turns=30)
+        measure(tiny(Path(folder)), REQUESTS, tokens=32, turns=60)
+    measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], tokens=8, turns=20)
 
 
 if __name__ == "__main__":
