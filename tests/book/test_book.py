@@ -304,6 +304,10 @@ def test_no_page_shows_a_warning_of_its_code(html):
     ] == []
 
 
+def test_no_page_shows_an_object_where_its_text_is_empty(html):
+    assert [page for page in pages() if "Prose(" in (html / f"{page}.html").read_text()] == []
+
+
 def test_no_prose_of_a_notebook_states_a_result():
     """What was measured differs from build to build, so only a cell can say it."""
     typed = []
