@@ -117,7 +117,6 @@ def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
             # Below the standard's gate there is no loudness.
             "loudness_lufs": round(loudness_lufs, 3) if math.isfinite(loudness_lufs) else None,
             "peak_dbfs": round(mixing.true_peak(samples), 3),
-            "asr_text": heard.transcript,
             "split": split_of(name),
         }
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib import assets, rendering, speech
+from aor_lib import rendering, speech
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.params import Study
 from aor_lib.profile import Mixing
@@ -54,7 +54,6 @@ def build_dataset(
         folder.mkdir(parents=True, exist_ok=True)
     for voice in study.profile.voices:
         speech.load_voice(voice)
-    assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
     specs = stimuli(study)
     settings, library = study.profile.mixing, study.profile.recordings
     made_from = {s.stimulus_id: rendering.made_from(s, settings, library) for s in specs}

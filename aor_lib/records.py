@@ -170,8 +170,6 @@ class Stimulus(Row):
     )
     loudness_lufs: float | None
     peak_dbfs: float | None = Field(description="True peak, 4x oversampled (ITU-R BS.1770).")
-    asr_text: str | None
-    asr_wer: float | None
     split: Split
 
     @property

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import soundfile
 
-from aor_lib import mixing, rendering, scene_classifier
+from aor_lib import assets, mixing, rendering, scene_classifier
 from aor_lib.dataset import DatasetError, verify_dataset
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.emotion_check import emotion_changes, emotion_violations
@@ -52,6 +52,7 @@ class Measured:
     """What was measured on one sound file; None where there is nothing to measure.
 
     ``lead_in_dbfs``: RMS level before the speech; ``gap_dbfs``: between its words;
+    ``transcript``: of Whisper tiny.en; ``wer``: its word error rate, a fraction;
     ``heard_scene``: what a classifier that never saw the clip's seed takes its scene for;
     ``speech_s`` to ``tilt_db_per_octave``: of speech without a background, as in
     :class:`aor_lib.speech.measurement.Measured`, of utterances whose emotion is varied;
@@ -65,6 +66,7 @@ class Measured:
     snr_db: float | None = None
     lead_in_dbfs: float | None = None
     gap_dbfs: float | None = None
+    transcript: str | None = None
     wer: float | None = None
     heard_scene: str | None = None
     heard_probability: float | None = None
@@ -97,6 +99,7 @@ def validate_dataset(
     specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
     varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
     pairs = [(row, specs.get(row.stimulus_id), row.utterance_id in varied) for row in rows]
+    assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
     jobs = [(pairs[i : i + _CHUNK], build) for i in range(0, len(pairs), _CHUNK)]
     measured: list[Measured] = []
     for made in map_jobs(_measure_all, jobs, workers):
@@ -175,6 +178,7 @@ def measure(
         snr_db=snr_db if row.condition.has_background else None,
         lead_in_dbfs=mixing.rms_dbfs(lead_in) if len(lead_in) else None,
         gap_dbfs=gap_dbfs,
+        transcript=heard.transcript,
         wer=word_error_rate(row.text, heard.transcript) if spec is not None else None,
         heard_scene=scene,
         heard_probability=probability,

@@ -14,7 +14,7 @@ from aor_lib.export import ExportError, export_hf, statements
 from aor_lib.export.tables import describe
 from aor_lib.params import load_study
 from aor_lib.records import Stimulus
-from aor_lib.results import MANIFEST, load_manifest, load_stimuli
+from aor_lib.results import MANIFEST, VALIDATION, load_manifest, load_stimuli
 
 RATE_HZ = 24_000
 
@@ -77,9 +77,8 @@ def write_build(build, **changes):
                 path = f"clips/{name}.flac"
                 row |= {"path": path, "sha256": write_sound(build / path, len(rows))}
                 row |= {"voice": "af_heart", "gender": "female", "emotion": "neutral"}
-                row |= {"rate": "normal", "lead_in_s": 2.0, "duration_s": 0.2, "asr_text": "how"}
+                row |= {"rate": "normal", "lead_in_s": 2.0, "duration_s": 0.2}
                 row |= {"sample_rate": RATE_HZ, "loudness_lufs": -23.0, "peak_dbfs": -6.0}
-                row |= {"asr_wer": 0.25}
             if condition == "matched":
                 row |= {"background_source": "procedural", "background_licence": "Apache-2.0"}
                 row |= {"background_scene": "home_kitchen", "snr_db": 6.0}
@@ -87,7 +86,10 @@ def write_build(build, **changes):
     turn = "clips/kitchen-0.matched.turn1.flac"
     said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
     rows[0]["history"] = json.dumps([said, {"role": "assistant", "text": "Hi."}])
-    pd.DataFrame(rows).to_parquet(build / MANIFEST)
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(build / MANIFEST)
+    wer = frame["path"].notna().map({True: 0.25, False: None})
+    frame[["stimulus_id"]].assign(wer=wer).to_parquet(build / VALIDATION)
     return build
 
 

@@ -44,7 +44,7 @@ def test_all_members_hear_the_same_of_a_clip(clips):
     said = [cascade(name).answer([conversation], GREEDY)[0] for name in MEMBERS]
     assert all(heard(answer) == heard(said[0]) for answer in said)
     assert heard(said[0])["scene"] == stimulus.background_scene
-    assert heard(said[0])["transcript"] == stimulus.asr_text
+    assert heard(said[0])["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
     assert heard(said[0])["gender"] == stimulus.gender
     assert set(heard(said[0])) >= {"emotion", "rate", "probability"}
     json.dumps(heard(said[0]))
@@ -136,7 +136,7 @@ def test_a_waveform_is_heard_as_the_file_that_holds_it(clips):
     model = cascade("ref-contextual")
     of_file, of_waveform = model.answer([(Turn("user", audio=s),) for s in sounds], GREEDY)
     assert of_waveform == of_file
-    assert heard(of_waveform)["transcript"] == stimulus.asr_text
+    assert heard(of_waveform)["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
 
 
 def test_a_waveform_that_is_too_short_to_be_heard_is_a_failure():

@@ -99,9 +99,10 @@ def attribution(frame: pd.DataFrame) -> str:
     return "Recordings, with their licences:\n\n" + bullets(lines)
 
 
-def word_error_rates(spoken: pd.DataFrame) -> str:
+def word_error_rates(spoken: pd.DataFrame, validation: pd.DataFrame) -> str:
     """How well the speech is understood in each condition."""
-    groups = spoken.dropna(subset=["asr_wer"]).groupby("condition")["asr_wer"]
+    measured = spoken.merge(validation[["stimulus_id", "wer"]], on="stimulus_id")
+    groups = measured.dropna(subset=["wer"]).groupby("condition")["wer"]
     rows = [
         (condition, len(wer), f"{wer.median():.3f}", f"{wer.mean():.3f}")
         for condition, wer in groups

@@ -55,7 +55,6 @@ def write_croissant(
         record_sets=[_record_set(table) for table in tables],
         data_collection=statements.collection(frame),
         data_collection_type=["Synthetic data generation"],
-        machine_annotation_tools=["Whisper tiny.en (asr_text, asr_wer)"],
         data_annotation_protocol=["The author of an utterance set its intent and its scenes."],
         data_limitations=statements.limitations(frame),
         data_biases=statements.biases(frame),

@@ -22,8 +22,10 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 _SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M")]
 
 
-def data_card(stimuli: Sequence[Stimulus], tables: Sequence[Table], study: Study) -> str:
-    """README.md of an export, as text.
+def data_card(
+    stimuli: Sequence[Stimulus], tables: Sequence[Table], study: Study, validation: pd.DataFrame
+) -> str:
+    """README.md of an export, as text; ``validation`` holds the word error rates.
 
     The front matter follows https://huggingface.co/docs/hub/datasets-cards, the sections Gebru et
     al., "Datasheets for Datasets", Communications of the ACM 64(12), 2021.
@@ -55,7 +57,7 @@ def data_card(stimuli: Sequence[Stimulus], tables: Sequence[Table], study: Study
         "sensitive": card_tables.bullets(statements.sensitive(frame)),
         "collection": statements.collection(frame),
         "preprocessing": _preprocessing(frame, study),
-        "wer": card_tables.word_error_rates(spoken),
+        "wer": card_tables.word_error_rates(spoken, validation),
         "uses": card_tables.bullets(statements.USES),
         "misuses": card_tables.bullets(statements.MISUSES),
         "limitations": card_tables.bullets(statements.limitations(frame)),

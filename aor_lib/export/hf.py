@@ -23,7 +23,7 @@ from aor_lib.export.data_card import data_card
 from aor_lib.export.tables import split_tables
 from aor_lib.params import Study
 from aor_lib.records import Stimulus
-from aor_lib.results import MANIFEST, load_stimuli
+from aor_lib.results import MANIFEST, load_stimuli, load_validation
 
 
 class ExportError(RuntimeError):
@@ -45,7 +45,7 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
     ExportError
         ``into`` is in use, or the manifest is empty or names a file outside the build.
     FileNotFoundError
-        There is no manifest.
+        There is no manifest, or the clips have not been validated.
     DatasetError
         A clip is missing or altered.
     """
@@ -75,7 +75,9 @@ def _write(stimuli: list[Stimulus], study: Study, build: Path, into: Path) -> No
             target = into / table.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(build / path, target)
-    (into / "README.md").write_text(data_card(stimuli, tables, study), encoding="utf-8")
+    (into / "README.md").write_text(
+        data_card(stimuli, tables, study, load_validation(build)), encoding="utf-8"
+    )
     write_croissant(stimuli, tables, study, into)
 
 

@@ -38,8 +38,6 @@ _DESCRIPTIONS = {
     "condition": "What accompanies or replaces the speech.",
     "path": "Sound file, relative to this table's folder.",
     "loudness_lufs": "Integrated loudness (ITU-R BS.1770), in LUFS.",
-    "asr_text": "What Whisper tiny.en understood.",
-    "asr_wer": "Word error rate of asr_text against text, as a fraction.",
     "split": "dev (to choose settings on) or test (to report on).",
 }
 
