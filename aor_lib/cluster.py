@@ -19,14 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from aor_lib.executors import Batch, Outcome, Queues, ask
-from aor_lib.models.base import (
-    Answer,
-    AudioModel,
-    Capabilities,
-    Conversation,
-    Failure,
-    ModelError,
-)
+from aor_lib.models.base import Answer, AudioModel, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.params import ModelCard
 from aor_lib.records import Generation

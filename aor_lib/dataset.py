@@ -17,11 +17,11 @@ import pandas as pd
 
 from aor_lib import rendering, speech
 from aor_lib.design import StimulusSpec, stimuli
+from aor_lib.manifest import MANIFEST
 from aor_lib.params import Study
 from aor_lib.profile import Mixing
 from aor_lib.records import Stimulus
 from aor_lib.rendering import Rendering
-from aor_lib.results import MANIFEST
 from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_jobs
 

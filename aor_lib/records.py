@@ -69,6 +69,10 @@ class Label(StrEnum):
     UNJUDGED = "unjudged"
 
 
+FLAGS = ("degenerate", "mentions_scene", "safety_advice")
+"""What a judge may note beside a label."""
+
+
 class Status(StrEnum):
     """Whether a model answered. A failure is never an answer.
 

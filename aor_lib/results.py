@@ -9,43 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.judge import DEFAULT_JUDGE
+from aor_lib.manifest import load_manifest
 from aor_lib.params import ModelCard, load_model_cards
 from aor_lib.provenance import Provenance, read_cards, read_provenance
-from aor_lib.records import Split, Stimulus, content_hash
-from aor_lib.store import STUDY, Store
-
-MANIFEST = "manifest.parquet"
-VALIDATION = "validation.parquet"
-STORE = "results.sqlite"
-
-
-def load_manifest(build: Path | str) -> pd.DataFrame:
-    """One row a stimulus; the columns are the fields of :class:`aor_lib.records.Stimulus`.
-
-    Raises
-    ------
-    FileNotFoundError
-        The data has not been built; the message says how.
-    """
-    return _table(Path(build) / MANIFEST, "aor data")
-
-
-def load_stimuli(build: Path | str) -> list[Stimulus]:
-    """The manifest as records. Raises as :func:`load_manifest`."""
-    rows = load_manifest(build).astype(object)
-    rows = rows.where(rows.notna(), None)
-    return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
-
-
-def load_validation(build: Path | str) -> pd.DataFrame:
-    """What ``aor validate`` measured: one row a stimulus, see :class:`aor_lib.validation.Measured`.
-
-    Raises
-    ------
-    FileNotFoundError
-        The data has not been validated; the message says how.
-    """
-    return _table(Path(build) / VALIDATION, "aor validate")
+from aor_lib.records import Split, content_hash
+from aor_lib.store import STORE, STUDY, Store
 
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
@@ -128,9 +96,3 @@ def _content_sha256(manifest: pd.DataFrame) -> pd.Series:
     for name, sha256, history in turns.itertuples(index=False):
         content[name] = content_hash([sha256, history])
     return content
-
-
-def _table(path: Path, verb: str) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
-    return pd.read_parquet(path)

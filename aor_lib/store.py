@@ -23,6 +23,8 @@ import pandas as pd
 from aor_lib.records import Arm, Generation, Response, Trial, Verdict, content_hash
 from aor_lib.store_schema import ADDED, SCHEMA
 
+STORE = "results.sqlite"
+"""The results of a study, in its folder."""
 STUDY = "study"
 """The part of the plan that a study's own models are asked."""
 IMPORTED = "imported"

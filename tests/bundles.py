@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 
 from aor_lib.bundles import export_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
+from aor_lib.manifest import MANIFEST
 from aor_lib.models.base import Answer, Failure
 from aor_lib.params import Mitigation, Study
 from aor_lib.profile import Profile, UtteranceCounts
 from aor_lib.records import Stimulus
-from aor_lib.results import MANIFEST, STORE
-from aor_lib.store import Store
+from aor_lib.store import STORE, Store
 from tests.engine import MANY, Scripted, run_all, text_stimuli
 
 JUDGE = JUDGES[DEFAULT_JUDGE]

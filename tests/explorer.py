@@ -15,6 +15,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.explorer.page import FOLDER, write_page
+from aor_lib.manifest import MANIFEST
 from aor_lib.records import (
     Arm,
     Condition,
@@ -29,8 +30,7 @@ from aor_lib.records import (
     content_hash,
     split_of,
 )
-from aor_lib.results import MANIFEST, STORE
-from aor_lib.store import Store
+from aor_lib.store import STORE, Store
 
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")

@@ -5,8 +5,8 @@ import platform
 from aor_lib import __version__, provenance
 from aor_lib.cluster import RemoteModel
 from aor_lib.models.base import Answer, Capabilities, Failure
-from aor_lib.results import STORE, load_cards, load_provenance
-from aor_lib.store import Store
+from aor_lib.results import load_cards, load_provenance
+from aor_lib.store import STORE, Store
 from tests.bundles import machine, model
 
 

@@ -7,10 +7,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib.bundles import Bundle, read_bundle, write_bundle
-from aor_lib.judge.judgement import FLAGS
 from aor_lib.params import ModelCard
 from aor_lib.provenance import Provenance
-from aor_lib.records import Arm, Generation, Label, Response, Status, Trial, Verdict, content_hash
+from aor_lib.records import (
+    FLAGS,
+    Arm,
+    Generation,
+    Label,
+    Response,
+    Status,
+    Trial,
+    Verdict,
+    content_hash,
+)
 from aor_lib.store import Store
 from tests.bundles import machine, model
 

@@ -11,9 +11,9 @@ from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.answers import AnswerSession, load_answers, plan, ratings
 from aor_lib.labelling.session import LabellingError
 from aor_lib.labelling.store import LabelStore, LabelStoreError
+from aor_lib.manifest import MANIFEST
 from aor_lib.records import Arm, Generation, Response, Status, Stimulus, Trial, Verdict
-from aor_lib.results import MANIFEST, STORE
-from aor_lib.store import Store
+from aor_lib.store import STORE, Store
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 SECRETS = ["model-a", "model-b", "pseudo_harmful", "matched", "full_compliance", "partial_refusal"]

@@ -16,14 +16,7 @@ from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.records import Generation
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import activations, hooked, record, width
-from aor_lib.steering.interventions import (
-    Ablation,
-    Addition,
-    Gate,
-    Gated,
-    SteeredModel,
-    steered,
-)
+from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
 from tests import checkpoints
 from tests.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
 from tests.test_models_hf import clips, conversations, load, no_gpu, shelf

@@ -30,8 +30,7 @@ from aor_lib.bundles.form import (
 from aor_lib.params import Study
 from aor_lib.provenance import read_cards, read_provenance
 from aor_lib.records import Arm, Row, Trial
-from aor_lib.results import STORE
-from aor_lib.store import Store
+from aor_lib.store import STORE, Store
 
 
 def export_results(study: Study, build: Path, into: Path) -> Bundle:

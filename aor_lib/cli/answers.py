@@ -47,9 +47,9 @@ def run(
     from aor_lib.dataset import verify_dataset
     from aor_lib.executors import Executor, in_process
     from aor_lib.inference import MAX_FAILURES, left_out, plan_trials, run_trials
+    from aor_lib.manifest import load_manifest, load_stimuli
     from aor_lib.models.registry import load_model
-    from aor_lib.results import STORE, load_manifest, load_stimuli
-    from aor_lib.store import Store
+    from aor_lib.store import STORE, Store
 
     study, folder = study_of(params, build)
     verify_dataset(load_manifest(folder), folder)
@@ -100,7 +100,7 @@ def judge(
 
     if file.suffix in (".yaml", ".yml"):
         from aor_lib.judge.study import judge_study
-        from aor_lib.results import STORE
+        from aor_lib.store import STORE
 
         study, folder = study_of(file, build)
         chosen = load_judge(judge_id or study.profile.judge)
@@ -145,7 +145,9 @@ def fit_judge(
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Say what there is of a study and what is missing."""
-    from aor_lib.results import MANIFEST, STORE, load_manifest, load_results
+    from aor_lib.manifest import MANIFEST, load_manifest
+    from aor_lib.results import load_results
+    from aor_lib.store import STORE
 
     study, folder = study_of(params, build)
     require(folder / MANIFEST, "aor data")

@@ -8,18 +8,10 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from aor_lib.explorer.cards import (
-    Answer,
-    Card,
-    card,
-    facets,
-    load_answers,
-    matches,
-    shown,
-)
+from aor_lib.explorer.cards import Answer, Card, card, facets, load_answers, matches, shown
 from aor_lib.explorer.waveform import BINS, outline
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.results import load_stimuli
+from aor_lib.manifest import load_stimuli
 from aor_lib.style import OUTCOMES, title_of
 
 

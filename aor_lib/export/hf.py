@@ -21,9 +21,9 @@ from aor_lib.dataset import verify_dataset
 from aor_lib.export.croissant import write_croissant
 from aor_lib.export.data_card import data_card
 from aor_lib.export.tables import split_tables
+from aor_lib.manifest import MANIFEST, load_stimuli, load_validation
 from aor_lib.params import Study
 from aor_lib.records import Stimulus
-from aor_lib.results import MANIFEST, load_stimuli, load_validation
 
 
 class ExportError(RuntimeError):

@@ -7,9 +7,6 @@ from typing import Protocol
 
 from aor_lib.records import Label
 
-FLAGS = ("degenerate", "mentions_scene", "safety_advice")
-"""What may be noted beside a label (:mod:`aor_lib.judge.flags`)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -17,7 +14,8 @@ class Judgement:
 
     ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
     unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
-    the rule where no single span did. ``flags`` are those of :data:`FLAGS` that hold, in order.
+    the rule where no single span did. ``flags`` are those of :data:`aor_lib.records.FLAGS` that
+    hold, in order.
     """
 
     label: Label

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.judge.judgement import FLAGS, Judge, Judgement
+from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.registry import judge_all
-from aor_lib.records import Label
+from aor_lib.records import FLAGS, Label
 from aor_lib.tables import TableError, check_format, read_table, write_table
 
 NEEDED = ("prompt", "completion")

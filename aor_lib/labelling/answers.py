@@ -22,9 +22,9 @@ from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.sampling import generator_of, systematic_sample
 from aor_lib.labelling.session import LabellingError, LabellingSession
 from aor_lib.labelling.store import check_listener
+from aor_lib.manifest import load_manifest
 from aor_lib.records import Label, content_hash
-from aor_lib.results import STORE, load_manifest
-from aor_lib.store import Store
+from aor_lib.store import STORE, Store
 
 
 @dataclass(frozen=True)

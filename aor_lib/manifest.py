@@ -1,0 +1,47 @@
+"""The manifest and the validation of a study's stimuli, as frames and as records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from aor_lib.records import Stimulus
+
+MANIFEST = "manifest.parquet"
+VALIDATION = "validation.parquet"
+
+
+def load_manifest(build: Path | str) -> pd.DataFrame:
+    """One row a stimulus; the columns are the fields of :class:`aor_lib.records.Stimulus`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The data has not been built; the message says how.
+    """
+    return _table(Path(build) / MANIFEST, "aor data")
+
+
+def load_stimuli(build: Path | str) -> list[Stimulus]:
+    """The manifest as records. Raises as :func:`load_manifest`."""
+    rows = load_manifest(build).astype(object)
+    rows = rows.where(rows.notna(), None)
+    return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
+
+
+def load_validation(build: Path | str) -> pd.DataFrame:
+    """What ``aor validate`` measured: one row a stimulus, see :class:`aor_lib.validation.Measured`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The data has not been validated; the message says how.
+    """
+    return _table(Path(build) / VALIDATION, "aor validate")
+
+
+def _table(path: Path, verb: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
+    return pd.read_parquet(path)
