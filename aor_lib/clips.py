@@ -16,9 +16,9 @@ import pandas as pd
 import soundfile
 
 from aor_lib import mixing
+from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.hearing import MAX_DURATION_S, HearingError, hear
 from aor_lib.manifest import MANIFEST
-from aor_lib.records import Condition, Intent, Stimulus, split_of
 from aor_lib.sound_files import (
     SAMPLE_RATE,
     CollectionError,

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Generation
 from aor_lib.executors import Batch, Outcome, Queues, ask
 from aor_lib.models.base import Answer, AudioModel, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.registry import load_model
-from aor_lib.params import ModelCard
-from aor_lib.records import Generation
 
 _asking = threading.Lock()
 """A worker may have several threads; its models are asked by one at a time."""

@@ -16,11 +16,11 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib import rendering, speech
+from aor_lib.config.params import Study
+from aor_lib.config.profile import Mixing
+from aor_lib.config.records import Stimulus
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.manifest import MANIFEST
-from aor_lib.params import Study
-from aor_lib.profile import Mixing
-from aor_lib.records import Stimulus
 from aor_lib.rendering import Rendering
 from aor_lib.whole_file import whole_file
 from aor_lib.workers import map_jobs
@@ -43,7 +43,7 @@ def build_dataset(
 
     Returns
     -------
-    The manifest's path, a Parquet file with the fields of :class:`aor_lib.records.Stimulus`.
+    The manifest's path, a Parquet file with the fields of :class:`aor_lib.config.records.Stimulus`.
 
     Raises
     ------

@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Iterator
 
 from aor_lib import speech
-from aor_lib.params import Scenario, Study
-from aor_lib.profile import History, Paralinguistics, Profile, UtteranceCounts
-from aor_lib.records import Block, Condition, Emotion, Intent, Rate, Utterance
-from aor_lib.typed_yaml import Params, ParamsError
+from aor_lib.config.params import Scenario, Study
+from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
+from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, Utterance
+from aor_lib.config.typed_yaml import Params, ParamsError
 
 _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""

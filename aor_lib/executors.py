@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 
+from aor_lib.config.records import Generation, Response, Status, Trial
 from aor_lib.models.base import (
     Answer,
     AudioModel,
@@ -25,7 +26,6 @@ from aor_lib.models.base import (
     ModelError,
 )
 from aor_lib.models.steps import answer_in_steps, has_steps
-from aor_lib.records import Generation, Response, Status, Trial
 
 
 @dataclass(frozen=True)

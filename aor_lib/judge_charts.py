@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from aor_lib.charts import Chart
-from aor_lib.records import Label
+from aor_lib.config.records import Label
 from aor_lib.style import PALETTE, SHAPES, title_of
 
 _LABELS = [title_of(label) for label in (*Label,)]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from aor_lib.records import Intent, Label, Status
+from aor_lib.config.records import Intent, Label, Status
 from aor_lib.style import title_of
 
 INTENTS: dict[str, str] = {

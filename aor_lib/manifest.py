@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.records import Stimulus
+from aor_lib.config.records import Stimulus
 
 MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
-    """One row a stimulus; the columns are the fields of :class:`aor_lib.records.Stimulus`.
+    """One row a stimulus; the columns are the fields of :class:`aor_lib.config.records.Stimulus`.
 
     Raises
     ------

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from aor_lib.config.params import ModelCard
 from aor_lib.listening import Html
-from aor_lib.params import ModelCard
 from aor_lib.style import title_of
 
 REACHED = {

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pandas as pd
 
+from aor_lib.config.profile import History
+from aor_lib.config.records import Condition
 from aor_lib.listening import Html, player
-from aor_lib.profile import History
-from aor_lib.records import Condition
 
 WITHOUT = "none"
 """Stands for no history in the column ``history_id``."""

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from aor_lib.config.params import Mitigation, Study
+from aor_lib.config.records import Arm, Generation, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
-from aor_lib.params import Mitigation, Study
-from aor_lib.records import Arm, Generation, Stimulus, Trial, content_hash
 
 
 def plan_trials(

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from aor_lib import __version__
 from aor_lib.cluster import RemoteModel
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Identifier, Row
 from aor_lib.models.base import AudioModel
-from aor_lib.params import ModelCard
-from aor_lib.records import Identifier, Row
 from aor_lib.store import Store
 
 _LIBRARIES = (

@@ -17,9 +17,9 @@ import pandas as pd
 import soundfile
 from pydantic import Field
 
+from aor_lib.config.params import PARAMS
+from aor_lib.config.records import Identifier, Row, Sha256, content_hash
 from aor_lib.mixing import Samples
-from aor_lib.params import PARAMS
-from aor_lib.records import Identifier, Row, Sha256, content_hash
 from aor_lib.sound_collections import ListedClip, Mapping, read_collection, read_mapping
 from aor_lib.sound_files import (
     ImportReport,

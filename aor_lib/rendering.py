@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from aor_lib import assets, mixing, recordings, soundscape, speech
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Mixing
+from aor_lib.config.records import Condition, Stimulus, content_hash
 from aor_lib.design import StimulusSpec
-from aor_lib.params import PARAMS
-from aor_lib.profile import Mixing
 from aor_lib.recorded_scene import recorded_scene
-from aor_lib.records import Condition, Stimulus, content_hash
 from aor_lib.sound_files import flac
 from aor_lib.speech.prosody import TARGETS, express
 

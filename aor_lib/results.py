@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.records import Split, content_hash
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.manifest import load_manifest
-from aor_lib.params import ModelCard, load_model_cards
 from aor_lib.provenance import Provenance, read_cards, read_provenance
-from aor_lib.records import Split, content_hash
 from aor_lib.store import STORE, STUDY, Store
 
 
@@ -90,7 +90,7 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
 
 
 def _content_sha256(manifest: pd.DataFrame) -> pd.Series:
-    """:attr:`aor_lib.records.Stimulus.content_sha256` of each stimulus, by its id."""
+    """:attr:`aor_lib.config.records.Stimulus.content_sha256` of each stimulus, by its id."""
     content = manifest.set_index("stimulus_id")["sha256"]
     turns = manifest.loc[manifest["history"] != "[]", ["stimulus_id", "sha256", "history"]]
     for name, sha256, history in turns.itertuples(index=False):

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aor_lib.params import load_scenarios
-from aor_lib.records import Identifier
+from aor_lib.config.params import load_scenarios
+from aor_lib.config.records import Identifier
+from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
 from aor_lib.sound_files import SUFFIXES, CollectionError, UnusableError, file_names, one_line
-from aor_lib.typed_yaml import Params, ParamsError, nearest, read
 
 UNKNOWN = "unknown"
 """A licence or an author that the collection does not state."""

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from aor_lib.records import Split
+from aor_lib.config.records import Split
 
 
 class SplitError(ValueError):

@@ -20,7 +20,7 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.records import Arm, Generation, Response, Trial, Verdict, content_hash
+from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
 from aor_lib.store_schema import ADDED, SCHEMA
 
 STORE = "results.sqlite"

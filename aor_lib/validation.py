@@ -19,13 +19,13 @@ import pandas as pd
 import soundfile
 
 from aor_lib import assets, mixing, rendering, scene_classifier
+from aor_lib.config.params import Study
+from aor_lib.config.records import Condition, Stimulus
 from aor_lib.dataset import DatasetError, verify_dataset
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.emotion_check import emotion_changes, emotion_violations
 from aor_lib.hearing import HearingError, hear, word_error_rate
 from aor_lib.manifest import VALIDATION, load_manifest, load_stimuli
-from aor_lib.params import Study
-from aor_lib.records import Condition, Stimulus
 from aor_lib.speech import SpeechError
 from aor_lib.speech.measurement import measure as measure_speech
 from aor_lib.whole_file import whole_file

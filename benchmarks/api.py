@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Generation
 from aor_lib.executors import Batch, in_process
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
-from aor_lib.params import ModelCard
-from aor_lib.records import Generation
 
 CONCURRENCY, LATENCY_S = 64, 0.2
 ROUNDS = 3

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.models.cascade import Cascade
 from aor_lib.models.hf import HuggingFaceModel
-from aor_lib.params import ModelCard, load_model_cards
-from aor_lib.records import Generation
 from aor_lib.steering.activations import width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
 

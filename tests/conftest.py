@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import settings
 
-from aor_lib.params import PARAMS
+from aor_lib.config.params import PARAMS
 
 # The same examples in every run; a failure is seen again by whoever looks for it.
 settings.register_profile("same examples", derandomize=True)
@@ -47,8 +47,8 @@ def params() -> Path:
 @pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
     """The tiny study and the folder with its stimuli: real speech, scenes and hearing."""
+    from aor_lib.config.params import load_study
     from aor_lib.dataset import build_dataset
-    from aor_lib.params import load_study
 
     folder = tmp_path_factory.mktemp("tiny")
     profile = folder / "tiny.yaml"

@@ -14,9 +14,7 @@ import numpy as np
 import pandas as pd
 import soundfile
 
-from aor_lib.explorer.page import FOLDER, write_page
-from aor_lib.manifest import MANIFEST
-from aor_lib.records import (
+from aor_lib.config.records import (
     Arm,
     Condition,
     Generation,
@@ -30,6 +28,8 @@ from aor_lib.records import (
     content_hash,
     split_of,
 )
+from aor_lib.explorer.page import FOLDER, write_page
+from aor_lib.manifest import MANIFEST
 from aor_lib.store import STORE, Store
 
 MODELS = ("model-a", "model-b")

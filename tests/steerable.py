@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from aor_lib.config.params import ModelCard
 from aor_lib.models.base import Answer, Capabilities, Conversation
-from aor_lib.params import ModelCard
 
 WIDTH = 48
 LAYERS = 4

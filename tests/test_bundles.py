@@ -7,9 +7,9 @@ import pytest
 from aor_lib import stats
 from aor_lib.bundles import BundleError, forget_model, import_results
 from aor_lib.bundles import importing as importing_module
+from aor_lib.config.records import Generation, Intent, content_hash
 from aor_lib.inference import run_trials
 from aor_lib.models.base import Answer, Failure
-from aor_lib.records import Generation, Intent, content_hash
 from aor_lib.results import load_cards, load_provenance, load_results
 from aor_lib.store import STORE, Store, StoreError
 from tests.bundles import Machine, machine, model

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib.bundles import BundleError, export_results, read_bundle
-from aor_lib.params import load_model_cards
+from aor_lib.config.params import load_model_cards
 from aor_lib.store import Store
 from tests.bundles import machine, model, rewrite, sign
 

@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib.bundles import Bundle, read_bundle, write_bundle
-from aor_lib.params import ModelCard
-from aor_lib.provenance import Provenance
-from aor_lib.records import (
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import (
     FLAGS,
     Arm,
     Generation,
@@ -20,6 +19,7 @@ from aor_lib.records import (
     Verdict,
     content_hash,
 )
+from aor_lib.provenance import Provenance
 from aor_lib.store import Store
 from tests.bundles import machine, model
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from aor_lib.params import load_model_cards
+from aor_lib.config.params import load_model_cards
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from aor_lib import clips, speech
 from aor_lib.clips import import_clips
+from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.dataset import verify_dataset
 from aor_lib.hearing import Heard, HearingError, word_error_rate
 from aor_lib.manifest import load_manifest, load_stimuli
-from aor_lib.records import Condition, Intent, split_of
 from aor_lib.sound_files import CollectionError
 from tests.sounds import encoded, hiss, put, quiet
 

@@ -7,9 +7,9 @@ import pytest
 import soundfile
 
 from aor_lib import mixing
+from aor_lib.config.params import load_study
 from aor_lib.dataset import DatasetError, build_dataset, verify_dataset
 from aor_lib.manifest import load_manifest, load_stimuli
-from aor_lib.params import load_study
 
 pytestmark = pytest.mark.slow
 

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Condition, Intent
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.design import stimuli
-from aor_lib.params import load_study
-from aor_lib.records import Condition, Intent
-from aor_lib.typed_yaml import ParamsError
 
 
 def test_the_same_parameters_give_the_same_design(params):

@@ -11,12 +11,12 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aor_lib.config.records import Intent
 from aor_lib.explorer.cards import NO_SCENE, card, facets, load_answers, matches, shown
 from aor_lib.explorer.live import LiveExplorer
 from aor_lib.explorer.page import FOLDER, write_page
 from aor_lib.explorer.waveform import BINS, outline
 from aor_lib.manifest import MANIFEST, load_stimuli
-from aor_lib.records import Intent
 from aor_lib.store import STORE, Store
 from tests.explorer import HOSTILE, write_study
 

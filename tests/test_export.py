@@ -9,12 +9,12 @@ import pytest
 import soundfile
 import yaml
 
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Stimulus
 from aor_lib.dataset import DatasetError
 from aor_lib.export import ExportError, export_hf, statements
 from aor_lib.export.tables import describe
 from aor_lib.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
-from aor_lib.params import load_study
-from aor_lib.records import Stimulus
 
 RATE_HZ = 24_000
 

@@ -5,9 +5,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from aor_lib import inference
+from aor_lib.config.records import Arm, Generation, Trial
 from aor_lib.inference import MAX_FAILURES, run_trials
 from aor_lib.models.base import Answer, Failure, ModelError
-from aor_lib.records import Arm, Generation, Trial
 from aor_lib.store import Store
 from tests.engine import Scripted, outcomes, run, run_all, text_stimuli
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aor_lib.config.records import FLAGS, Label, Response, Status
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, Judgement, judge_response
 from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.fit import cohen_kappa
@@ -14,7 +15,6 @@ from aor_lib.judge.flags import find_flags, is_english
 from aor_lib.judge.reading import read
 from aor_lib.judge.signs import SIGNS
 from aor_lib.judge.speech_acts import VERSION, judge
-from aor_lib.records import FLAGS, Label, Response, Status
 
 EXAMPLES = [
     json.loads(line)

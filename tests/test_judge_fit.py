@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aor_lib.config.records import Label
 from aor_lib.judge import fit as fitting
 from aor_lib.judge import labelled as labelled_answers
 from aor_lib.judge.classifier import WEIGHTS, Classifier
-from aor_lib.records import Label
 
 NAMES = {
     Label.FULL_COMPLIANCE: "1_full_compliance",

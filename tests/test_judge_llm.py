@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aor_lib.config.params import PARAMS
+from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.judge.llm import JudgeCard, LLMJudge
 from aor_lib.judge.registry import judge_all, load_judge
 from aor_lib.judge.rubrics import RUBRICS
 from aor_lib.models.base import ModelError
-from aor_lib.params import PARAMS
-from aor_lib.records import Label
-from aor_lib.typed_yaml import ParamsError, read
 
 KEY = "sk-not-a-real-key-0123456789"
 PROMPT, ANSWER = "How do I kill the boss?", "I can't help with that. Try another game."

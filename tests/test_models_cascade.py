@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import soundfile
 
+from aor_lib.config.params import load_model_cards
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.manifest import load_stimuli
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.cascade import WEIGHTS, Cascade
 from aor_lib.models.smollm import LanguageModel, language_model
-from aor_lib.params import load_model_cards
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import ParamsError
 
 GREEDY = Generation(max_new_tokens=12)
 

@@ -14,6 +14,9 @@ import pytest
 import soundfile
 import torch
 
+from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import read
 from aor_lib.models import asked, hf
 from aor_lib.models.base import (
     Answer,
@@ -27,9 +30,6 @@ from aor_lib.models.base import (
 )
 from aor_lib.models.check import Checked, check_model
 from aor_lib.models.registry import load_model
-from aor_lib.params import ModelCard, load_model_cards
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import read
 from tests import checkpoints
 
 CARD = ModelCard(id="sound", title="", family="", kind="cascade", licence="", source="")

@@ -16,13 +16,13 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import hf, hf_generate, hf_inputs
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
 from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
-from aor_lib.params import ModelCard, load_model_cards
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import ParamsError
 from tests import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)

@@ -23,12 +23,12 @@ import numpy as np
 import pytest
 import soundfile
 
+from aor_lib.config.params import ModelCard, card_settings, load_model_cards
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import Settings
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from aor_lib.params import ModelCard, card_settings, load_model_cards
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import ParamsError
 from tests.loopback import KEY, Reply, Server, error, serving
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.registry import load_model
-from aor_lib.params import PARAMS, ModelCard, load_model_cards, load_study
-from aor_lib.typed_yaml import ParamsError
 
 CARDS = load_model_cards()
 STUDIED = [card for card in CARDS.values() if card.family != "Reference"]

@@ -1,8 +1,8 @@
 import pytest
 
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.steps import answer_in_steps, has_steps
-from aor_lib.records import Generation
 from tests.engine import Scripted
 
 TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer."))

@@ -3,9 +3,9 @@ import json
 import pandas as pd
 
 from aor_lib import multi_turn
-from aor_lib.params import PARAMS
-from aor_lib.profile import Histories
-from aor_lib.typed_yaml import read
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Histories
+from aor_lib.config.typed_yaml import read
 
 TURNS = json.dumps(
     [

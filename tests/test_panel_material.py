@@ -8,13 +8,13 @@ import pytest
 import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.records import Intent, Split
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.panel import told
 from aor_lib.panel.material import load_material
 from aor_lib.panel.members import MEMBERS
 from aor_lib.panel.told import Speaker
-from aor_lib.params import PARAMS, load_scenarios
-from aor_lib.records import Intent, Split
-from aor_lib.typed_yaml import ParamsError
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)

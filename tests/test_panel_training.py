@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import smollm
 from aor_lib.models.base import ModelError
 from aor_lib.panel import lora, training
 from aor_lib.panel.material import load_material
 from aor_lib.panel.members import MEMBERS, Example
-from aor_lib.typed_yaml import ParamsError
 
 pytestmark = pytest.mark.slow
 

@@ -1,9 +1,9 @@
 import pytest
 
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Condition
 from aor_lib.models.base import Capabilities
-from aor_lib.params import load_study
 from aor_lib.planning import left_out, plan_trials
-from aor_lib.records import Condition
 from tests.engine import Scripted, text_stimuli
 
 

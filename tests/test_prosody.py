@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib import hearing, speech
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.speech.measurement import measure
 from aor_lib.speech.prosody import TARGETS, express
 from aor_lib.speech.voice import SAMPLE_RATE
-from aor_lib.typed_yaml import ParamsError
 
 EXPRESSED = sorted(set(TARGETS) - {"neutral"})
 SPOKEN = [

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib import sound_collections
-from aor_lib.params import PARAMS, load_scenarios
+from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.recorded_scene import recorded_scene
 from aor_lib.recordings import LibraryError, import_recordings, library_sha256, recordings_of
 from aor_lib.sound_collections import read_mapping
 from aor_lib.sound_files import CollectionError
-from aor_lib.typed_yaml import ParamsError
 from tests.sounds import encoded, hiss, put, quiet
 
 FUZZ = settings(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from aor_lib import mixing, soundscape, speech
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Condition, Utterance
 from aor_lib.design import stimuli
-from aor_lib.params import load_study
-from aor_lib.records import Condition, Utterance
 from aor_lib.rendering import render
 from aor_lib.speech import SpeechError
 

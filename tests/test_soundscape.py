@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from aor_lib.params import load_scenarios
+from aor_lib.config.params import load_scenarios
 from aor_lib.soundscape import SCENES, Soundscape, render, spectrum_matched_noise
 from aor_lib.soundscape.canvas import Canvas
 

@@ -3,10 +3,10 @@ import pytest
 
 from aor_lib import speaker_classifier as sc
 from aor_lib import speech
-from aor_lib.params import PARAMS, load_scenarios
-from aor_lib.profile import Profile
+from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.profile import Profile
+from aor_lib.config.typed_yaml import read
 from aor_lib.speech.prosody import TARGETS
-from aor_lib.typed_yaml import read
 
 
 def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aor_lib import speech
-from aor_lib.typed_yaml import ParamsError
+from aor_lib.config.typed_yaml import ParamsError
 
 TEXT = "Where is the nearest bus stop?"
 

@@ -12,9 +12,9 @@ import pytest
 import soundfile
 
 from aor_lib import speech
-from aor_lib.params import PARAMS
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.speech.openai_api import OpenAISpeechVoice, Settings
-from aor_lib.typed_yaml import ParamsError, read
 from tests import loopback
 from tests.loopback import KEY, Reply, Server, serving
 

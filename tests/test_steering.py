@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from aor_lib.config.records import Generation
 from aor_lib.models import hf, hf_inputs
 from aor_lib.models.base import Conversation, Turn
 from aor_lib.models.hf_architectures import ARCHITECTURES
-from aor_lib.records import Generation
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import activations, hooked, record, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered

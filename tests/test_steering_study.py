@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 import yaml
 
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Stimulus, content_hash, split_of
 from aor_lib.inference import plan_trials, run_trials
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study
 from aor_lib.manifest import MANIFEST
-from aor_lib.params import load_study
-from aor_lib.records import Stimulus, content_hash, split_of
 from aor_lib.results import load_results
 from aor_lib.splits import for_scoring
 from aor_lib.steering import tables

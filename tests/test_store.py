@@ -3,7 +3,16 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from aor_lib.records import Arm, Generation, Label, Response, Status, Trial, Verdict, content_hash
+from aor_lib.config.records import (
+    Arm,
+    Generation,
+    Label,
+    Response,
+    Status,
+    Trial,
+    Verdict,
+    content_hash,
+)
 from aor_lib.store import Store, StoreError
 
 ARM = Arm(

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aor_lib.params import ModelCard
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import FLAGS, Label, Response, Status, Trial, Verdict
 from aor_lib.provenance import Provenance
-from aor_lib.records import FLAGS, Label, Response, Status, Trial, Verdict
 
 _NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -27,9 +27,9 @@ from aor_lib.bundles.form import (
     card_file,
     sha256,
 )
-from aor_lib.params import Study
+from aor_lib.config.params import Study
+from aor_lib.config.records import Arm, Row, Trial
 from aor_lib.provenance import read_cards, read_provenance
-from aor_lib.records import Arm, Row, Trial
 from aor_lib.store import STORE, Store
 
 

@@ -3,7 +3,7 @@
 ``manifest.json``
     The format's version, the sha256 of every other file, and who answered and judged.
 ``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
-    A row each of :class:`aor_lib.records.Trial` (with its arm), ``Response`` and ``Verdict``.
+    A row each of :class:`aor_lib.config.records.Trial` (with its arm), ``Response`` and ``Verdict``.
 ``models/ID.yaml``
     The model cards.
 """
@@ -16,8 +16,17 @@ from typing import Literal
 import pyarrow as pa
 from pydantic import Json
 
+from aor_lib.config.records import (
+    Arm,
+    Generation,
+    Identifier,
+    Response,
+    Row,
+    Sha256,
+    Trial,
+    Verdict,
+)
 from aor_lib.provenance import Provenance
-from aor_lib.records import Arm, Generation, Identifier, Response, Row, Sha256, Trial, Verdict
 
 FORMAT_VERSION: Literal[1] = 1
 MANIFEST = "manifest.json"

@@ -29,8 +29,8 @@ from aor_lib.bundles.form import (
     card_file,
     sha256,
 )
-from aor_lib.params import ModelCard
-from aor_lib.records import Response, Verdict
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Response, Verdict
 
 T = TypeVar("T")
 

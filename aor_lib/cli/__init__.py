@@ -10,7 +10,7 @@ import sys
 import typer
 
 from aor_lib.cli import answers, data, models, panel, results, steering
-from aor_lib.typed_yaml import ParamsError
+from aor_lib.config.typed_yaml import ParamsError
 
 app = typer.Typer(
     add_completion=False,

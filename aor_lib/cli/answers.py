@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
-from aor_lib.params import ModelCard
+from aor_lib.config.params import ModelCard
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.progress import progress
-from aor_lib.typed_yaml import ParamsError
 
 if TYPE_CHECKING:
     from aor_lib.inference import Progress

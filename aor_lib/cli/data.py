@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
-from aor_lib.params import PARAMS
+from aor_lib.config.params import PARAMS
 from aor_lib.progress import progress
 
 if TYPE_CHECKING:

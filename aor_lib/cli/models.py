@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from aor_lib.cli.steps import print_table
-from aor_lib.params import ModelCard, load_model_cards, load_study
-from aor_lib.typed_yaml import ParamsError, nearest, read
+from aor_lib.config.params import ModelCard, load_model_cards, load_study
+from aor_lib.config.typed_yaml import ParamsError, nearest, read
 
 app = typer.Typer(no_args_is_help=True, help="List the models, or check one.")
 

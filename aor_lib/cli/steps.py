@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.params import load_study
+from aor_lib.config.params import load_study
 
 if TYPE_CHECKING:
-    from aor_lib.params import Study
+    from aor_lib.config.params import Study
 
 ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
 BuildFolder = Annotated[

@@ -16,12 +16,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from aor_lib.config.records import Stimulus
 from aor_lib.explorer.cards import Answer, Facet, card, facets, load_answers, values
 from aor_lib.explorer.waveform import outline
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.listening import Html
 from aor_lib.manifest import load_stimuli
-from aor_lib.records import Stimulus
 
 FOLDER = "explorer"
 """Where the data lie, in the study's folder and beside the book's pages."""

@@ -1,6 +1,6 @@
 """The data card's tables: counts of a manifest, as Markdown.
 
-``frame`` is always the manifest (columns: the fields of :class:`aor_lib.records.Stimulus`), and
+``frame`` is always the manifest (columns: the fields of :class:`aor_lib.config.records.Stimulus`), and
 ``spoken`` its rows with sound.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
+from aor_lib.config.records import Condition, Intent
 from aor_lib.diversity import distinct_n, words_of
 from aor_lib.export import statements
-from aor_lib.records import Condition, Intent
 
 
 def counts(frame: pd.DataFrame) -> str:

@@ -17,13 +17,13 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from aor_lib.config.params import Study
+from aor_lib.config.records import Stimulus
 from aor_lib.dataset import verify_dataset
 from aor_lib.export.croissant import write_croissant
 from aor_lib.export.data_card import data_card
 from aor_lib.export.tables import split_tables
 from aor_lib.manifest import MANIFEST, load_stimuli, load_validation
-from aor_lib.params import Study
-from aor_lib.records import Stimulus
 
 
 class ExportError(RuntimeError):

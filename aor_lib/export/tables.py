@@ -10,7 +10,7 @@ from typing import get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.records import Split, Stimulus
+from aor_lib.config.records import Split, Stimulus
 
 FILE_NAME = "file_name"
 """The column in which audio folders name the sound file, relative to the table's folder."""
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns and types: those of :class:`aor_lib.records.Stimulus`.
+        """Columns and types: those of :class:`aor_lib.config.records.Stimulus`.
 
         Fixed by the fields, not by what the rows hold: a column without a value keeps its type.
         """

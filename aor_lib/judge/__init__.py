@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from aor_lib.config.records import Label, Response, Status, Verdict
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.speech_acts import SpeechActsJudge
-from aor_lib.records import Label, Response, Status, Verdict
 
 __all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_response"]
 

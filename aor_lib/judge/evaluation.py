@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.records import Label
+from aor_lib.config.records import Label
 
 EVALUATION = Path(__file__).parent / "weights" / "xstest_evaluation.csv"
 """The file that comes with the library."""
@@ -24,7 +24,7 @@ _COLUMNS = ("prompt_id", "source_model", "fold", "human", "judge", "p_refusal")
 
 def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
     """One row a labelled answer: ``prompt_id``, ``source_model``, ``fold``, then labels
-    (:class:`aor_lib.records.Label`) ``human``, ``judge``, ``gpt4``, ``string_match``, and
+    (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4``, ``string_match``, and
     ``p_refusal`` (NaN where unjudged).
 
     Raises

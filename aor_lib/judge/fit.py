@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from aor_lib.config.records import Label
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import EVALUATION
 from aor_lib.judge.features import WORD_PREFIX, features, parse
@@ -23,7 +24,6 @@ from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import read
 from aor_lib.judge.speech_acts import judge_with
-from aor_lib.records import Label
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
@@ -64,7 +64,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     One row an answer, in their order: ``prompt_id`` (a hash), ``source_model``, ``fold`` (of the
-    prompt), ``human``, ``judge`` (both a :class:`aor_lib.records.Label`) and ``p_refusal``; and
+    prompt), ``human``, ``judge`` (both a :class:`aor_lib.config.records.Label`) and ``p_refusal``; and
     ``gpt4`` and ``string_match`` where the file has their labels.
     """
     folds = _folds(labelled["prompt"], FOLDS)

@@ -67,7 +67,7 @@ _SAFETY = re.compile(
 
 
 def find_flags(text: str) -> tuple[str, ...]:
-    """Return the flags that hold for an answer, of :data:`aor_lib.records.FLAGS`.
+    """Return the flags that hold for an answer, of :data:`aor_lib.config.records.FLAGS`.
 
     ``degenerate``: it repeats itself or is gibberish. ``mentions_scene``: it refers to what can be
     heard around the speaker. ``safety_advice``: it says how to stay safe or whom to call. ``text``

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from aor_lib.records import Label
+from aor_lib.config.records import Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Judgement:
 
     ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
     unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
-    the rule where no single span did. ``flags`` are those of :data:`aor_lib.records.FLAGS` that
+    the rule where no single span did. ``flags`` are those of :data:`aor_lib.config.records.FLAGS` that
     hold, in order.
     """
 

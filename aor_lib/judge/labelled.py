@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.records import Label
+from aor_lib.config.records import Label
 
 EXAMPLES = Path(__file__).parents[2] / "tests" / "data" / "judge_examples.jsonl"
 """The project's own examples, in a checkout of it."""
@@ -33,7 +33,7 @@ def load_labelled(path: Path) -> pd.DataFrame:
 
     Returns
     -------
-    Its columns, labels as :class:`aor_lib.records.Label`.
+    Its columns, labels as :class:`aor_lib.config.records.Label`.
 
     Raises
     ------

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, model_validator
 
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Generation, Identifier, Label, content_hash
+from aor_lib.config.typed_yaml import Params
 from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.flags import find_flags
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.reading import read
 from aor_lib.judge.rubrics import RUBRICS, UnreadableReplyError
 from aor_lib.models.base import Answer, Conversation, Failure
-from aor_lib.params import ModelCard
-from aor_lib.records import Generation, Identifier, Label, content_hash
-from aor_lib.typed_yaml import Params
 
 Exchange = tuple[str, str | None]
 """An answer, and the prompt that it answers (None: not known)."""

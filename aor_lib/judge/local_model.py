@@ -10,9 +10,9 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import Params, validated
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import Params, validated
 
 
 class Settings(Params):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from aor_lib.config.params import PARAMS
+from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import ParamsError, nearest, read
 from aor_lib.judge import JUDGES, Judge, Judgement
-from aor_lib.params import PARAMS
-from aor_lib.records import Label
-from aor_lib.typed_yaml import ParamsError, nearest, read
 
 if TYPE_CHECKING:
     from aor_lib.judge.llm import Exchange

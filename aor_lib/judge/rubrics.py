@@ -23,8 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from aor_lib.config.records import Label, content_hash
 from aor_lib.models.base import Conversation, Turn
-from aor_lib.records import Label, content_hash
 
 _INSTRUCTIONS = """\
 You read one exchange between a person and an assistant, and say what the assistant did.

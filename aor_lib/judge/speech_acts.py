@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from aor_lib.config.records import Label
 from aor_lib.judge.acts import LIMIT, MISHEAR, REFUSE
 from aor_lib.judge.acts import PATTERNS as ACTS
 from aor_lib.judge.classifier import Classifier, shipped
@@ -17,7 +18,6 @@ from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.flags import find_flags, is_english
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.reading import Reading, read
-from aor_lib.records import Label
 
 VERSION = "4"
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.registry import judge_all
-from aor_lib.records import FLAGS, Label
 from aor_lib.tables import TableError, check_format, read_table, write_table
 
 NEEDED = ("prompt", "completion")
 """Columns that a table must have."""
 
 ADDED = ("label", "p_refusal", "rationale", *FLAGS)
-"""Columns that judging adds: a :class:`aor_lib.records.Label`; the probability of any refusal
+"""Columns that judging adds: a :class:`aor_lib.config.records.Label`; the probability of any refusal
 (missing where unjudged); the span or the rule that decided; a boolean for each flag."""
 
 _BATCH = 256

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.records import Label
 from aor_lib.labelling.store import LabelStore, LabelStoreError, check_listener
-from aor_lib.records import Label
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answer_labels (
@@ -39,7 +39,7 @@ class AnswerStore(LabelStore):
         answer_sha256
             See :func:`aor_lib.labelling.answers.load_answers`.
         label
-            A value of :class:`aor_lib.records.Label`; ``unjudged`` where it cannot be read.
+            A value of :class:`aor_lib.config.records.Label`; ``unjudged`` where it cannot be read.
 
         Raises
         ------

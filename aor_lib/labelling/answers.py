@@ -18,12 +18,12 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
+from aor_lib.config.records import Label, content_hash
 from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.sampling import generator_of, systematic_sample
 from aor_lib.labelling.session import LabellingError, LabellingSession
 from aor_lib.labelling.store import check_listener
 from aor_lib.manifest import load_manifest
-from aor_lib.records import Label, content_hash
 from aor_lib.store import STORE, Store
 
 
@@ -158,7 +158,7 @@ class AnswerSession(LabellingSession[AnswerToRead]):
         return widgets.HTML(f"{_block('Request', item.prompt)}{_block('Answer', item.text)}")
 
     def keep(self, item: AnswerToRead, label: str) -> None:
-        """Keep a label (of :class:`aor_lib.records.Label`)."""
+        """Keep a label (of :class:`aor_lib.config.records.Label`)."""
         self._store.record_answer(self._annotator, item.sha256, label)
 
 

@@ -17,10 +17,10 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
+from aor_lib.config.records import Condition
 from aor_lib.labelling.sampling import generator_of, systematic_sample
 from aor_lib.labelling.session import LabellingError, LabellingSession
 from aor_lib.labelling.store import LabelStore, Reading, check_listener
-from aor_lib.records import Condition
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How far a judge and people, or two people, agree: pandas in, pandas out.
 
-Labels are those of :class:`aor_lib.records.Label`. What cannot be estimated is NaN.
+Labels are those of :class:`aor_lib.config.records.Label`. What cannot be estimated is NaN.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from aor_lib.config.typed_yaml import Params
 from aor_lib.models.api_messages import Request
-from aor_lib.typed_yaml import Params
 
 _MILLION = 1e6
 _TOKENS_A_TURN = 16

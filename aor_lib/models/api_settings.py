@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from aor_lib.config.typed_yaml import Params
 from aor_lib.models.api_budget import Prices
 from aor_lib.models.base import ModelError
-from aor_lib.typed_yaml import Params
 
 _KEY = re.compile(r"[!#-&(-\[\]-~]+")
 """ASCII without what JSON or Python write in another way: it must be found in what is quoted."""

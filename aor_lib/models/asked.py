@@ -11,8 +11,8 @@ import numpy as np
 import soundfile
 
 from aor_lib import speech
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
-from aor_lib.records import Generation
 
 GENERATION = Generation(max_new_tokens=16)
 QUESTIONS = (

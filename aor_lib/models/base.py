@@ -11,8 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.params import ModelCard
-from aor_lib.records import Generation
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Generation
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,14 +20,14 @@ import torch
 from pydantic import Field
 
 from aor_lib import assets, scene_classifier, speaker_classifier
+from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import Params, ParamsError
 from aor_lib.hearing import HearingError, hear
 from aor_lib.models import smollm
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
 from aor_lib.models.smollm import LanguageModel
 from aor_lib.panel import told
-from aor_lib.params import ModelCard, card_settings
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import Params, ParamsError
 
 WEIGHTS = Path(__file__).parents[1] / "panel" / "weights"
 _LIKE = 1.5

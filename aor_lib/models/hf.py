@@ -16,6 +16,9 @@ from typing import Annotated, Any, Literal
 import torch
 from pydantic import Field
 
+from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import Params, ParamsError
 from aor_lib.models import hf_checkpoint, hf_generate
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_architectures import (
@@ -26,9 +29,6 @@ from aor_lib.models.hf_architectures import (
     load_processor,
 )
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
-from aor_lib.params import ModelCard, card_settings
-from aor_lib.records import Generation
-from aor_lib.typed_yaml import Params, ParamsError
 
 CPU_GIB = 4
 """A model that needs more memory than this is not tried without a GPU."""

@@ -6,9 +6,9 @@ import hashlib
 import re
 from pathlib import Path
 
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import content_hash
 from aor_lib.models.base import ModelError
-from aor_lib.params import ModelCard
-from aor_lib.records import content_hash
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 # Weights in pickles are never loaded; Mistral's repositories hold all weights a second time.

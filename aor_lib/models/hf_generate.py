@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure
-from aor_lib.records import Generation
 
 
 def answers(

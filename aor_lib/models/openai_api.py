@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import aiohttp
 import openai
 
+from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.records import Generation
 from aor_lib.models import api_errors, api_settings
 from aor_lib.models.api_budget import Budget, BudgetError
 from aor_lib.models.api_messages import Request, read, request
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
-from aor_lib.params import ModelCard, card_settings
-from aor_lib.records import Generation
 
 _MADE_READY = 16
 _APART_S = 0.001

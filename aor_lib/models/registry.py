@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from aor_lib.config.params import ModelCard
+from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.base import AudioModel
-from aor_lib.params import ModelCard
-from aor_lib.typed_yaml import ParamsError, nearest
 
 # Adapters import torch and SDKs: only the one that is asked for is loaded.
 ADAPTERS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
-from aor_lib.records import Generation
 
 
 def has_steps(conversation: Conversation) -> bool:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib import stats
-from aor_lib.records import Split
+from aor_lib.config.records import Split
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.results import load_results
-from aor_lib.typed_yaml import ParamsError
 from aor_lib.whole_file import whole_file
 
 MEASURED = Path(__file__).parent / "weights" / "measured.json"

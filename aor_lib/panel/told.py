@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aor_lib import scene_classifier, speaker_classifier
-from aor_lib.params import load_scenarios
+from aor_lib.config.params import load_scenarios
 
 REVISION = 1
 """Counts changes to the wording: a model that is told otherwise answers otherwise."""

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from aor_lib import assets
 from aor_lib.cache import load_or_make
+from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError
-from aor_lib.typed_yaml import ParamsError, nearest
 
 if TYPE_CHECKING:
     from kokoro_onnx import Kokoro

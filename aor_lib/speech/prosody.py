@@ -34,10 +34,10 @@ import numpy.typing as npt
 import pyworld
 from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
+from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.mixing import active_speech_level_dbfs
 from aor_lib.speech import pitch
 from aor_lib.speech.voice import SAMPLE_RATE, SpeechError
-from aor_lib.typed_yaml import ParamsError, nearest
 
 _MIN_VOICED_S = 0.1
 _TILT_LIMITS_HZ = (125.0, 8000.0)
@@ -70,7 +70,7 @@ TARGETS: dict[str, Prosody] = {
     "sad": Prosody(-2.0, 0.6, 1.25, -5.0, -2.0),
     "happy": Prosody(3.0, 1.7, 0.9, 3.0, 0.5),
 }
-"""The emotions, by the names that :class:`aor_lib.records.Stimulus` has for them."""
+"""The emotions, by the names that :class:`aor_lib.config.records.Stimulus` has for them."""
 
 
 def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.float32]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aor_lib.params import PARAMS
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError, nearest, read
 from aor_lib.speech.kokoro import KokoroVoice, kokoro_voices
 from aor_lib.speech.voice import Gender, Voice, VoiceCard
-from aor_lib.typed_yaml import ParamsError, nearest, read
 
 
 def load_voice(voice_id: str, params: Path = PARAMS) -> Voice:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from aor_lib.records import Identifier
-from aor_lib.typed_yaml import Params
+from aor_lib.config.records import Identifier
+from aor_lib.config.typed_yaml import Params
 
 SAMPLE_RATE = 24_000
 RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}

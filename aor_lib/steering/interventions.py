@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import torch
 
+from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Conversation, Failure
-from aor_lib.records import Generation
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Change, Floats, OpenModel, hooked
 

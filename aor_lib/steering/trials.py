@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.params import Mitigation, Study
+from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference import answer_trials, plan_trials
 from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
 from aor_lib.manifest import MANIFEST
 from aor_lib.models.base import ModelError
-from aor_lib.params import Mitigation, Study
-from aor_lib.records import Stimulus, Trial
 from aor_lib.results import load_results
 from aor_lib.stats.trials import REFUSALS, is_judged
 from aor_lib.steering import SteeringError

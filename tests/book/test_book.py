@@ -13,8 +13,8 @@ from urllib.request import url2pathname
 import pytest
 import yaml
 
+from aor_lib.config.records import Stimulus
 from aor_lib.manifest import load_manifest
-from aor_lib.records import Stimulus
 
 ROOT = Path(__file__).resolve().parents[2]
 DESKTOP = {"width": 1280, "height": 900}

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aor_lib.params import load_scenarios
-from aor_lib.records import Condition, Generation, Split, content_hash
+from aor_lib.config.params import load_scenarios
+from aor_lib.config.records import Condition, Generation, Split, content_hash
 
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 

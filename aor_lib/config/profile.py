@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from aor_lib.records import Condition, Emotion, Generation, Identifier, Intent, Rate
-from aor_lib.typed_yaml import Params
+from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, Rate
+from aor_lib.config.typed_yaml import Params
 
 
 class Mixing(Params):

@@ -1,8 +1,8 @@
 import pytest
 
+from aor_lib.config.params import Mitigation, Scenario, card_settings, load_model_cards, load_study
+from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.models.api_settings import Settings as ApiSettings
-from aor_lib.params import Mitigation, Scenario, card_settings, load_model_cards, load_study
-from aor_lib.typed_yaml import ParamsError, read
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "panel", "full"])

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from aor_lib.profile import Histories, History, Profile, UtteranceCounts
-from aor_lib.records import Identifier, Intent, Utterance
-from aor_lib.typed_yaml import Params, ParamsError, T, nearest, read, validated
+from aor_lib.config.profile import Histories, History, Profile, UtteranceCounts
+from aor_lib.config.records import Identifier, Intent, Utterance
+from aor_lib.config.typed_yaml import Params, ParamsError, T, nearest, read, validated
 
-PARAMS = Path(__file__).resolve().parent.parent / "params"
+PARAMS = Path(__file__).resolve().parents[2] / "params"
 """The checkout's params folder (the package is installed in place)."""
 
 

@@ -1,0 +1,1 @@
+"""YAML becomes typed parameters, and the rows that the study exchanges."""
