@@ -32,7 +32,7 @@ from aor_lib.sound_files import (
     one_line,
     read_sound,
 )
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 
 def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:

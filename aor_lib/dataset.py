@@ -22,8 +22,8 @@ from aor_lib.config.records import Stimulus
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.manifest import MANIFEST
 from aor_lib.rendering import Rendering
-from aor_lib.whole_file import whole_file
-from aor_lib.workers import map_jobs
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
 
 Report = Callable[[int, int], None]
 
@@ -38,7 +38,7 @@ def build_dataset(
     """Make every stimulus of a study below ``build`` and write the manifest.
 
     ``report`` is called with the stimuli done and their number. The result depends neither on
-    ``workers`` nor on the ``scheduler`` of a cluster (see :func:`aor_lib.workers.map_jobs`). Files
+    ``workers`` nor on the ``scheduler`` of a cluster (see :func:`aor_lib.storage.workers.map_jobs`). Files
     of an earlier build that are no longer part of the study are removed.
 
     Returns

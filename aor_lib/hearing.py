@@ -21,8 +21,8 @@ import soundfile
 import soxr
 from threadpoolctl import threadpool_limits
 
-from aor_lib import assets
-from aor_lib.cache import Arrays, load_or_make
+from aor_lib.storage import assets
+from aor_lib.storage.cache import Arrays, load_or_make
 
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0

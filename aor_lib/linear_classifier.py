@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.cache import Arrays
+from aor_lib.storage.cache import Arrays
 
 Features = npt.NDArray[np.float32]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from aor_lib import assets, mixing, recordings, soundscape, speech
+from aor_lib import mixing, recordings, soundscape, speech
 from aor_lib.config.params import PARAMS
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus, content_hash
@@ -23,6 +23,7 @@ from aor_lib.design import StimulusSpec
 from aor_lib.recorded_scene import recorded_scene
 from aor_lib.sound_files import flac
 from aor_lib.speech.prosody import TARGETS, express
+from aor_lib.storage import assets
 
 VERSION = 2
 """Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.

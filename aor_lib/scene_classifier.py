@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib import assets, hearing, linear_classifier, mixing, soundscape, speech
-from aor_lib.cache import Arrays
-from aor_lib.whole_file import whole_file
-from aor_lib.workers import map_jobs
+from aor_lib import hearing, linear_classifier, mixing, soundscape, speech
+from aor_lib.storage import assets
+from aor_lib.storage.cache import Arrays
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
 
 WEIGHTS = Path(__file__).parent / "panel" / "weights" / "scenes.npz"
 QUIET, NOISE = "quiet", "noise"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import soundfile
 
-from aor_lib import assets, mixing, rendering, scene_classifier
+from aor_lib import mixing, rendering, scene_classifier
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.dataset import DatasetError, verify_dataset
@@ -28,8 +28,9 @@ from aor_lib.hearing import HearingError, hear, word_error_rate
 from aor_lib.manifest import VALIDATION, load_manifest, load_stimuli
 from aor_lib.speech import SpeechError
 from aor_lib.speech.measurement import measure as measure_speech
-from aor_lib.whole_file import whole_file
-from aor_lib.workers import map_jobs
+from aor_lib.storage import assets
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
 
 LEVEL_TOLERANCE_DB = 0.2  # a block at the gate of loudness may pass or not after rounding
 SNR_TOLERANCE_DB = 0.75  # what scene and speech share by chance is taken for speech: up to 0.52 dB

@@ -18,7 +18,7 @@ from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, Judge
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.table import ADDED, judge_table
-from aor_lib.tables import TableError
+from aor_lib.storage.tables import TableError
 
 REFUSAL, HELP = "I'm sorry, but I can't help with that.", "Use the kill command, then press enter."
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def uncached(tmp_path, monkeypatch):
     """Speech is made anew: the voice's weights are shared, its cached results are not."""
-    from aor_lib import assets
+    from aor_lib.storage import assets
 
     weights = assets.fetch("kokoro")
     monkeypatch.setenv("AOR_CACHE", str(tmp_path))

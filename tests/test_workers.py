@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from aor_lib.workers import map_jobs
+from aor_lib.storage.workers import map_jobs
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -23,7 +23,7 @@ def test_the_first_failure_is_raised(workers):
 PARENT = """
 import sys
 from pathlib import Path
-from aor_lib.workers import map_jobs
+from aor_lib.storage.workers import map_jobs
 
 if __name__ == "__main__":
     list(map_jobs(Path.read_text, [Path(sys.argv[1])] * 2, 2))

@@ -12,7 +12,7 @@ import typer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.progress import progress
+from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
     from aor_lib.inference import Progress

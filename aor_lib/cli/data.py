@@ -10,7 +10,7 @@ import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import PARAMS
-from aor_lib.progress import progress
+from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
     from aor_lib.sound_files import ImportReport
@@ -101,7 +101,7 @@ def assets(
     into: Annotated[Path, typer.Option(help="Folder to copy the verified files to.")],
 ) -> None:
     """Fetch and verify the assets of a listing, and copy their files."""
-    from aor_lib.assets import copy_files
+    from aor_lib.storage.assets import copy_files
 
     copy_files(listing, into)
 

@@ -27,8 +27,8 @@ def steer(
     """
     from aor_lib.judge.registry import load_judge
     from aor_lib.models.registry import load_model
-    from aor_lib.progress import progress
     from aor_lib.steering.study import steer_study
+    from aor_lib.storage.progress import progress
     from aor_lib.store import STORE
 
     study, folder = study_of(params, build)

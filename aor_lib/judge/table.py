@@ -10,7 +10,7 @@ import pandas as pd
 from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.registry import judge_all
-from aor_lib.tables import TableError, check_format, read_table, write_table
+from aor_lib.storage.tables import TableError, check_format, read_table, write_table
 
 NEEDED = ("prompt", "completion")
 """Columns that a table must have."""
@@ -28,7 +28,7 @@ def judge_table(
     """Write ``source`` to ``target`` with the columns of :data:`ADDED` behind its own.
 
     Every row, its order and every other column stay as they are; the two files' formats (see
-    :mod:`aor_lib.tables`) may differ. A completion that is missing, empty or no text is unjudged;
+    :mod:`aor_lib.storage.tables`) may differ. A completion that is missing, empty or no text is unjudged;
     a prompt that is, is not known.
 
     Returns
@@ -38,7 +38,7 @@ def judge_table(
     Raises
     ------
     TableError
-        As :func:`aor_lib.tables.read_table` and :func:`aor_lib.tables.write_table`, and where the
+        As :func:`aor_lib.storage.tables.read_table` and :func:`aor_lib.storage.tables.write_table`, and where the
         table lacks a column or has one of those to be added; the message names the file.
     OSError
         A file cannot be read or written.

@@ -19,7 +19,7 @@ import soundfile
 import torch
 from pydantic import Field
 
-from aor_lib import assets, scene_classifier, speaker_classifier
+from aor_lib import scene_classifier, speaker_classifier
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import Params, ParamsError
@@ -28,6 +28,7 @@ from aor_lib.models import smollm
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
 from aor_lib.models.smollm import LanguageModel
 from aor_lib.panel import told
+from aor_lib.storage import assets
 
 WEIGHTS = Path(__file__).parents[1] / "panel" / "weights"
 _LIKE = 1.5

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from aor_lib import assets
-from aor_lib.cache import Arrays, load_or_make
 from aor_lib.config.records import Generation
 from aor_lib.panel.lora import merge_adapter
+from aor_lib.storage import assets
+from aor_lib.storage.cache import Arrays, load_or_make
 
 _ASSET = "smollm2-135m-instruct"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from aor_lib.models.base import ModelError
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 FIRST_LAYER = 12
 """Lower layers stay as they are, so that a training need not go back through them."""

@@ -11,7 +11,7 @@ from aor_lib import stats
 from aor_lib.config.records import Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.results import load_results
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 MEASURED = Path(__file__).parent / "weights" / "measured.json"
 MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")

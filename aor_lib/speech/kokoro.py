@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib import assets
-from aor_lib.cache import load_or_make
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError
+from aor_lib.storage import assets
+from aor_lib.storage.cache import load_or_make
 
 if TYPE_CHECKING:
     from kokoro_onnx import Kokoro

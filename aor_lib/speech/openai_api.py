@@ -16,10 +16,10 @@ import soundfile
 import soxr
 from pydantic import Field
 
-from aor_lib.cache import load_or_make
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import Params, validated
 from aor_lib.speech.voice import RATES, SAMPLE_RATE, SpeechError, VoiceCard
+from aor_lib.storage.cache import load_or_make
 
 _FRAME = SAMPLE_RATE // 50
 _SILENCE_DB = 60

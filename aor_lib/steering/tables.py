@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 FOLDER = "steering"
 SCAN, POINTS, PROJECTIONS = "scan", "points", "projections"

@@ -36,7 +36,7 @@ is little to gain, and their mean says little."""
 Asked = Mapping[str, tuple[SteeringVector, Sequence[Stimulus]]]
 """Vectors by the ids of their mitigations, each with the stimuli to be answered under it."""
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-"""Such as :func:`aor_lib.progress.progress`."""
+"""Such as :func:`aor_lib.storage.progress.progress`."""
 
 
 class Trials:

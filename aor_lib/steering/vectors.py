@@ -15,7 +15,7 @@ from aor_lib.config.records import content_hash
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel, Position, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 _FORMAT = "aor-steering-1"
 

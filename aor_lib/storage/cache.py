@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.assets import cache_folder
 from aor_lib.config.records import content_hash
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.assets import cache_folder
+from aor_lib.storage.whole_file import whole_file
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 

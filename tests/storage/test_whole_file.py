@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 
 def test_the_file_is_there_when_the_block_ends(tmp_path):

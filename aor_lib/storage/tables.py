@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file
 
 
 class TableError(ValueError):

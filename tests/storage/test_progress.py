@@ -1,4 +1,4 @@
-from aor_lib import progress
+from aor_lib.storage import progress
 
 
 def test_lines_say_how_much_is_done_and_how_long_it_takes(monkeypatch, capsys):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from aor_lib.cache import load_or_make
+from aor_lib.storage.cache import load_or_make
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import zipfile
 import pytest
 import yaml
 
-from aor_lib import assets
+from aor_lib.storage import assets
 
 MEMBERS = {"pkg/part1.bin": b"first ", "pkg/part2.bin": b"second", "pkg/other.txt": b"not wanted"}
 

@@ -1,0 +1,1 @@
+"""Files that are whole or not there, the user's cache, fetched weights, worker processes."""
