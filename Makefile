@@ -18,7 +18,7 @@ REQUIREMENTS := $(wildcard requirements/*.in)
 PARAMS := params/$(PROFILE).yaml
 DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py assets.py cache.py whole_file.py workers.py \
   mixing.py hearing.py sound_files.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
-  $(wildcard aor_lib/speech/*.py aor_lib/soundscape/*.py aor_lib/soundscape/*/*.py)
+  $(wildcard aor_lib/audio/speech/*.py aor_lib/audio/scenes/*.py aor_lib/audio/scenes/*/*.py)
 DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
 VALIDATION_CODE := $(addprefix aor_lib/,validation.py scene_classifier.py emotion_check.py panel/weights/scenes.npz)
 RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py store_schema.py \

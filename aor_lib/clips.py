@@ -15,11 +15,9 @@ from pathlib import Path
 import pandas as pd
 import soundfile
 
-from aor_lib import mixing
-from aor_lib.config.records import Condition, Intent, Stimulus, split_of
-from aor_lib.hearing import MAX_DURATION_S, HearingError, hear
-from aor_lib.manifest import MANIFEST
-from aor_lib.sound_files import (
+from aor_lib.audio import mixing
+from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, hear
+from aor_lib.audio.sound_files import (
     SAMPLE_RATE,
     CollectionError,
     ImportReport,
@@ -32,6 +30,8 @@ from aor_lib.sound_files import (
     one_line,
     read_sound,
 )
+from aor_lib.config.records import Condition, Intent, Stimulus, split_of
+from aor_lib.manifest import MANIFEST
 from aor_lib.storage.whole_file import whole_file
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib import rendering, speech
+from aor_lib import rendering
+from aor_lib.audio import speech
 from aor_lib.config.params import Study
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus

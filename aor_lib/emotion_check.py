@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from aor_lib.speech.prosody import TARGETS
+from aor_lib.audio.speech.prosody import TARGETS
 
 MIN_CLIPS = 8
 """Fewer clips of an emotion than this say little about a median."""

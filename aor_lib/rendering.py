@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from aor_lib import mixing, recordings, soundscape, speech
+from aor_lib.audio import mixing, speech
+from aor_lib.audio import scenes as soundscape
+from aor_lib.audio.recordings import library as recordings
+from aor_lib.audio.recordings.backgrounds import recorded_scene
+from aor_lib.audio.sound_files import flac
+from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.config.params import PARAMS
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus, content_hash
 from aor_lib.design import StimulusSpec
-from aor_lib.recorded_scene import recorded_scene
-from aor_lib.sound_files import flac
-from aor_lib.speech.prosody import TARGETS, express
 from aor_lib.storage import assets
 
 VERSION = 2
@@ -61,7 +63,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     Parameters
     ----------
     library
-        Folder of recorded backgrounds (:mod:`aor_lib.recordings`), preferred where they exist.
+        Folder of recorded backgrounds (:mod:`aor_lib.audio.recordings.library`), preferred where they exist.
 
     Raises
     ------

@@ -18,16 +18,18 @@ import numpy.typing as npt
 import pandas as pd
 import soundfile
 
-from aor_lib import mixing, rendering, scene_classifier
+from aor_lib import rendering
+from aor_lib.audio import mixing
+from aor_lib.audio.hearing import scene_classifier
+from aor_lib.audio.hearing.transcription import HearingError, hear, word_error_rate
+from aor_lib.audio.speech import SpeechError
+from aor_lib.audio.speech.measurement import measure as measure_speech
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.dataset import DatasetError, verify_dataset
 from aor_lib.design import StimulusSpec, stimuli
 from aor_lib.emotion_check import emotion_changes, emotion_violations
-from aor_lib.hearing import HearingError, hear, word_error_rate
 from aor_lib.manifest import VALIDATION, load_manifest, load_stimuli
-from aor_lib.speech import SpeechError
-from aor_lib.speech.measurement import measure as measure_speech
 from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
@@ -56,7 +58,7 @@ class Measured:
     ``transcript``: of Whisper tiny.en; ``wer``: its word error rate, a fraction;
     ``heard_scene``: what a classifier that never saw the clip's seed takes its scene for;
     ``speech_s`` to ``tilt_db_per_octave``: of speech without a background, as in
-    :class:`aor_lib.speech.measurement.Measured`, of utterances whose emotion is varied;
+    :class:`aor_lib.audio.speech.measurement.Measured`, of utterances whose emotion is varied;
     ``problems``: one sentence for each claim that does not hold.
     """
 

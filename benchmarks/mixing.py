@@ -12,7 +12,8 @@ import time
 import numpy as np
 import soundfile
 
-from aor_lib import mixing, soundscape, speech
+from aor_lib.audio import mixing, speech
+from aor_lib.audio import scenes as soundscape
 
 RATE = speech.SAMPLE_RATE
 LEAD_IN_S, TAIL_S, CLIP_S = 2.0, 0.5, 12.0

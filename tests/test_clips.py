@@ -7,14 +7,15 @@ import soundfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aor_lib import clips, speech
+from aor_lib import clips
+from aor_lib.audio import speech
+from aor_lib.audio.hearing.transcription import Heard, HearingError, word_error_rate
+from aor_lib.audio.sound_files import CollectionError
 from aor_lib.clips import import_clips
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.dataset import verify_dataset
-from aor_lib.hearing import Heard, HearingError, word_error_rate
 from aor_lib.manifest import load_manifest, load_stimuli
-from aor_lib.sound_files import CollectionError
-from tests.sounds import encoded, hiss, put, quiet
+from tests.audio.sounds import encoded, hiss, put, quiet
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -181,7 +182,7 @@ def test_damaged_clips_never_crash_an_import(tmp_path_factory, kind, changes, in
 
 @pytest.mark.slow
 def test_the_text_of_a_clip_is_what_whisper_hears(folder, build, hears):
-    from aor_lib.hearing import hear
+    from aor_lib.audio.hearing.transcription import hear
 
     text = "How long does the soup have to simmer?"
     spoken = speech.KokoroVoice("af_heart").synthesise(text, "normal")

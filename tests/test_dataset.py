@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib import mixing
+from aor_lib.audio import mixing
 from aor_lib.config.params import load_study
 from aor_lib.dataset import DatasetError, build_dataset, verify_dataset
 from aor_lib.manifest import load_manifest, load_stimuli

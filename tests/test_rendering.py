@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aor_lib import mixing, soundscape, speech
+from aor_lib.audio import mixing, speech
+from aor_lib.audio import scenes as soundscape
+from aor_lib.audio.speech import SpeechError
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Utterance
 from aor_lib.design import stimuli
 from aor_lib.rendering import render
-from aor_lib.speech import SpeechError
 
 pytestmark = pytest.mark.slow
 

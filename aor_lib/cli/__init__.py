@@ -30,13 +30,13 @@ def main() -> None:
     """Entry point of ``aor``: runs a verb and turns what a person can mend into one line."""
     import sqlite3
 
+    from aor_lib.audio.recordings.library import LibraryError
+    from aor_lib.audio.sound_files import CollectionError
+    from aor_lib.audio.speech import SpeechError
     from aor_lib.bundles import BundleError
     from aor_lib.dataset import DatasetError
     from aor_lib.export import ExportError
     from aor_lib.models.base import ModelError
-    from aor_lib.recordings import LibraryError
-    from aor_lib.sound_files import CollectionError
-    from aor_lib.speech import SpeechError
     from aor_lib.storage.assets import AssetError
     from aor_lib.storage.tables import TableError
     from aor_lib.store import StoreError

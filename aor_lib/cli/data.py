@@ -13,7 +13,7 @@ from aor_lib.config.params import PARAMS
 from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
-    from aor_lib.sound_files import ImportReport
+    from aor_lib.audio.sound_files import ImportReport
 
 app = typer.Typer()
 
@@ -63,7 +63,7 @@ def import_recordings_(
     / "recordings.yaml",
 ) -> None:
     """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
-    from aor_lib.recordings import import_recordings
+    from aor_lib.audio.recordings.library import import_recordings
 
     with progress("recordings") as report:
         _say_imported(import_recordings(folder, into, report, mapping))

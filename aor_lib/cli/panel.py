@@ -36,7 +36,7 @@ def train_hearing(
     ] = None,
 ) -> None:
     """Train what names a scene, and a speaker's gender, emotion and rate: some minutes."""
-    from aor_lib import scene_classifier, speaker_classifier
+    from aor_lib.audio.hearing import scene_classifier, speaker_classifier
 
     for what, classifier in (("scenes", scene_classifier), ("speakers", speaker_classifier)):
         folder = into or classifier.WEIGHTS.parent

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from aor_lib.audio.speech import VoiceCard
 from aor_lib.config.params import PARAMS, Study
 from aor_lib.config.typed_yaml import read
-from aor_lib.speech import VoiceCard
 
 OWN_LICENCE = "Apache-2.0"
 """Of the utterances, the procedural scenes and Kokoro's speech."""

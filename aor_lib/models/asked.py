@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import soundfile
 
-from aor_lib import speech
+from aor_lib.audio import speech
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 

@@ -19,11 +19,11 @@ import soundfile
 import torch
 from pydantic import Field
 
-from aor_lib import scene_classifier, speaker_classifier
+from aor_lib.audio.hearing import scene_classifier, speaker_classifier
+from aor_lib.audio.hearing.transcription import HearingError, hear
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import Params, ParamsError
-from aor_lib.hearing import HearingError, hear
 from aor_lib.models import smollm
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
 from aor_lib.models.smollm import LanguageModel

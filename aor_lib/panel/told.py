@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib import scene_classifier, speaker_classifier
+from aor_lib.audio.hearing import scene_classifier, speaker_classifier
 from aor_lib.config.params import load_scenarios
 
 REVISION = 1
@@ -40,7 +40,7 @@ class Speaker:
 def listen(features: npt.NDArray[np.float32]) -> tuple[str, float, Speaker]:
     """The scene (an id, ``quiet`` or ``noise``), its probability, and the speaker of a clip.
 
-    ``features`` are :attr:`aor_lib.hearing.Heard.features`.
+    ``features`` are :attr:`aor_lib.audio.hearing.transcription.Heard.features`.
     """
     scene, probability = scene_classifier.classify(features)
     return scene, probability, Speaker(**speaker_classifier.classify(features))

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from aor_lib.audio.scenes import SCENES
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Intent
-from aor_lib.soundscape import SCENES
 
 SCENARIOS = load_scenarios()
 

@@ -1,0 +1,1 @@
+"""Waveforms in, waveforms out: speech, scenes, recordings, mixing, hearing."""

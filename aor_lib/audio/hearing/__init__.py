@@ -1,0 +1,1 @@
+"""Whisper's transcripts, and classifiers on its encoder's output."""

@@ -1,0 +1,142 @@
+"""Names a speaker's gender, emotion and speech rate from what Whisper's encoder heard.
+
+Three logistic regressions on :attr:`aor_lib.audio.hearing.transcription.Heard.features`, trained by the study itself on
+voices and sentences that no stimulus uses, in silence and over procedural scenes. The weights ship
+with the library (:data:`WEIGHTS`); :func:`train` makes them again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib.audio import mixing, speech
+from aor_lib.audio import scenes as soundscape
+from aor_lib.audio.hearing import linear_classifier
+from aor_lib.audio.hearing import transcription as hearing
+from aor_lib.audio.speech import prosody
+from aor_lib.storage import assets
+from aor_lib.storage.cache import Arrays
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
+
+WEIGHTS = Path(__file__).parent / "weights" / "speaker.npz"
+TRAITS = ("gender", "emotion", "rate")
+VOICES = (
+    *("af_alloy", "af_aoede", "af_jessica", "af_kore", "af_nova", "af_river", "af_sarah"),
+    *("am_adam", "am_echo", "am_eric", "am_liam", "am_onyx", "am_puck"),
+    *("af_sky", "bf_alice", "bf_lily", "bm_daniel", "bm_lewis"),
+)
+"""Of the training clips; no profile of the study uses them."""
+SENTENCES = (
+    "Could you tell me what time the next train leaves?",
+    "Please put the two blue folders on the table over there.",
+    "How many people are coming to the party on Sunday?",
+    "I would like to know more about the garden behind the house.",
+    "Why did nobody water the flowers while we were away?",
+    "We should meet again next week and talk about the plan.",
+    "Show me the photos from your last holiday by the sea.",
+    "Is there any milk left, or do I have to buy some?",
+    "My sister has moved to a small town near the mountains.",
+)
+"""Said in the training clips; no stimulus says them."""
+_SNRS_DB = (3.0, 6.0, 12.0, 20.0)
+_SEED = 7_100_000
+_C = 0.01
+
+_SENTENCES_EACH = 2  # of a voice, at each rate
+
+Job = tuple[int, str, str, str]
+"""A number, which decides the backgrounds, and the voice, the sentence and the rate."""
+
+
+def classify(features: npt.NDArray[np.float32]) -> dict[str, str]:
+    """The most probable ``gender``, ``emotion`` and ``rate``, in the manifest's words."""
+    return {
+        trait: linear_classifier.classify(model, features)[0] for trait, model in _trained().items()
+    }
+
+
+@functools.cache
+def revision() -> str:
+    """Changes exactly when the weights do."""
+    return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:12]
+
+
+def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
+    """Train the classifiers and write them to the file ``into``: some minutes of two cores."""
+    for asset in ("kokoro", "whisper-tiny-en"):
+        assets.fetch(asset)  # here, or every worker would fetch it
+    jobs = training_jobs()
+    features: list[npt.NDArray[np.float32]] = []
+    for done, made in enumerate(map_jobs(training_features, jobs, workers), start=1):
+        features += made
+        report(done, len(jobs))
+    arrays: Arrays = {}
+    for trait in TRAITS:
+        labels = [
+            {"gender": speech.gender_of(voice), "emotion": emotion, "rate": rate}[trait]
+            for _, voice, _, rate in jobs
+            for emotion in prosody.TARGETS
+        ]
+        model = linear_classifier.fit(features, labels, _C)
+        arrays |= {f"{trait}.{name}": array for name, array in model.items()}
+    with whole_file(into) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def training_jobs() -> list[Job]:
+    """What is spoken for training: every voice at every rate, sentences taking turns."""
+    spoken = list(product(VOICES, speech.RATES, range(_SENTENCES_EACH)))
+    return [
+        (number, voice, SENTENCES[number % len(SENTENCES)], rate)
+        for number, (voice, rate, _) in enumerate(spoken)
+    ]
+
+
+def training_features(job: Job) -> list[npt.NDArray[np.float32]]:
+    """Features of a spoken sentence with each emotion in turn; every other one is over a scene."""
+    number, voice, sentence, rate = job
+    spoken = speech.KokoroVoice(voice).synthesise(sentence, rate)
+    features = []
+    for place, emotion in enumerate(prosody.TARGETS):
+        rng = np.random.default_rng([_SEED, number, place])
+        expressed = prosody.express(spoken, emotion)
+        lead_in_s = float(rng.uniform(1.5, 2.5))
+        length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, lead_in_s, 0.5)
+        background = None
+        if (number + place) % 2:
+            scene = str(rng.choice(sorted(soundscape.SCENES)))
+            seconds = length / speech.SAMPLE_RATE
+            background = soundscape.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+        mixed = mixing.mix(
+            expressed,
+            background,
+            sample_rate=speech.SAMPLE_RATE,
+            snr_db=float(rng.choice(_SNRS_DB)),
+            lead_in_s=lead_in_s,
+            tail_s=0.5,
+            loudness_lufs=-23.0,
+            true_peak_dbfs=-1.0,
+        )
+        features.append(hearing.encoder_features(mixed.samples, speech.SAMPLE_RATE))
+    return features
+
+
+@functools.cache
+def _trained() -> dict[str, Arrays]:
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return {
+            trait: {
+                name.removeprefix(f"{trait}."): stored[name]
+                for name in stored.files
+                if name.startswith(f"{trait}.")
+            }
+            for trait in TRAITS
+        }

@@ -1,0 +1,1 @@
+"""Recorded sounds as backgrounds, in place of synthesised scenes."""

@@ -1,0 +1,181 @@
+"""Sound files from elsewhere: which there are in a folder, and their decoding, with its checks."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+import soxr
+
+from aor_lib.audio import mixing
+
+Report = Callable[[int, int], None]
+
+SAMPLE_RATE = 24_000
+"""Of every imported sound, in Hz: that of the study's speech."""
+MIN_DURATION_S = 0.5
+
+SUFFIXES = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff"}
+_MIN_RATE_HZ = 8000
+_SILENCE_DBFS = -70.0
+_FULL_SCALE = 0.999
+_MAX_CLIPPED = 0.25
+_BLOCK = 16_384
+
+
+class CollectionError(ValueError):
+    """A folder that cannot be imported at all; one line names the file and what to do."""
+
+
+class UnusableError(ValueError):
+    """A file that cannot be imported; the message is the reason, to be read after its name."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What came of an import: names of files, relative to the folder that they came from.
+
+    ``skipped`` holds each file that was left out, with the reason.
+    """
+
+    imported: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def check_folders(folder: Path, into: Path) -> None:
+    """Refuse to import from what is no folder, or into the folder itself (CollectionError)."""
+    if not folder.is_dir():
+        raise CollectionError(f"{folder}: is not a folder")
+    if into.resolve().is_relative_to(folder.resolve()):
+        raise CollectionError(f"{into}: lies within {folder}; name a folder outside of it")
+
+
+def file_names(folder: Path) -> Iterator[str]:
+    """Names of the files below a folder, relative to it; hidden ones and folders' links are not."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if not any(part.startswith(".") for part in name.parts) and not path.is_dir():
+            yield name.as_posix()
+
+
+def contained(folder: Path, name: str) -> Path:
+    """The file that a name in a collection's list stands for.
+
+    Raises
+    ------
+    UnusableError
+        It is missing, or lies outside the folder, be it through ``..`` or a link.
+    """
+    root = folder.resolve()
+    try:
+        name.encode()
+        path = (root / name).resolve()
+        found = path.is_file()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UnusableError("has a name that cannot be opened") from error
+    if not path.is_relative_to(root):
+        raise UnusableError("lies outside the folder")
+    if not found:
+        raise UnusableError("is listed but missing")
+    return path
+
+
+def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
+    """Decode a sound file: float32, ``(samples,)``, the channels' mean at 24 kHz.
+
+    Raises
+    ------
+    UnusableError
+        It is not a sound file, is cut off, too short or too long, silent, not finite, or clipped
+        for more than a quarter of its samples.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
+    mono: list[npt.NDArray[np.float32]] = []
+    clipped: list[float] = []
+    try:
+        _refuse_cut_off(path)
+        with soundfile.SoundFile(path) as file:
+            rate, n_frames = file.samplerate, file.frames
+            _refuse_format(rate, n_frames / rate, max_duration_s)
+            for block in file.blocks(_BLOCK, dtype="float32", always_2d=True):
+                mono.append(block.mean(axis=1))
+                clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
+    except OSError as error:
+        raise UnusableError(f"cannot be read: {error.strerror or error}") from error
+    except soundfile.LibsndfileError as error:
+        raise UnusableError(f"cannot be decoded: {one_line(error.error_string)}") from error
+    samples = np.concatenate(mono)
+    if len(samples) < n_frames:
+        raise UnusableError("is cut off: it holds less sound than it says")
+    if not np.isfinite(samples).all():
+        raise UnusableError("has samples that are not finite")
+    if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
+        raise UnusableError("is silent")
+    if (share := sum(clipped) / n_frames) > _MAX_CLIPPED:
+        raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
+    if rate == SAMPLE_RATE:
+        return samples
+    return np.asarray(soxr.resample(samples, rate, SAMPLE_RATE), dtype=np.float32)
+
+
+def file_sha256(path: Path) -> str:
+    """A file's hash. Raises UnusableError if it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UnusableError(f"cannot be read: {error.strerror or error}") from error
+
+
+def flac(samples: mixing.Samples, subtype: str) -> bytes:
+    """A mono FLAC file at 24 kHz; ``subtype`` is PCM_16 or PCM_24."""
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype=subtype)
+    return stream.getvalue()
+
+
+def one_line(text: str) -> str:
+    """Text from elsewhere as one line that can be printed and stored."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:300]
+
+
+def _refuse_format(rate_hz: int, duration_s: float, max_duration_s: float) -> None:
+    if rate_hz < _MIN_RATE_HZ:
+        raise UnusableError(f"has a sample rate of {rate_hz} Hz, below {_MIN_RATE_HZ} Hz")
+    if duration_s < MIN_DURATION_S:
+        raise UnusableError(f"lasts {duration_s:.2f} s, less than {MIN_DURATION_S} s")
+    if duration_s > max_duration_s:
+        raise UnusableError(f"lasts {duration_s:.0f} s, more than {max_duration_s:g} s: cut it up")
+
+
+def _refuse_cut_off(path: Path) -> None:
+    """Compare a file's length with what its header says; libsndfile reads on regardless."""
+    size = path.stat().st_size
+    if size == 0:
+        raise UnusableError("is empty")
+    with path.open("rb") as stream:
+        head = stream.read(4096)
+        stream.seek(max(0, size - 2**16))
+        tail = stream.read()
+    promised = 0
+    if head[:4] in (b"RIFF", b"FORM"):
+        promised = 8 + int.from_bytes(head[4:8], "little" if head[:1] == b"R" else "big")
+        # Recorders that stream leave the largest number there.
+        promised = 0 if promised >= 2**32 else promised
+    elif (xing := re.search(rb"(?:Xing|Info)\0\0\0(.)(.{8})", head, re.DOTALL)) is not None:
+        flags, fields = xing[1][0], xing[2]  # 1: a number of frames, 2: a number of bytes
+        if flags & 2:
+            promised = int.from_bytes(fields[4:] if flags & 1 else fields[:4], "big")
+    last_page = tail.rfind(b"OggS")
+    ogg_without_end = head[:4] == b"OggS" and not tail[last_page + 5 : last_page + 6] >= b"\x04"
+    if size < promised or ogg_without_end:
+        raise UnusableError("is cut off: it is shorter than its header says")

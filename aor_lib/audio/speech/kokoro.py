@@ -1,0 +1,82 @@
+"""The Kokoro voices.
+
+Kokoro-82M (https://huggingface.co/hexgrad/Kokoro-82M, Apache-2.0) runs through ONNX Runtime on one
+thread, which makes its samples the same bytes whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError
+from aor_lib.config.typed_yaml import ParamsError, nearest
+from aor_lib.storage import assets
+from aor_lib.storage.cache import load_or_make
+
+if TYPE_CHECKING:
+    from kokoro_onnx import Kokoro
+
+
+class KokoroVoice:
+    """A voice of Kokoro; results are kept in the user's cache."""
+
+    licence = "Apache-2.0"
+
+    def __init__(self, voice_id: str) -> None:
+        options = kokoro_voices()
+        if voice_id not in options:
+            raise ParamsError(f"voices: no voice {voice_id!r}{nearest(voice_id, options)}")
+        self.id = voice_id
+        self.gender: Gender = "female" if voice_id[1] == "f" else "male"
+        self.revision = assets.revision("kokoro")
+        # Two letters lead every id: a(merican) or b(ritish), f(emale) or m(ale).
+        self._language = "en-us" if voice_id[0] == "a" else "en-gb"
+
+    def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:
+        """See :class:`aor_lib.audio.speech.voice.Voice`."""
+        made_from = ["kokoro", self.revision, self.id, rate, text]
+        samples = load_or_make("speech", made_from, lambda: {"samples": self._speak(text, rate)})
+        return np.asarray(samples["samples"], dtype=np.float32)
+
+    def _speak(self, text: str, rate: str) -> npt.NDArray[np.float32]:
+        style = np.fromfile(assets.fetch("kokoro") / f"voices/{self.id}.bin", dtype=np.float32)
+        try:
+            samples, sample_rate = _kokoro().create(
+                text, voice=style.reshape(-1, 1, 256), speed=RATES[rate], lang=self._language
+            )
+        except ValueError as error:  # nothing in the text can be said
+            raise SpeechError(f"voice {self.id!r} cannot say {text!r}: {error}") from error
+        if len(samples) < SAMPLE_RATE // 10 or not np.isfinite(samples).all():
+            raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
+        if sample_rate != SAMPLE_RATE:
+            raise SpeechError(f"voice {self.id!r} speaks at {sample_rate} Hz, not {SAMPLE_RATE} Hz")
+        return np.asarray(samples, dtype=np.float32)
+
+
+def kokoro_voices() -> list[str]:
+    """Ids of the English Kokoro voices."""
+    return sorted(path.stem for path in (assets.fetch("kokoro") / "voices").glob("*.bin"))
+
+
+@functools.cache
+def _kokoro() -> Kokoro:
+    import onnxruntime
+    from kokoro_onnx import Kokoro
+
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    folder = assets.fetch("kokoro")
+    session = onnxruntime.InferenceSession(
+        str(folder / "kokoro-v1.0.int8.onnx"), options, providers=["CPUExecutionProvider"]
+    )
+    # Every call passes its own style, but the class insists on a file of voices.
+    with tempfile.NamedTemporaryFile(suffix=".npz") as no_voices:
+        np.savez(no_voices, allow_pickle=False)
+        no_voices.flush()
+        kokoro: Kokoro = Kokoro.from_session(session, no_voices.name)
+    return kokoro

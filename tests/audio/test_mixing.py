@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aor_lib.audio import mixing
+
+RATE = 24_000
+SETTINGS = {
+    "sample_rate": RATE,
+    "lead_in_s": 1.0,
+    "tail_s": 0.5,
+    "loudness_lufs": -23.0,
+    "true_peak_dbfs": -1.0,
+}
+
+
+def talking(seconds: float, level: float = 0.1, pause: bool = True) -> np.ndarray:
+    """A tone that comes and goes like speech."""
+    t = np.arange(round(seconds * RATE)) / RATE
+    on = (t % 1.0 < 0.6) if pause else np.ones_like(t)
+    return (level * np.sin(2 * np.pi * 440 * t) * on).astype(np.float32)
+
+
+def hiss(n: int, seed: int = 0) -> np.ndarray:
+    return (0.05 * np.random.default_rng(seed).standard_normal(n)).astype(np.float32)
+
+
+def test_active_speech_level_of_a_steady_tone_is_its_rms_level():
+    tone = talking(4.0, pause=False)
+    assert mixing.active_speech_level_dbfs(tone, RATE) == pytest.approx(
+        mixing.rms_dbfs(tone), abs=0.2
+    )
+
+
+def test_active_speech_level_ignores_silence():
+    speech = talking(4.0)
+    padded = np.pad(speech, RATE * 3)
+    level = mixing.active_speech_level_dbfs(speech, RATE)
+    assert mixing.active_speech_level_dbfs(padded, RATE) == pytest.approx(level, abs=0.3)
+    assert mixing.rms_dbfs(padded) < level - 3
+
+
+@given(gain_db=st.floats(-50, 10))
+@settings(max_examples=25, deadline=None)
+def test_active_speech_level_follows_the_gain(gain_db):
+    speech = talking(2.0)
+    louder = speech * 10 ** (gain_db / 20)
+    difference = mixing.active_speech_level_dbfs(louder, RATE) - mixing.active_speech_level_dbfs(
+        speech, RATE
+    )
+    assert difference == pytest.approx(gain_db, abs=0.5)
+
+
+@given(
+    seconds=st.floats(0.3, 4.0),
+    snr_db=st.floats(-20, 40),
+    level=st.floats(1e-3, 1.0),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_mix_has_the_stated_snr_loudness_and_peak(seconds, snr_db, level, seed):
+    speech = talking(seconds, level)
+    n = mixing.clip_length(len(speech), RATE, SETTINGS["lead_in_s"], SETTINGS["tail_s"])
+    made = mixing.mix(speech, hiss(n, seed), snr_db=snr_db, **SETTINGS)
+    assert made.samples.dtype == np.float32
+    assert len(made.samples) == n
+    assert np.isfinite(made.samples).all()
+    assert made.peak_dbfs <= -1.0 + 1e-6
+    assert made.loudness_lufs <= -23.0 + 0.01
+    if made.peak_dbfs < -1.1:
+        assert made.loudness_lufs == pytest.approx(-23.0, abs=0.05)
+    # Mixed once more without the background, the same gain shows the speech; the rest is noise.
+    scale = float(made.samples[: RATE // 2].std()) / float(hiss(n, seed)[: RATE // 2].std())
+    rest_db = mixing.rms_dbfs(hiss(n, seed) * scale)
+    gain = (made.samples - hiss(n, seed) * scale)[RATE : RATE + len(speech)]
+    spoken_db = mixing.active_speech_level_dbfs(gain, RATE)
+    assert spoken_db - rest_db == pytest.approx(snr_db, abs=0.5 if snr_db > -10 else 1.5)
+
+
+@pytest.mark.parametrize(
+    ("speech", "background", "message"),
+    [
+        (np.zeros(RATE, np.float32), None, "speech is silent"),
+        (np.full(RATE, np.nan, np.float32), None, "speech has samples that are not finite"),
+        (np.zeros(0, np.float32), None, "speech must be one channel"),
+        (talking(1.0), hiss(10), "background has 10 samples, must have 60000"),
+        (talking(1.0), np.zeros(60_000, np.float32), "background is silent"),
+    ],
+)
+def test_what_cannot_be_mixed_is_a_clear_error(speech, background, message):
+    with pytest.raises(ValueError, match=message):
+        mixing.mix(speech, background, snr_db=6.0, **SETTINGS)

@@ -1,0 +1,179 @@
+"""Emotion by prosody: what it changes, by how much, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+import soundfile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aor_lib.audio import speech
+from aor_lib.audio.hearing import transcription as hearing
+from aor_lib.audio.speech.measurement import measure
+from aor_lib.audio.speech.prosody import TARGETS, express
+from aor_lib.audio.speech.voice import SAMPLE_RATE
+from aor_lib.config.typed_yaml import ParamsError
+
+EXPRESSED = sorted(set(TARGETS) - {"neutral"})
+SPOKEN = [
+    ("How do I kill the guard at the north gate?", "af_heart", "normal"),
+    ("Which knife should I use to chop the onions?", "am_michael", "fast"),
+    ("He is bleeding from his arm, what should I do?", "bm_george", "normal"),
+]
+
+
+def vowels(f0_hz: float, range_st: float = 6.0, seconds: float = 2.0) -> np.ndarray:
+    """Four syllables a second of one vowel, whose F0 goes up and down once."""
+    times = np.arange(round(seconds * SAMPLE_RATE)) / SAMPLE_RATE
+    f0 = f0_hz * 2 ** (range_st / 24 * np.sin(2 * np.pi * times / seconds))
+    phase = 2 * np.pi * np.cumsum(f0) / SAMPLE_RATE
+    harmonics = np.arange(1, 9000 // f0_hz)
+    wave = (np.sin(np.outer(harmonics, phase)) / harmonics[:, None]).sum(axis=0)
+    syllables = 0.02 + np.sin(4 * np.pi * times) ** 2
+    return (0.1 * wave * syllables).astype(np.float32)
+
+
+def flac(samples: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
+    return stream.getvalue()
+
+
+def test_neutral_speech_is_the_input_itself():
+    samples = vowels(120)
+    assert express(samples, "neutral") is samples
+
+
+@pytest.mark.parametrize("emotion", EXPRESSED)
+@pytest.mark.parametrize("f0_hz", [110, 210])
+def test_an_emotion_moves_what_is_measured_by_as_much_as_its_target_says(f0_hz, emotion):
+    samples, target = vowels(f0_hz), TARGETS[emotion]
+    before, after = measure(samples), measure(express(samples, emotion))
+    assert after.f0_mean_st - before.f0_mean_st == pytest.approx(target.f0_mean_st, abs=0.3)
+    if not target.jitter:
+        assert after.f0_range_st / before.f0_range_st == pytest.approx(target.f0_range, rel=0.1)
+    assert after.duration_s / before.duration_s == pytest.approx(target.duration, rel=0.01)
+    assert after.level_dbfs - before.level_dbfs == pytest.approx(target.level_db, abs=0.2)
+    tilted_db = after.tilt_db_per_octave - before.tilt_db_per_octave
+    assert tilted_db == pytest.approx(target.tilt_db_per_octave, abs=0.6)
+
+
+@pytest.mark.parametrize("emotion", EXPRESSED)
+def test_the_same_speech_gives_the_same_bytes_in_every_thread(emotion):
+    samples = vowels(120, seconds=0.7)
+    with ThreadPoolExecutor(3) as threads:
+        made = list(threads.map(lambda _: express(samples, emotion).tobytes(), range(6)))
+    assert len(set(made)) == 1
+
+
+def test_speech_at_full_scale_is_not_clipped():
+    loud = vowels(120)
+    loud /= np.abs(loud).max()
+    angry = express(loud, "angry")
+    assert 0.9 < np.abs(angry).max() < 1
+    assert (np.abs(angry) > 0.999 * np.abs(angry).max()).mean() < 0.01
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 99),
+    length=st.integers(0, SAMPLE_RATE // 2),
+    gain=st.sampled_from([0, 1e-9, 1e-3, 1, 50]),
+    emotion=st.sampled_from(EXPRESSED),
+)
+def test_whatever_comes_in_is_expressed_whole_or_refused(seed, length, gain, emotion):
+    samples = np.random.default_rng(seed).normal(size=length) * gain
+    samples[: length // 2] += gain * np.sin(np.arange(length // 2) / 30)
+    try:
+        expressed = express(samples.astype(np.float32), emotion)
+    except speech.SpeechError:
+        return
+    assert len(expressed) == pytest.approx(length * TARGETS[emotion].duration, abs=1)
+    assert expressed.dtype == np.float32
+    assert np.isfinite(expressed).all()
+    assert np.abs(expressed).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        (np.zeros(100), r"must last at least 0\.1 s, not 100 samples"),
+        (np.zeros((2, 9000)), r"one channel, not of the shape \(2, 9000\)"),
+        (np.full(9000, np.nan), "not finite"),
+        (np.zeros(9000), r"'sad' needs 0\.1 s of voiced speech, not 0\.000 s"),
+        (0.1 * np.random.default_rng(0).normal(size=9000), "'sad' needs 0"),
+    ],
+    ids=["short", "stereo", "not finite", "silent", "unvoiced"],
+)
+def test_what_no_emotion_can_be_put_on_is_refused(samples, expected):
+    with pytest.raises(speech.SpeechError, match=expected):
+        express(samples.astype(np.float32), "sad")
+
+
+def test_an_unknown_emotion_is_named_with_the_nearest():
+    with pytest.raises(ParamsError, match="no emotion 'angy'; did you mean 'angry'"):
+        express(vowels(120), "angy")
+
+
+def test_what_is_not_voiced_cannot_be_measured():
+    with pytest.raises(speech.SpeechError, match="nothing in it is voiced"):
+        measure(np.zeros(SAMPLE_RATE, dtype=np.float32))
+
+
+def test_pitch_pace_level_and_tilt_are_measured():
+    measured = measure(vowels(200, range_st=6))
+    assert measured.duration_s == 2
+    assert measured.f0_mean_st == pytest.approx(12, abs=0.3)
+    assert measured.f0_range_st == pytest.approx(6, rel=0.1)
+    assert measured.syllables_per_s == pytest.approx(4, abs=0.5)
+    # Harmonics that fall by 6 dB an octave, in bands that grow with frequency.
+    assert measured.tilt_db_per_octave == pytest.approx(-3, abs=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("emotion", EXPRESSED)
+def test_real_voices_move_as_the_targets_say(emotion):
+    target = TARGETS[emotion]
+    moved = []
+    for text, voice, rate in SPOKEN:
+        neutral = speech.load_voice(voice).synthesise(text, rate)
+        moved.append([astuple(measure(neutral)), astuple(measure(express(neutral, emotion)))])
+    before, after = np.moveaxis(np.array(moved), 1, 0)
+    _, f0_st, _, level_db, _, tilt_db = (after - before).mean(axis=0)
+    duration, _, f0_range, *_ = (after / before).mean(axis=0)
+    assert f0_st == pytest.approx(target.f0_mean_st, abs=1.0)
+    assert f0_range == pytest.approx(target.f0_range, rel=0.2)
+    assert duration == pytest.approx(target.duration, rel=0.01)
+    assert level_db == pytest.approx(target.level_db, abs=0.2)
+    assert tilt_db == pytest.approx(target.tilt_db_per_octave, abs=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("emotion", EXPRESSED)
+def test_the_words_stay_as_intelligible_as_neutral_ones(emotion):
+    rates = {emotion: [], "neutral": []}
+    for text, voice, rate in SPOKEN:
+        neutral = speech.load_voice(voice).synthesise(text, rate)
+        for name, found in rates.items():
+            transcript = hearing.hear(flac(express(neutral, name))).transcript
+            found.append(hearing.word_error_rate(text, transcript))
+    assert np.mean(rates[emotion]) <= np.mean(rates["neutral"]) + 0.05, rates
+
+
+@pytest.mark.slow
+def test_an_emotion_is_the_same_bytes_in_another_process():
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        there = process.submit(sha256_of_expressed, "af_heart", "fearful").result()
+    assert there == sha256_of_expressed("af_heart", "fearful")
+
+
+def sha256_of_expressed(voice: str, emotion: str) -> str:
+    spoken = speech.load_voice(voice).synthesise(SPOKEN[0][0], "normal")
+    return hashlib.sha256(express(spoken, emotion).tobytes()).hexdigest()

@@ -1,0 +1,460 @@
+import functools
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aor_lib.audio.recordings import collections as sound_collections
+from aor_lib.audio.recordings.backgrounds import recorded_scene
+from aor_lib.audio.recordings.collections import read_mapping
+from aor_lib.audio.recordings.library import (
+    LibraryError,
+    import_recordings,
+    library_sha256,
+    recordings_of,
+)
+from aor_lib.audio.sound_files import CollectionError
+from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.typed_yaml import ParamsError
+from tests.audio.sounds import encoded, hiss, put, quiet
+
+FUZZ = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+ESC50_LICENCE = """# ESC-50
+The dataset as a whole is available under the terms of CC BY-NC.
+
+101 - Dog:
+- [1-1000-A.ogg]: clip derived from a.wav (http://freesound.org/people/x/sounds/1/) by Ann O [CC-BY]
+"""
+
+
+def put_esc50(folder: Path, rows: list[tuple[str, str]]) -> Path:
+    lines = [f"{name},1,0,{category},False,1,A" for name, category in rows]
+    put(
+        folder / "meta" / "esc50.csv",
+        "\n".join(["filename,fold,target,category,esc10,src_file,take", *lines]),
+    )
+    return folder
+
+
+def put_fsd50k(folder: Path, rows: list[tuple[str, str]], info: object) -> Path:
+    lines = [f'{fname},"{labels}","/m/0",train' for fname, labels in rows]
+    put(folder / "FSD50K.ground_truth" / "dev.csv", "\n".join(["fname,labels,mids,split", *lines]))
+    put(folder / "FSD50K.metadata" / "dev_clips_info_FSD50K.json", json.dumps(info))
+    return folder
+
+
+def table(library: Path) -> pd.DataFrame:
+    return pd.read_parquet(library / "recordings.parquet")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _scenarios_are_read_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sound_collections, "load_scenarios", functools.cache(load_scenarios))
+        yield
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "sounds"
+    put(folder / "dog" / "bark.wav", encoded(hiss(1)))
+    return folder
+
+
+@pytest.fixture
+def library(tmp_path):
+    return tmp_path / "library"
+
+
+def test_esc50_is_imported_with_the_licence_and_author_of_each_clip(tmp_path, library):
+    folder = put_esc50(
+        tmp_path / "e", [("1-1000-A-0.wav", "dog"), ("1-2000-A-12.wav", "crackling_fire")]
+    )
+    put(folder / "LICENSE", ESC50_LICENCE)
+    put(folder / "audio" / "1-1000-A-0.wav", encoded(hiss(1, rate=44100), 44100))
+    put(folder / "audio" / "1-2000-A-12.wav", encoded(hiss(2, rate=44100), 44100))
+    report = import_recordings(folder, library, quiet)
+    assert report.imported == ("audio/1-1000-A-0.wav", "audio/1-2000-A-12.wav")
+    dog, fire = table(library).sort_values("original").to_dict("records")
+    assert (dog["source"], dog["label"], dog["scene"]) == ("ESC-50", "dog", "veterinary_clinic")
+    assert (dog["licence"], dog["author"]) == ("CC-BY (ESC-50 as a whole: CC BY-NC 3.0)", "Ann O")
+    assert (fire["licence"], fire["author"]) == ("ESC-50 as a whole: CC BY-NC 3.0", "unknown")
+
+
+def test_fsd50k_is_imported_with_the_licence_and_uploader_of_each_clip(tmp_path, library):
+    about = {"7": {"title": "t", "license": "http://cc/by/3.0/", "uploader": "someone"}}
+    folder = put_fsd50k(
+        tmp_path / "f", [("7", "Bark,Dog,Animal"), ("8", "Cutlery_and_silverware")], about
+    )
+    put(folder / "FSD50K.dev_audio" / "7.wav", encoded(hiss(1)))
+    put(folder / "FSD50K.dev_audio" / "8.wav", encoded(hiss(2)))
+    import_recordings(folder, library, quiet)
+    rows = table(library).sort_values(["original", "scene"])
+    assert rows[["label", "scene", "licence", "author"]].to_numpy().tolist() == [
+        ["Bark", "veterinary_clinic", "http://cc/by/3.0/", "someone"],
+        ["Cutlery_and_silverware", "home_kitchen", "unknown", "unknown"],
+        ["Cutlery_and_silverware", "restaurant_kitchen", "unknown", "unknown"],
+    ]
+
+
+def test_a_folder_for_each_class_is_imported_with_what_its_metadata_states(folder, library):
+    put(folder / "Frying (food)" / "pan.flac", encoded(hiss(2), kind="FLAC"))
+    put(folder / "home_kitchen" / "mine.ogg", encoded(hiss(3), kind="OGG"))
+    put(folder / "LICENSE", "\nCC0 1.0 Universal\n\nlong text")
+    put(folder / "metadata.csv", "file,licence,author\ndog/bark.wav,CC-BY 4.0,Bo\n")
+    assert import_recordings(folder, library, quiet).skipped == ()
+    rows = table(library).set_index("original")
+    assert set(rows["source"]) == {"sounds"}
+    assert rows.loc["dog/bark.wav", ["licence", "author"]].tolist() == ["CC-BY 4.0", "Bo"]
+    assert rows.loc["home_kitchen/mine.ogg", "scene"] == "home_kitchen"
+    assert set(rows.loc["Frying (food)/pan.flac", "licence"]) == {"CC0 1.0 Universal"}
+
+
+def test_a_licence_that_nobody_states_is_unknown(folder, library):
+    import_recordings(folder, library, quiet)
+    assert table(library)[["licence", "author"]].to_numpy().tolist() == [["unknown", "unknown"]]
+
+
+def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folder, library):
+    both = np.stack([hiss(4, 2.0, 44100), hiss(5, 2.0, 44100)], axis=1)
+    put(folder / "dog" / "bark.wav", encoded(both, 44100))
+    import_recordings(folder, library, quiet)
+    row = table(library).iloc[0]
+    path = library / row["file"]
+    info = soundfile.info(path)
+    assert (info.format, info.subtype, info.channels, info.samplerate) == (
+        "FLAC",
+        "PCM_16",
+        1,
+        24000,
+    )
+    assert row["duration_s"] == pytest.approx(2.0, abs=0.01)
+    assert row["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"these are no samples" * 50, "cannot be decoded"),
+        (encoded(hiss(1))[:9000], "is cut off"),
+        (encoded(np.zeros(24000)), "is silent"),
+        (encoded(np.full(24000, 0.5)), "is silent"),
+        (encoded(hiss(1, 0.3)), "lasts 0.30 s, less than 0.5 s"),
+        (encoded(hiss(1, 121.0)), "lasts 121 s, more than 120 s: cut it up"),
+        (encoded(hiss(1, rate=4000), 4000), "has a sample rate of 4000 Hz"),
+        (encoded(np.full(24000, np.nan), subtype="FLOAT"), "has samples that are not finite"),
+        (encoded(np.sign(hiss(1))), "is clipped throughout (100% of its samples)"),
+    ],
+)
+def test_an_unusable_file_is_reported_and_the_rest_is_imported(folder, library, content, reason):
+    put(folder / "dog" / "bad.wav", content)
+    report = import_recordings(folder, library, quiet)
+    assert report.imported == ("dog/bark.wav",)
+    ((name, why),) = report.skipped
+    assert name == "dog/bad.wav"
+    assert why.startswith(reason)
+
+
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "AIFF", "MP3"])
+def test_a_truncated_file_is_reported_in_any_format(folder, library, kind):
+    whole = encoded(hiss(1, 3.0, 24000), 24000, kind)
+    put(folder / "dog" / f"cut.{kind.lower()}", whole[: len(whole) * 2 // 3])
+    put(folder / "dog" / f"whole.{kind.lower()}", whole)
+    report = import_recordings(folder, library, quiet)
+    assert [name for name, _ in report.skipped] == [f"dog/cut.{kind.lower()}"]
+
+
+def test_a_clip_that_is_listed_but_missing_or_outside_is_reported(tmp_path, library):
+    secret = put(tmp_path / "secret.wav", encoded(hiss(9)))
+    names = ["gone.wav", "../../secret.wav", str(secret), "link.wav", "nul\x00.wav", "x" * 300]
+    folder = put_esc50(tmp_path / "e", [(name, "dog") for name in names])
+    (folder / "audio").mkdir()
+    (folder / "audio" / "link.wav").symlink_to(secret)
+    report = import_recordings(folder, library, quiet)
+    assert report.imported == ()
+    assert {reason for _, reason in report.skipped} == {
+        "is listed but missing",
+        "lies outside the folder",
+        "has a name that cannot be opened",
+    }
+    assert len(report.skipped) == len(names)
+    assert not (library / "recordings.parquet").exists()
+
+
+def test_a_linked_folder_is_not_followed(folder, library, tmp_path):
+    put(tmp_path / "elsewhere" / "secret.wav", encoded(hiss(9)))
+    (folder / "dog" / "more").symlink_to(tmp_path / "elsewhere")
+    assert import_recordings(folder, library, quiet).imported == ("dog/bark.wav",)
+
+
+def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tmp_path, library):
+    rows = [("1", "Accordion,Music"), ("2", "Bark,Speech"), ("3", "")]
+    folder = put_fsd50k(tmp_path / "f", rows, {})
+    for name, _ in rows:
+        put(folder / "FSD50K.dev_audio" / f"{name}.wav", encoded(hiss(int(name))))
+    assert [reason for _, reason in import_recordings(folder, library, quiet).skipped] == [
+        "has no scene: the mapping lacks Accordion, Music",
+        "is labelled 'Speech', which the mapping excludes",
+        "has no label",
+    ]
+
+
+def test_importing_again_adds_nothing_and_changes_no_byte(folder, library):
+    import_recordings(folder, library, quiet)
+    before = {p: p.read_bytes() for p in library.rglob("*") if p.is_file()}
+    report = import_recordings(folder, library, quiet)
+    assert report.imported == ()
+    assert report.skipped == (("dog/bark.wav", "is in the library already"),)
+    assert {p: p.read_bytes() for p in library.rglob("*") if p.is_file()} == before
+
+
+def test_the_same_sound_under_another_name_or_encoding_is_imported_once(folder, library):
+    samples = soundfile.read(folder / "dog" / "bark.wav")[0]
+    put(folder / "dog" / "copy.wav", encoded(hiss(1)))
+    put(folder / "dog" / "packed.flac", encoded(samples, kind="FLAC"))
+    report = import_recordings(folder, library, quiet)
+    assert report.imported == ("dog/bark.wav",)
+    assert report.skipped == (
+        ("dog/copy.wav", "is the same file as sounds/dog/bark.wav"),
+        ("dog/packed.flac", "is the same sound as sounds/dog/bark.wav"),
+    )
+
+
+def test_two_collections_share_a_library(folder, library, tmp_path):
+    put(tmp_path / "others" / "cat" / "meow.wav", encoded(hiss(2)))
+    import_recordings(folder, library, quiet)
+    import_recordings(tmp_path / "others", library, quiet)
+    assert sorted(table(library)["source"]) == ["others", "sounds"]
+
+
+def test_importing_again_applies_an_edited_mapping(folder, library, tmp_path):
+    import_recordings(folder, library, quiet)
+    edited = put(tmp_path / "m.yaml", yaml.safe_dump({"labels": {"dog": ["dojo"]}, "excluded": []}))
+    import_recordings(folder, library, quiet, edited)
+    assert table(library)["scene"].tolist() == ["dojo"]
+    edited.write_text(yaml.safe_dump({"labels": {}, "excluded": ["dog"]}))
+    import_recordings(folder, library, quiet, edited)
+    assert table(library).empty
+
+
+def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
+    put(folder / "dog" / "second.wav", encoded(hiss(2)))
+
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_recordings(folder, library, stop)
+    assert not (library / "recordings.parquet").exists()
+    assert len(import_recordings(folder, library, quiet).imported) == 2
+
+
+def test_progress_is_reported_clip_by_clip(folder, library):
+    put(folder / "dog" / "second.wav", b"bad")
+    calls = []
+    import_recordings(folder, library, lambda done, of: calls.append((done, of)))
+    assert calls == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda f: f / "nowhere", "nowhere: is not a folder"),
+        (lambda f: put(f / "empty" / "x.txt", "x").parent, "is neither ESC-50 .* nor FSD50K"),
+        (
+            lambda f: put(f / "e" / "meta" / "esc50.csv", "a,b\n1,2\n").parent.parent,
+            r"esc50\.csv: has no column 'filename'",
+        ),
+        (
+            lambda f: put_fsd50k(f / "j", [("1", "Dog")], []),
+            r"dev_clips_info_FSD50K\.json: must be an object",
+        ),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_an_error_of_one_line(tmp_path, library, prepare, message):
+    with pytest.raises(CollectionError, match=message) as error:
+        import_recordings(prepare(tmp_path), library, quiet)
+    assert "\n" not in str(error.value)
+
+
+def test_a_library_within_the_collection_is_refused(folder):
+    with pytest.raises(CollectionError, match="name a folder outside of it"):
+        import_recordings(folder, folder / "library", quiet)
+
+
+def test_the_repositorys_mapping_names_known_scenes_only():
+    mapping = read_mapping(PARAMS / "recordings.yaml")
+    assert mapping.scenes_with_labels(["dog"]) == {"veterinary_clinic": "dog"}
+    assert mapping.scenes_with_labels(["Quarry"]) == {"quarry": "Quarry"}
+
+
+def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
+    path = put(tmp_path / "m.yaml", "excluded: []\nlabels: {dog: [veterinary_clinc]}")
+    with pytest.raises(ParamsError, match=r"labels\.dog: unknown scene .* 'veterinary_clinic'"):
+        read_mapping(path)
+
+
+@FUZZ
+@given(content=st.binary(max_size=400))
+def test_random_bytes_never_crash_an_import(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("fuzz")
+    put(folder / "in" / "dog" / "x.wav", content)
+    assert len(import_recordings(folder / "in", folder / "out", quiet).skipped) == 1
+
+
+@FUZZ
+@given(
+    kind=st.sampled_from(["WAV", "FLAC", "OGG", "AIFF", "MP3"]),
+    changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
+    in_header=st.booleans(),
+    keep=st.floats(0, 1),
+)
+def test_damaged_sound_files_never_crash_an_import(
+    tmp_path_factory, kind, changes, in_header, keep
+):
+    content = bytearray(encoded(hiss(1, 0.6), kind=kind))
+    for position, value in changes:
+        content[position % (80 if in_header else len(content))] = value
+    folder = tmp_path_factory.mktemp("fuzz")
+    put(folder / "in" / "dog" / f"x.{kind.lower()}", bytes(content[: int(len(content) * keep) + 1]))
+    report = import_recordings(folder / "in", folder / "out", quiet)
+    assert len(report.imported) + len(report.skipped) == 1
+
+
+@FUZZ
+@given(
+    csv=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode())),
+    info=st.one_of(st.binary(max_size=60), st.sampled_from([b"[" * 100_000, b"{}", b'{"1": 3}'])),
+    with_header=st.booleans(),
+)
+def test_fuzzed_lists_end_as_skips_or_a_clear_error(tmp_path_factory, csv, info, with_header):
+    folder = tmp_path_factory.mktemp("fuzz")
+    put(folder / "f" / "FSD50K.ground_truth" / "dev.csv", b"fname,labels\n" * with_header + csv)
+    put(folder / "f" / "FSD50K.metadata" / "dev_clips_info_FSD50K.json", info)
+    put(folder / "e" / "meta" / "esc50.csv", b"filename,category\n" * with_header + csv)
+    put(folder / "e" / "LICENSE", csv)
+    put(folder / "c" / "dog" / "bark.wav", encoded(hiss(1)))
+    put(folder / "c" / "metadata.csv", b"file,licence\n" * with_header + csv)
+    problems = []
+    for name in "fec":
+        try:
+            done = import_recordings(folder / name, folder / "out", quiet).imported
+        except CollectionError as error:
+            done = ()
+            problems.append(str(error))
+        assert set(done) <= {"dog/bark.wav"}
+    assert "\n" not in "".join(problems)
+
+
+def make_library(tmp_path: Path, sounds: dict[str, np.ndarray]) -> Path:
+    for name, samples in sounds.items():
+        put(tmp_path / "in" / f"{name}.flac", encoded(samples, 24000, "FLAC"))
+    import_recordings(tmp_path / "in", tmp_path / "lib", quiet)
+    return tmp_path / "lib"
+
+
+BARKS = {f"dog/{n}": hiss(n, 0.6, 24000) for n in range(3)} | {"cat/1": hiss(7, 4.0, 24000)}
+
+
+@pytest.mark.parametrize("seconds", [0.1, 1.0, 3.9, 12.0])
+def test_a_recorded_scene_has_the_length_events_source_and_licence(tmp_path, seconds):
+    library = make_library(tmp_path, BARKS)
+    n = round(seconds * 24000)
+    made = recorded_scene(library, "veterinary_clinic", n, 24000, np.random.default_rng(1))
+    assert made.samples.dtype == np.float32
+    assert made.samples.shape == (n,)
+    assert np.isfinite(made.samples).all()
+    assert np.abs(made.samples).max() == pytest.approx(0.9, abs=1e-4)
+    assert {event.name for event in made.events} == {"cat", "dog"}
+    assert all(e.onset_s >= 0 and e.duration_s > 0 for e in made.events)
+    assert max(e.onset_s + e.duration_s for e in made.events) <= seconds + 1e-9
+    assert made.source.startswith("recorded: in/")
+    assert made.source.count("; ") == 2
+    assert made.licence == "unknown"
+
+
+def test_a_recorded_scene_follows_from_the_generator_and_the_content_alone(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    library = make_library(one, BARKS)
+    for name, samples in reversed(BARKS.items()):
+        put(other / "in" / f"{name}.flac", encoded(samples, 24000, "FLAC"))
+        import_recordings(other / "in", other / "lib", quiet)
+
+    def render(library: Path, seed: int) -> bytes:
+        rng = np.random.default_rng(seed)
+        return recorded_scene(library, "veterinary_clinic", 48000, 24000, rng).samples.tobytes()
+
+    assert library_sha256(library) == library_sha256(other / "lib")
+    assert render(library, 5) == render(other / "lib", 5)
+    assert render(library, 5) != render(library, 6)
+
+
+def test_a_loops_seams_neither_click_nor_dip(tmp_path):
+    tone = 0.3 * np.sin(2 * np.pi * 100 * np.arange(72000) / 24000)
+    library = make_library(tmp_path, {"dog/tone": tone})
+    made = recorded_scene(library, "veterinary_clinic", 24000 * 12, 24000, np.random.default_rng(2))
+    steepest = 0.9 * 2 * np.pi * 100 / 24000
+    assert np.abs(np.diff(made.samples)).max() < 2 * steepest
+    noise = make_library(tmp_path / "n", {"dog/noise": hiss(3, 3.0, 24000)})
+    made = recorded_scene(noise, "veterinary_clinic", 24000 * 12, 24000, np.random.default_rng(2))
+    frames = made.samples[2400:-2400].reshape(-1, 2400)
+    assert 10 * np.log10((frames**2).mean(axis=1)).std() < 1.0
+
+
+def test_a_long_recording_with_one_loud_place_is_not_cut_to_silence(tmp_path):
+    sparse = hiss(1, 60.0, 24000, 1e-5)
+    sparse[24000 * 50 :][:12000] += hiss(2, 0.5, 24000, 0.3)
+    sparse[[0, -1]] = 0.5
+    library = make_library(tmp_path, {"dog/sparse": sparse})
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        made = recorded_scene(library, "veterinary_clinic", 48000, 24000, rng)
+        assert np.sqrt((made.samples**2).mean()) > 0.01
+
+
+def test_a_scene_without_recordings_is_none(tmp_path):
+    library = make_library(tmp_path, BARKS)
+    assert recorded_scene(library, "quarry", 24000, 24000, np.random.default_rng(0)) is None
+
+
+def test_another_sample_rate_is_served(tmp_path):
+    library = make_library(tmp_path, BARKS)
+    made = recorded_scene(library, "veterinary_clinic", 16000, 16000, np.random.default_rng(0))
+    assert made.samples.shape == (16000,)
+
+
+def test_a_missing_or_damaged_library_is_an_error_that_says_what_to_do(tmp_path):
+    with pytest.raises(LibraryError, match="run 'aor import-recordings"):
+        library_sha256(tmp_path)
+    put(tmp_path / "recordings.parquet", b"no table")
+    with pytest.raises(LibraryError, match="remove it and import again"):
+        recordings_of(tmp_path, "dojo")
+
+
+def test_an_altered_clip_is_an_error(tmp_path):
+    library = make_library(tmp_path, {"dog/a": hiss(1, 1.0, 24000)})
+    for path in (library / "clips").iterdir():
+        path.write_bytes(b"other")
+    with pytest.raises(LibraryError, match="is missing or altered"):
+        recorded_scene(library, "veterinary_clinic", 24000, 24000, np.random.default_rng(0))
+
+
+def test_an_import_shows_at_once_in_the_same_process(tmp_path):
+    library = make_library(tmp_path, {"dog/a": hiss(1, 1.0, 24000)})
+    before = library_sha256(library)
+    put(tmp_path / "in" / "cat" / "b.wav", encoded(hiss(2)))
+    import_recordings(tmp_path / "in", library, quiet)
+    assert len(recordings_of(library, "veterinary_clinic")) == 2
+    assert library_sha256(library) != before

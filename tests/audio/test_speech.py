@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from aor_lib.audio import speech
+from aor_lib.config.typed_yaml import ParamsError
+
+TEXT = "Where is the nearest bus stop?"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def uncached(tmp_path, monkeypatch):
+    """Speech is made anew: the voice's weights are shared, its cached results are not."""
+    from aor_lib.storage import assets
+
+    weights = assets.fetch("kokoro")
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path))
+    monkeypatch.setattr(assets, "fetch", lambda asset_id: weights)
+
+
+def test_the_same_text_gives_the_same_bytes(uncached, tmp_path):
+    voice = speech.KokoroVoice("af_heart")
+    first = voice.synthesise(TEXT, "normal")
+    for kept in tmp_path.rglob("*.npz"):
+        kept.unlink()
+    assert voice.synthesise(TEXT, "normal").tobytes() == first.tobytes()
+
+
+def test_speech_is_as_long_as_its_rate_says():
+    voice = speech.KokoroVoice("am_michael")
+    seconds = {
+        rate: len(voice.synthesise(TEXT, rate)) / speech.SAMPLE_RATE for rate in speech.RATES
+    }
+    assert seconds["slow"] > seconds["normal"] > seconds["fast"]
+    assert seconds["slow"] / seconds["fast"] == pytest.approx(1.25 / 0.8, rel=0.15)
+
+
+def test_speech_is_finite_mono_and_audible():
+    samples = speech.KokoroVoice("bf_emma").synthesise(TEXT, "normal")
+    assert samples.dtype == np.float32
+    assert samples.ndim == 1
+    assert np.isfinite(samples).all()
+    assert 0.05 < np.abs(samples).max() <= 1.5
+
+
+def test_voices_of_both_genders_and_accents_are_there():
+    voices = speech.kokoro_voices()
+    assert {voice[:2] for voice in voices} == {"af", "am", "bf", "bm"}
+    assert speech.KokoroVoice("af_heart").gender == "female"
+    assert speech.KokoroVoice("bm_george").gender == "male"
+
+
+@pytest.mark.parametrize("load", [speech.KokoroVoice, speech.load_voice])
+def test_an_unknown_voice_is_named_with_the_nearest(load):
+    with pytest.raises(ParamsError, match="no voice 'af_hart'; did you mean 'af_heart'"):
+        load("af_hart")
+
+
+def test_a_voice_without_a_file_is_kokoros():
+    voice = speech.load_voice("bm_george")
+    assert isinstance(voice, speech.KokoroVoice)
+    assert (voice.id, voice.gender, voice.licence) == ("bm_george", "male", "Apache-2.0")
+
+
+def test_the_gender_of_every_voice_is_known_without_its_weights():
+    for voice_id in speech.kokoro_voices():
+        assert speech.gender_of(voice_id) == speech.KokoroVoice(voice_id).gender

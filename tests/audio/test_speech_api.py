@@ -1,0 +1,245 @@
+"""Voices behind an API, through the real SDK, against a server on this machine."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from aor_lib.audio import speech
+from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, Settings
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError, read
+from tests import loopback
+from tests.loopback import KEY, Reply, Server, serving
+
+TEXT = "Where is the nearest bus stop?"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+    with serving() as server:
+        server.reply = lambda _: wav()
+        yield server
+
+
+def card(server: Server, **settings: Any) -> speech.VoiceCard:
+    common = {"model": "tiny", "voice": "ann", "api_key_variable": "TEST_KEY"}
+    return speech.VoiceCard(
+        id="tiny-voice",
+        kind="openai_api",
+        gender="female",
+        licence="none",
+        settings={**common, "base_url": server.url, "max_retries": 2, **settings},
+    )
+
+
+def spoken(server: Server, **settings: Any) -> np.ndarray:
+    return OpenAISpeechVoice(card(server, **settings)).synthesise(TEXT, "normal")
+
+
+def tone(sample_rate: int, seconds: float = 0.5) -> np.ndarray:
+    return 0.5 * np.sin(2 * np.pi * 440 * np.arange(round(seconds * sample_rate)) / sample_rate)
+
+
+def wav(sample_rate: int = speech.SAMPLE_RATE, channels: int = 1, margin_s: float = 0.0) -> Reply:
+    sound = np.pad(tone(sample_rate), round(margin_s * sample_rate))
+    stream = io.BytesIO()
+    soundfile.write(stream, np.stack([sound] * channels, axis=1), sample_rate, format="WAV")
+    return said("audio/wav", stream.getvalue())
+
+
+def said(kind: str, body: bytes) -> Reply:
+    return 200, {"content-type": kind}, body
+
+
+def error(status: int, message: str) -> Reply:
+    return loopback.error(status, message, retry_after_ms="1")
+
+
+def assert_is_the_tone(samples: np.ndarray) -> None:
+    expected = tone(speech.SAMPLE_RATE)
+    assert samples.dtype == np.float32
+    assert len(samples) == pytest.approx(len(expected), abs=speech.SAMPLE_RATE // 40)
+    assert np.abs(samples).max() == pytest.approx(0.5, abs=0.02)
+    spectrum = np.abs(np.fft.rfft(samples))
+    assert spectrum.argmax() / len(samples) * speech.SAMPLE_RATE == pytest.approx(440, abs=4)
+
+
+def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
+    voice = OpenAISpeechVoice(card(server, extra={"instructions": "Speak plainly."}))
+    voice.synthesise(TEXT, "fast")
+    assert server.bodies == [
+        {
+            "model": "tiny",
+            "voice": "ann",
+            "input": TEXT,
+            "response_format": "wav",
+            "speed": 1.25,
+            "instructions": "Speak plainly.",
+        }
+    ]
+    [request] = server.requests
+    assert request.path == "/v1/audio/speech"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("sample_rate", [16_000, 24_000, 48_000])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_wav_of_any_rate_becomes_mono_speech_at_24_khz(
+    server: Server, sample_rate: int, channels: int
+) -> None:
+    server.reply = lambda _: wav(sample_rate, channels)
+    assert_is_the_tone(spoken(server))
+
+
+def test_a_wav_that_is_streamed_without_its_length_is_read(server: Server) -> None:
+    reply = wav()
+    assert reply is not None
+    body = bytearray(reply[2])
+    body[4:8] = body[40:44] = b"\xff" * 4
+    server.reply = lambda _: said("audio/wav", bytes(body))
+    assert_is_the_tone(spoken(server))
+
+
+@pytest.mark.parametrize("rate_hz", [24_000, 16_000])
+def test_pcm_is_read_at_the_rate_that_the_card_states(server: Server, rate_hz: int) -> None:
+    body = (tone(rate_hz) * 2**15).astype("<i2").tobytes()
+    server.reply = lambda _: said("audio/pcm", body)
+    assert_is_the_tone(spoken(server, response_format="pcm", pcm_sample_rate_hz=rate_hz))
+
+
+def test_silent_margins_are_cut_off(server: Server) -> None:
+    server.reply = lambda _: wav(margin_s=0.7)
+    assert_is_the_tone(spoken(server))
+
+
+def test_speech_is_asked_for_once_and_then_kept_without_the_key(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = spoken(server)
+    monkeypatch.delenv("TEST_KEY")
+    assert spoken(server, max_retries=0).tobytes() == first.tobytes()
+    assert len(server.requests) == 1
+    kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(KEY.encode() in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "other"}, {"voice": "bob"}, {"response_format": "pcm"}, {"extra": {"seed": 1}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_can_change_the_sound_changes_the_revision(server: Server, change: dict) -> None:
+    plain = OpenAISpeechVoice(card(server))
+    assert OpenAISpeechVoice(card(server, **change)).revision != plain.revision
+    assert OpenAISpeechVoice(card(server, timeout_s=9)).revision == plain.revision
+
+
+def test_each_text_and_rate_is_asked_for(server: Server) -> None:
+    voice = OpenAISpeechVoice(card(server))
+    for text in (TEXT, "Another one."):
+        for rate in speech.RATES:
+            voice.synthesise(text, rate)
+    assert [request["speed"] for request in server.bodies] == [0.8, 1.0, 1.25] * 2
+
+
+@pytest.mark.parametrize("first", [error(500, "boom"), error(429, "slow down"), None])
+def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
+    replies = [first, wav()]
+    server.reply = lambda _: replies.pop(0)
+    assert_is_the_tone(spoken(server))
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (error(500, "boom"), "InternalServerError: .*boom.*what was spoken until now is kept"),
+        (error(400, f"what is\n{KEY}?"), r"BadRequestError: .*what is.*\[key\]\?"),
+        (error(401, f"no: {KEY}"), r"the API refuses the key in \$TEST_KEY"),
+        (None, "APIConnectionError: "),
+        (said("audio/wav", b""), "answers with no wav"),
+        (said("audio/wav", b"RIFF, or so it says"), r"answers with no wav .*; try pcm"),
+        (said("text/html; charset=utf-8", b"<p>Log in"), "answers with text/html, not with sound"),
+        (said("application/json", b"{}"), "answers with application/json"),
+    ],
+)
+def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
+    server: Server, reply: Reply, expected: str
+) -> None:
+    server.reply = lambda _: reply
+    with pytest.raises(speech.SpeechError, match=f"^voice 'tiny-voice': .*{expected}") as refused:
+        spoken(server, max_retries=0)
+    assert KEY not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("body", [b"", b"\0\0" * 9000, b"\1\2" * 50], ids=["no", "silent", "short"])
+def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: bytes) -> None:
+    server.reply = lambda _: said("audio/pcm", body)
+    for _ in range(2):
+        with pytest.raises(speech.SpeechError, match="'tiny-voice' made no sound of 'Where is"):
+            spoken(server, response_format="pcm")
+    assert len(server.requests) == 2
+
+
+def test_half_a_sample_of_pcm_is_an_error(server: Server) -> None:
+    server.reply = lambda _: said("audio/pcm", b"\0" * 9001)
+    with pytest.raises(speech.SpeechError, match="no 16-bit pcm; try wav"):
+        spoken(server, response_format="pcm")
+
+
+def test_what_it_needs_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEST_KEY")
+    monkeypatch.delenv("TEST_URL", raising=False)
+    with pytest.raises(speech.SpeechError, match=r"needs the API key in \$TEST_KEY; it is not set"):
+        spoken(server)
+    with pytest.raises(speech.SpeechError, match=r"the address of its API in \$TEST_URL; it is n"):
+        spoken(server, base_url=None, base_url_variable="TEST_URL")
+    monkeypatch.setenv("TEST_KEY", "two\nlines")
+    with pytest.raises(speech.SpeechError, match="characters that no key has") as odd:
+        spoken(server)
+    assert "lines" not in str(odd.value)
+    with pytest.raises(ParamsError, match=r"voice tiny-voice: settings: voise: unknown key; did"):
+        OpenAISpeechVoice(card(server, voise="ann"))
+
+
+def test_a_server_that_asks_for_no_key_needs_none(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TEST_KEY")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert_is_the_tone(spoken(server, api_key_variable=None))
+    assert [request.headers["authorization"] for request in server.requests] == ["Bearer none"]
+
+
+def test_a_voice_is_plugged_in_by_a_file(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "voices").mkdir()
+    (tmp_path / "voices/tiny-voice.yaml").write_text(card(server).model_dump_json())
+    voice = speech.load_voice("tiny-voice", tmp_path)
+    assert (voice.id, voice.gender, voice.licence) == ("tiny-voice", "female", "none")
+    assert speech.gender_of("tiny-voice", tmp_path) == "female"
+    assert_is_the_tone(voice.synthesise(TEXT, "normal"))
+
+
+def test_the_file_of_a_voice_has_its_name(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "voices").mkdir()
+    (tmp_path / "voices/other.yaml").write_text(card(server).model_dump_json())
+    with pytest.raises(ParamsError, match=r"other\.yaml: id: must be the file's name, 'other'"):
+        speech.load_voice("other", tmp_path)
+
+
+def test_the_studys_cards_have_settings_that_fit_and_name_no_host() -> None:
+    cards = [read(path, speech.VoiceCard) for path in (PARAMS / "voices").glob("*.yaml")]
+    assert cards
+    for shipped in cards:
+        assert Settings.model_validate(shipped.settings).base_url is None
