@@ -87,7 +87,7 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/steered $(BOOK_CODE)
 # The book's explorer needs no kernel; its data are written beside the clips.
 $(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
 
-$(BUILD)/notebooks/data_card.ipynb: aor_lib/export/data_card.md
+$(BUILD)/notebooks/data_card.ipynb: aor_lib/stimuli/export/data_card.md
 $(BUILD)/notebooks/models.ipynb: $(wildcard params/models/*.yaml)
 
 # What people heard is shown as soon as they have said it.

@@ -48,7 +48,7 @@ def params() -> Path:
 def tiny_study(tmp_path_factory):
     """The tiny study and the folder with its stimuli: real speech, scenes and hearing."""
     from aor_lib.config.params import load_study
-    from aor_lib.dataset import build_dataset
+    from aor_lib.stimuli.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("tiny")
     profile = folder / "tiny.yaml"

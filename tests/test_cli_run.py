@@ -2,13 +2,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from aor_lib import rendering
 from aor_lib.cli import app
 from aor_lib.config.params import load_study
-from aor_lib.design import stimuli
-from aor_lib.manifest import MANIFEST
 from aor_lib.models import registry
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.stimuli import rendering
+from aor_lib.stimuli.design import stimuli
+from aor_lib.stimuli.manifest import MANIFEST
 from tests.engine import Scripted
 
 MODELS = ("ref-permissive", "ref-contextual")

@@ -12,7 +12,7 @@ from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.answers import AnswerSession, load_answers, plan, ratings
 from aor_lib.labelling.session import LabellingError
 from aor_lib.labelling.store import LabelStore, LabelStoreError
-from aor_lib.manifest import MANIFEST
+from aor_lib.stimuli.manifest import MANIFEST
 from aor_lib.store import STORE, Store
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}

@@ -10,8 +10,8 @@ from aor_lib.bundles.content import Bundle, BundleError
 from aor_lib.bundles.reading import read_bundle
 from aor_lib.config.params import Study
 from aor_lib.config.records import Response, Status, Trial
-from aor_lib.manifest import MANIFEST, load_stimuli
 from aor_lib.provenance import record_cards, record_provenance
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.store import IMPORTED, STORE, STUDY, Store, StoreError
 
 

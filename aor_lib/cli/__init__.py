@@ -34,9 +34,9 @@ def main() -> None:
     from aor_lib.audio.sound_files import CollectionError
     from aor_lib.audio.speech import SpeechError
     from aor_lib.bundles import BundleError
-    from aor_lib.dataset import DatasetError
-    from aor_lib.export import ExportError
     from aor_lib.models.base import ModelError
+    from aor_lib.stimuli.dataset import DatasetError
+    from aor_lib.stimuli.export import ExportError
     from aor_lib.storage.assets import AssetError
     from aor_lib.storage.tables import TableError
     from aor_lib.store import StoreError

@@ -44,11 +44,11 @@ def run(
     Exits with 1 where a trial has no answer at the end.
     """
     from aor_lib.cluster import Cluster
-    from aor_lib.dataset import verify_dataset
     from aor_lib.executors import Executor, in_process
     from aor_lib.inference import MAX_FAILURES, left_out, plan_trials, run_trials
-    from aor_lib.manifest import load_manifest, load_stimuli
     from aor_lib.models.registry import load_model
+    from aor_lib.stimuli.dataset import verify_dataset
+    from aor_lib.stimuli.manifest import load_manifest, load_stimuli
     from aor_lib.store import STORE, Store
 
     study, folder = study_of(params, build)
@@ -145,8 +145,8 @@ def fit_judge(
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Say what there is of a study and what is missing."""
-    from aor_lib.manifest import MANIFEST, load_manifest
     from aor_lib.results import load_results
+    from aor_lib.stimuli.manifest import MANIFEST, load_manifest
     from aor_lib.store import STORE
 
     study, folder = study_of(params, build)

@@ -28,7 +28,7 @@ def data(
     ] = None,
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
-    from aor_lib.dataset import build_dataset
+    from aor_lib.stimuli.dataset import build_dataset
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
@@ -43,7 +43,7 @@ def validate(
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
 ) -> None:
     """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
-    from aor_lib.validation import validate_dataset
+    from aor_lib.stimuli.validation import validate_dataset
 
     study, folder = study_of(params, build)
     with progress("validation") as report:
@@ -75,7 +75,7 @@ def import_clips_(
     build: Annotated[Path, typer.Option(help="Folder of the study that is made of them.")],
 ) -> None:
     """Make a study of finished clips, for every analysis that needs no label."""
-    from aor_lib.clips import import_clips
+    from aor_lib.stimuli.imported_clips import import_clips
 
     with progress("clips") as report:
         _say_imported(import_clips(folder, build, report))
@@ -89,7 +89,7 @@ def export(
     build: BuildFolder = None,
 ) -> None:
     """Write the data set for others: sound files, metadata, data card and Croissant."""
-    from aor_lib.export import export_hf
+    from aor_lib.stimuli.export import export_hf
 
     study, folder = study_of(params, build)
     typer.echo(export_hf(folder, into, study))

@@ -43,7 +43,7 @@ def import_(
 ) -> None:
     """Add bundles of the same stimuli to a study's results; its own answers are never replaced."""
     from aor_lib.bundles import import_results
-    from aor_lib.manifest import MANIFEST
+    from aor_lib.stimuli.manifest import MANIFEST
 
     study, folder = study_of(params, build)
     require(folder / MANIFEST, "aor data")

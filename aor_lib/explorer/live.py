@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from aor_lib.explorer.cards import Answer, Card, card, facets, load_answers, matches, shown
 from aor_lib.explorer.waveform import BINS, outline
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.manifest import load_stimuli
+from aor_lib.stimuli.manifest import load_stimuli
 from aor_lib.style import OUTCOMES, title_of
 
 

@@ -21,7 +21,7 @@ from aor_lib.explorer.cards import Answer, Facet, card, facets, load_answers, va
 from aor_lib.explorer.waveform import outline
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.listening import Html
-from aor_lib.manifest import load_stimuli
+from aor_lib.stimuli.manifest import load_stimuli
 
 FOLDER = "explorer"
 """Where the data lie, in the study's folder and beside the book's pages."""

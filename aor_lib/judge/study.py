@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aor_lib.judge import Judge, judge_response
 from aor_lib.judge.registry import Asked, judge_all
-from aor_lib.manifest import load_manifest
+from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.store import STORE, Store
 
 _BATCH = 64

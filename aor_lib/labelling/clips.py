@@ -79,7 +79,7 @@ class ListeningSession(LabellingSession[Clip]):
     Parameters
     ----------
     manifest, build
-        See :func:`aor_lib.manifest.load_manifest`; ``build`` is the folder that it lies in.
+        See :func:`aor_lib.stimuli.manifest.load_manifest`; ``build`` is the folder that it lies in.
     store
         Where labels are kept. What it has of this listener is not asked again.
     listener, n, seed

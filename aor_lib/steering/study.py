@@ -20,7 +20,6 @@ import pandas as pd
 from aor_lib.config.params import Study
 from aor_lib.config.records import Split, Stimulus, content_hash
 from aor_lib.judge import Judge
-from aor_lib.manifest import load_stimuli
 from aor_lib.planning import conversation
 from aor_lib.splits import SplitError, for_fitting, for_scoring
 from aor_lib.steering import MAX_HRR_LOSS, SteeringError, tables
@@ -34,6 +33,7 @@ from aor_lib.steering.refusal_odds import learn_refusal_odds
 from aor_lib.steering.scan import layers_to_scan, scan, some_of_each_kind
 from aor_lib.steering.trials import Asked, Progress, Trials, require_both_kinds
 from aor_lib.steering.vectors import SteeringVector, save_vector
+from aor_lib.stimuli.manifest import load_stimuli
 
 RANDOM = 9
 """Random directions; each is tried on as large a part of the stimuli. They differ more in what they

@@ -18,7 +18,6 @@ from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference import answer_trials, plan_trials
 from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
-from aor_lib.manifest import MANIFEST
 from aor_lib.models.base import ModelError
 from aor_lib.results import load_results
 from aor_lib.stats.trials import REFUSALS, is_judged
@@ -27,6 +26,7 @@ from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.interventions import SteeredModel
 from aor_lib.steering.tables import FOLDER
 from aor_lib.steering.vectors import SteeringVector
+from aor_lib.stimuli.manifest import MANIFEST
 from aor_lib.store import STORE, Store
 
 NEEDED = {"refused pseudo-harmful": 15, "refused harmful": 5, "answered harmless": 5}

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from aor_lib.config.records import Stimulus
-from aor_lib.manifest import load_manifest
+from aor_lib.stimuli.manifest import load_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 DESKTOP = {"width": 1280, "height": 900}

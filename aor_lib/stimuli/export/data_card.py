@@ -15,8 +15,8 @@ import yaml
 from aor_lib import __version__
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
-from aor_lib.export import card_tables, statements
-from aor_lib.export.tables import Table, describe
+from aor_lib.stimuli.export import card_tables, statements
+from aor_lib.stimuli.export.tables import Table, describe
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M")]

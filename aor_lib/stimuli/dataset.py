@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib import rendering
 from aor_lib.audio import speech
 from aor_lib.config.params import Study
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus
-from aor_lib.design import StimulusSpec, stimuli
-from aor_lib.manifest import MANIFEST
-from aor_lib.rendering import Rendering
+from aor_lib.stimuli import rendering
+from aor_lib.stimuli.design import StimulusSpec, stimuli
+from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.rendering import Rendering
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 

@@ -7,14 +7,14 @@ import soundfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aor_lib import clips
 from aor_lib.audio import speech
 from aor_lib.audio.hearing.transcription import Heard, HearingError, word_error_rate
 from aor_lib.audio.sound_files import CollectionError
-from aor_lib.clips import import_clips
 from aor_lib.config.records import Condition, Intent, split_of
-from aor_lib.dataset import verify_dataset
-from aor_lib.manifest import load_manifest, load_stimuli
+from aor_lib.stimuli import imported_clips as clips
+from aor_lib.stimuli.dataset import verify_dataset
+from aor_lib.stimuli.imported_clips import import_clips
+from aor_lib.stimuli.manifest import load_manifest, load_stimuli
 from tests.audio.sounds import encoded, hiss, put, quiet
 
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 import pandas as pd
 import soundfile
 
-from aor_lib import rendering
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing import scene_classifier
 from aor_lib.audio.hearing.transcription import HearingError, hear, word_error_rate
@@ -26,10 +25,11 @@ from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure as measure_speech
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Stimulus
-from aor_lib.dataset import DatasetError, verify_dataset
-from aor_lib.design import StimulusSpec, stimuli
-from aor_lib.emotion_check import emotion_changes, emotion_violations
-from aor_lib.manifest import VALIDATION, load_manifest, load_stimuli
+from aor_lib.stimuli import rendering
+from aor_lib.stimuli.dataset import DatasetError, verify_dataset
+from aor_lib.stimuli.design import StimulusSpec, stimuli
+from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
+from aor_lib.stimuli.manifest import VALIDATION, load_manifest, load_stimuli
 from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs

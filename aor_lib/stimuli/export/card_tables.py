@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.config.records import Condition, Intent
-from aor_lib.diversity import distinct_n, words_of
-from aor_lib.export import statements
+from aor_lib.stimuli.diversity import distinct_n, words_of
+from aor_lib.stimuli.export import statements
 
 
 def counts(frame: pd.DataFrame) -> str:

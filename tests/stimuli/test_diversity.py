@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aor_lib.diversity import distinct_n
+from aor_lib.stimuli.diversity import distinct_n
 
 
 def test_distinct_n_grams_are_counted_per_word():

@@ -8,8 +8,8 @@ import soundfile
 
 from aor_lib.audio import mixing
 from aor_lib.config.params import load_study
-from aor_lib.dataset import DatasetError, build_dataset, verify_dataset
-from aor_lib.manifest import load_manifest, load_stimuli
+from aor_lib.stimuli.dataset import DatasetError, build_dataset, verify_dataset
+from aor_lib.stimuli.manifest import load_manifest, load_stimuli
 
 pytestmark = pytest.mark.slow
 

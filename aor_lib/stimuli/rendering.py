@@ -24,7 +24,7 @@ from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.config.params import PARAMS
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus, content_hash
-from aor_lib.design import StimulusSpec
+from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.storage import assets
 
 VERSION = 2

@@ -11,10 +11,10 @@ import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
-from aor_lib.dataset import DatasetError
-from aor_lib.export import ExportError, export_hf, statements
-from aor_lib.export.tables import describe
-from aor_lib.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
+from aor_lib.stimuli.dataset import DatasetError
+from aor_lib.stimuli.export import ExportError, export_hf, statements
+from aor_lib.stimuli.export.tables import describe
+from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
 
 RATE_HZ = 24_000
 
@@ -319,7 +319,7 @@ def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("aor_lib.export.hf.write_croissant", full)
+    monkeypatch.setattr("aor_lib.stimuli.export.hf.write_croissant", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(OSError, match="No space left"):
         export_hf(build, tmp_path / "export", study)

@@ -31,7 +31,7 @@ from aor_lib.audio.sound_files import (
     read_sound,
 )
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
-from aor_lib.manifest import MANIFEST
+from aor_lib.stimuli.manifest import MANIFEST
 from aor_lib.storage.whole_file import whole_file
 
 

@@ -19,11 +19,11 @@ import pandas as pd
 
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
-from aor_lib.dataset import verify_dataset
-from aor_lib.export.croissant import write_croissant
-from aor_lib.export.data_card import data_card
-from aor_lib.export.tables import split_tables
-from aor_lib.manifest import MANIFEST, load_stimuli, load_validation
+from aor_lib.stimuli.dataset import verify_dataset
+from aor_lib.stimuli.export.croissant import write_croissant
+from aor_lib.stimuli.export.data_card import data_card
+from aor_lib.stimuli.export.tables import split_tables
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, load_validation
 
 
 class ExportError(RuntimeError):

@@ -4,6 +4,6 @@
 or plainly with pandas and an audio library.
 """
 
-from aor_lib.export.hf import ExportError, export_hf
+from aor_lib.stimuli.export.hf import ExportError, export_hf
 
 __all__ = ["ExportError", "export_hf"]

@@ -14,8 +14,8 @@ from aor_lib.audio import scenes as soundscape
 from aor_lib.audio.speech import SpeechError
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Utterance
-from aor_lib.design import stimuli
-from aor_lib.rendering import render
+from aor_lib.stimuli.design import stimuli
+from aor_lib.stimuli.rendering import render
 
 pytestmark = pytest.mark.slow
 

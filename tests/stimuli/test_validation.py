@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib.manifest import MANIFEST, load_manifest, load_validation
-from aor_lib.validation import SNR_TOLERANCE_DB, validate_dataset
+from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_validation
+from aor_lib.stimuli.validation import SNR_TOLERANCE_DB, validate_dataset
 
 pytestmark = pytest.mark.slow
 

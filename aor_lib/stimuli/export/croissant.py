@@ -18,8 +18,8 @@ import pyarrow as pa
 from aor_lib import __version__
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
-from aor_lib.export import statements
-from aor_lib.export.tables import Table, describe
+from aor_lib.stimuli.export import statements
+from aor_lib.stimuli.export.tables import Table, describe
 
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 _TYPES = {

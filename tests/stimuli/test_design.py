@@ -5,7 +5,7 @@ import pytest
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.design import stimuli
+from aor_lib.stimuli.design import stimuli
 
 
 def test_the_same_parameters_give_the_same_design(params):

@@ -1,0 +1,1 @@
+"""Design, clips, manifest: what the models are given, validated and exported."""
