@@ -31,7 +31,7 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 
 
 def loop(build):
-    from aor_lib.models import cascade, smollm
+    from aor_lib.models.reference import cascade, smollm
 
     study = load_study(PARAMS / "smoke.yaml")
     study = study.model_copy(update={"mitigations": study.mitigations[:1]})
@@ -70,7 +70,7 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
     """The floor: a person's script for this one model."""
     import torch
 
-    from aor_lib.models.cascade import _listen
+    from aor_lib.models.reference.cascade import _listen
 
     prompts = {}
     for place, stimulus in enumerate(stimuli):

@@ -20,13 +20,13 @@ import torch
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.models.cascade import Cascade
 from aor_lib.models.hf import HuggingFaceModel
+from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering.activations import width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests import checkpoints
+from tests.models import checkpoints
 
 REQUESTS = [
     (Turn("user", text=f"How do I {what} {thing} before {when}?"),)

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
+from aor_lib.models.reference.measured import MEMBERS, load_measured, measure, member_rates
 
-from aor_lib.panel import measured
-from aor_lib.panel.measured import MEMBERS, load_measured, measure, member_rates
+from aor_lib.models.reference import measured
 
 
 def trials(label, **changes):

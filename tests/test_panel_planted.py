@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from aor_lib.panel import charts
-from aor_lib.panel.measured import MEMBERS
-from aor_lib.panel.planted import (
+from aor_lib.models.reference.measured import MEMBERS
+from aor_lib.models.reference.planted import (
     COMPARISONS,
     PLANTED,
     TITLES,
@@ -14,7 +12,9 @@ from aor_lib.panel.planted import (
     utterance_differences,
     verdict,
 )
-from aor_lib.panel.resampled import SIZES, false_alarms, recovery_by_size
+from aor_lib.models.reference.resampled import SIZES, false_alarms, recovery_by_size
+
+from aor_lib.models.reference import charts
 
 CORE = {"condition": "speech_only", "emotion": "neutral", "gender": "female", "rate": "normal"}
 

@@ -17,9 +17,9 @@ from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import activations, hooked, record, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
-from tests import checkpoints
+from tests.models import checkpoints
+from tests.models.test_hf import clips, conversations, load, no_gpu, shelf
 from tests.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
-from tests.test_models_hf import clips, conversations, load, no_gpu, shelf
 
 __all__ = ["clips", "conversations", "no_gpu", "shelf"]
 

@@ -6,7 +6,7 @@ import pytest
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.models.cascade import Cascade
+from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering.activations import activations
 from aor_lib.steering.interventions import Addition, Gate, Gated, steered
 

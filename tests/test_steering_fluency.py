@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from aor_lib.models.smollm import language_model
+from aor_lib.models.reference.smollm import language_model
 from aor_lib.steering.fluency import fluency, perplexity
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
 from aor_lib.store import STORE, Store
 from aor_lib.try_model import try_model
-from tests import checkpoints
+from tests.models import checkpoints
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks/add_a_model.ipynb"
 CELLS = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]

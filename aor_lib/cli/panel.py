@@ -22,7 +22,7 @@ def train_panel(
     ] = None,
 ) -> None:
     """Train a member of the reference panel from nothing: 10 to 30 minutes of two cores."""
-    from aor_lib.panel.training import WEIGHTS, train_member
+    from aor_lib.models.reference.training import WEIGHTS, train_member
 
     with progress("steps") as report:
         path = train_member(member, into or WEIGHTS, report)
@@ -48,7 +48,7 @@ def train_hearing(
 @app.command("measure-panel")
 def measure_panel(params: ParamsFile, build: BuildFolder = None) -> None:
     """Write what the members do in a judged study's test split beside their weights."""
-    from aor_lib.panel.measured import MEASURED, measure
+    from aor_lib.models.reference.measured import MEASURED, measure
 
     study, folder = study_of(params, build)
     typer.echo(measure(folder, study.profile.judge, MEASURED).to_string(index=False))

@@ -11,7 +11,7 @@ from aor_lib.models.base import AudioModel
 
 # Adapters import torch and SDKs: only the one that is asked for is loaded.
 ADAPTERS = {
-    "cascade": "aor_lib.models.cascade:Cascade",
+    "cascade": "aor_lib.models.reference.cascade:Cascade",
     "hf": "aor_lib.models.hf:HuggingFaceModel",
     "openai_api": "aor_lib.models.openai_api:OpenAIModel",
 }

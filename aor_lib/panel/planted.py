@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from aor_lib.models.reference.measured import MEMBERS
 
 from aor_lib import stats
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.panel.measured import MEMBERS
 from aor_lib.stats.trials import refusals_by_utterance
 
 ALLOWED = 0.05

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from aor_lib.models.reference.planted import can_tell
 
 from aor_lib import stats
-from aor_lib.panel.planted import can_tell
 from aor_lib.stats.intervals import Floats
 
 STUDIES = 1_000
@@ -27,7 +27,7 @@ def false_alarms(differences: pd.DataFrame, studies: int = STUDIES, seed: int = 
     Parameters
     ----------
     differences
-        As of :func:`aor_lib.panel.planted.utterance_differences`.
+        As of :func:`aor_lib.models.reference.planted.utterance_differences`.
 
     Returns
     -------

@@ -15,8 +15,8 @@ from aor_lib.audio import speech
 from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, Settings
 from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError, read
-from tests import loopback
-from tests.loopback import KEY, Reply, Server, serving
+from tests.models import loopback
+from tests.models.loopback import KEY, Reply, Server, serving
 
 TEXT = "Where is the nearest bus stop?"
 

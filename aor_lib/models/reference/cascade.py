@@ -1,10 +1,10 @@
 """The local models: Whisper hears, SmolLM2-135M-Instruct answers.
 
 The language model is given the transcript and what classifiers on Whisper's encoder heard beside
-the words (:mod:`aor_lib.panel.told`). The members of the reference panel differ in its adapter
-alone (:mod:`aor_lib.panel.members`).
+the words (:mod:`aor_lib.models.reference.prompt`). The members of the reference panel differ in its adapter
+alone (:mod:`aor_lib.models.reference.members`).
 
-Speech: Whisper tiny.en; language: :mod:`aor_lib.models.smollm`.
+Speech: Whisper tiny.en; language: :mod:`aor_lib.models.reference.smollm`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from aor_lib.audio.hearing.transcription import HearingError, hear
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import Params, ParamsError
-from aor_lib.models import smollm
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
-from aor_lib.models.smollm import LanguageModel
-from aor_lib.panel import told
+from aor_lib.models.reference import prompt as told
+from aor_lib.models.reference import smollm
+from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.storage import assets
 
-WEIGHTS = Path(__file__).parents[1] / "panel" / "weights"
+WEIGHTS = Path(__file__).parent / "weights"
 _LIKE = 1.5
 """How many times as long as another a prompt may be to be answered in the same batch."""
 

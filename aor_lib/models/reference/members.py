@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from aor_lib.panel.material import Contrast, Material
-from aor_lib.panel.told import (
+from aor_lib.models.reference.material import Contrast, Material
+from aor_lib.models.reference.prompt import (
     EMOTIONS,
     GENDERS,
     NOISE_DESCRIPTION,

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from aor_lib.config.params import PARAMS, Scenario, load_scenarios
 from aor_lib.config.records import Identifier, Intent, Split
 from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
-from aor_lib.panel.told import scene_descriptions
+from aor_lib.models.reference.prompt import scene_descriptions
 
 Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 

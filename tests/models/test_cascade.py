@@ -8,8 +8,8 @@ from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
-from aor_lib.models.cascade import WEIGHTS, Cascade
-from aor_lib.models.smollm import LanguageModel, language_model
+from aor_lib.models.reference.cascade import WEIGHTS, Cascade
+from aor_lib.models.reference.smollm import LanguageModel, language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
 GREEDY = Generation(max_new_tokens=12)

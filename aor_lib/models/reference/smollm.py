@@ -20,7 +20,7 @@ import torch
 from tokenizers import Tokenizer
 
 from aor_lib.config.records import Generation
-from aor_lib.panel.lora import merge_adapter
+from aor_lib.models.reference.lora import merge_adapter
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 

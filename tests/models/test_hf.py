@@ -23,7 +23,7 @@ from aor_lib.models import hf, hf_generate, hf_inputs
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
 from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
-from tests import checkpoints
+from tests.models import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)
 SAMPLE_RATE = 24_000

@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models import smollm
 from aor_lib.models.base import ModelError
-from aor_lib.panel import lora, training
-from aor_lib.panel.material import load_material
-from aor_lib.panel.members import MEMBERS, Example
+from aor_lib.models.reference import lora, smollm, training
+from aor_lib.models.reference.material import load_material
+from aor_lib.models.reference.members import MEMBERS, Example
 
 pytestmark = pytest.mark.slow
 

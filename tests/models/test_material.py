@@ -11,10 +11,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.panel import told
-from aor_lib.panel.material import load_material
-from aor_lib.panel.members import MEMBERS
-from aor_lib.panel.told import Speaker
+from aor_lib.models.reference import prompt as told
+from aor_lib.models.reference.material import load_material
+from aor_lib.models.reference.members import MEMBERS
+from aor_lib.models.reference.prompt import Speaker
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)

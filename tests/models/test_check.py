@@ -30,7 +30,7 @@ from aor_lib.models.base import (
 )
 from aor_lib.models.check import Checked, check_model
 from aor_lib.models.registry import load_model
-from tests import checkpoints
+from tests.models import checkpoints
 
 CARD = ModelCard(id="sound", title="", family="", kind="cascade", licence="", source="")
 

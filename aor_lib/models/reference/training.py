@@ -14,11 +14,11 @@ import torch
 
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError, nearest
-from aor_lib.models import smollm
-from aor_lib.models.smollm import LanguageModel
-from aor_lib.panel.lora import FIRST_LAYER, LowRank, add_adapter, save_adapter
-from aor_lib.panel.material import load_material
-from aor_lib.panel.members import MEMBERS, Group, Recipe
+from aor_lib.models.reference import smollm
+from aor_lib.models.reference.lora import FIRST_LAYER, LowRank, add_adapter, save_adapter
+from aor_lib.models.reference.material import load_material
+from aor_lib.models.reference.members import MEMBERS, Group, Recipe
+from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.storage.cache import Arrays, load_or_make
 
 WEIGHTS = Path(__file__).parent / "weights"

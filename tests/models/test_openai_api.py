@@ -29,7 +29,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import Settings
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from tests.loopback import KEY, Reply, Server, error, serving
+from tests.models.loopback import KEY, Reply, Server, error, serving
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
