@@ -25,7 +25,7 @@ RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py 
   provenance.py claims.py scene_classifier.py speaker_classifier.py linear_classifier.py panel/told.py panel/lora.py) \
   $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/* aor_lib/panel/weights/*)
 STEERING_CODE := $(filter-out %/charts.py,$(wildcard aor_lib/steering/*.py))
-BOOK_CODE := $(filter-out aor_lib/cli/% aor_lib/bundles/%,$(wildcard aor_lib/*.py aor_lib/*/*.py))
+BOOK_CODE := $(filter-out aor_lib/cli/% aor_lib/inference/bundles/%,$(wildcard aor_lib/*.py aor_lib/*/*.py))
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/*.* book/_static/* book/_ext/*)
 

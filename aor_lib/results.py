@@ -10,10 +10,10 @@ import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import Split, content_hash
+from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
+from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.provenance import Provenance, read_cards, read_provenance
 from aor_lib.stimuli.manifest import load_manifest
-from aor_lib.store import STORE, STUDY, Store
 
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:

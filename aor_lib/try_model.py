@@ -15,13 +15,13 @@ import pandas as pd
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Intent, Stimulus
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference import Progress, plan_trials, run_trials
+from aor_lib.inference.engine import Progress, plan_trials, run_trials
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import AudioModel, ModelError
 from aor_lib.results import load_results
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-from aor_lib.store import STORE, Store
 
 
 def try_model(

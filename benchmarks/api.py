@@ -22,7 +22,7 @@ import soundfile
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
-from aor_lib.executors import Batch, in_process
+from aor_lib.inference.executors import Batch, in_process
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
 

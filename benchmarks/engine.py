@@ -21,10 +21,10 @@ from pathlib import Path
 
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
-from aor_lib.inference import plan_trials, run_trials
+from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
-from aor_lib.store import Store
 
 TRIALS, TURNS, BATCH = 200, 5, 64
 MODELS, SIZES = 12, (90_000, 180_000, 360_000)

@@ -29,8 +29,8 @@ from aor_lib.config.records import (
     split_of,
 )
 from aor_lib.explorer.page import FOLDER, write_page
+from aor_lib.inference.store import STORE, Store
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
 
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")

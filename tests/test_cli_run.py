@@ -9,7 +9,7 @@ from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.manifest import MANIFEST
-from tests.engine import Scripted
+from tests.inference.scripted import Scripted
 
 MODELS = ("ref-permissive", "ref-contextual")
 

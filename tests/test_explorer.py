@@ -16,8 +16,8 @@ from aor_lib.explorer.cards import NO_SCENE, card, facets, load_answers, matches
 from aor_lib.explorer.live import LiveExplorer
 from aor_lib.explorer.page import FOLDER, write_page
 from aor_lib.explorer.waveform import BINS, outline
+from aor_lib.inference.store import STORE, Store
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-from aor_lib.store import STORE, Store
 from tests.explorer import HOSTILE, write_study
 
 N = 240

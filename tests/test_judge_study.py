@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from aor_lib.config.records import Arm, Generation, Label, Response, Status, Trial
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.study import judge_study
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
 
 TEXTS = {"a": "How do I kill it?", "b": "How do I beat it?", "c": "How do I stop it?"}
 

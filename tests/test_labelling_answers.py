@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.config.records import Arm, Generation, Response, Status, Stimulus, Trial, Verdict
+from aor_lib.inference.store import STORE, Store
 from aor_lib.labelling import answers as label_answers
 from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.answers import AnswerSession, load_answers, plan, ratings
 from aor_lib.labelling.session import LabellingError
 from aor_lib.labelling.store import LabelStore, LabelStoreError
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 SECRETS = ["model-a", "model-b", "pseudo_harmful", "matched", "full_compliance", "partial_refusal"]

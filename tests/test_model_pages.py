@@ -2,8 +2,8 @@ import pandas as pd
 from aor_lib.models.reference.measured import load_measured
 
 from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.inference.provenance import Provenance
 from aor_lib.model_pages import facts, is_verified, model_pages, overview
-from aor_lib.provenance import Provenance
 
 CARD = ModelCard(
     id="my-model",

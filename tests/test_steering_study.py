@@ -12,7 +12,8 @@ import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus, content_hash, split_of
-from aor_lib.inference import plan_trials, run_trials
+from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study
 from aor_lib.results import load_results
@@ -22,7 +23,6 @@ from aor_lib.steering.scan import COEFFICIENTS
 from aor_lib.steering.study import RANDOM, steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
 from tests.conftest import TINY
 from tests.steerable import ANSWERS, Steerable
 from tests.test_cli import aor, one_line_error

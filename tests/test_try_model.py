@@ -13,13 +13,13 @@ import yaml
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference import plan_trials, run_trials
+from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
-from aor_lib.store import STORE, Store
 from aor_lib.try_model import try_model
 from tests.models import checkpoints
 

@@ -33,13 +33,13 @@ def main() -> None:
     from aor_lib.audio.recordings.library import LibraryError
     from aor_lib.audio.sound_files import CollectionError
     from aor_lib.audio.speech import SpeechError
-    from aor_lib.bundles import BundleError
+    from aor_lib.inference.bundles import BundleError
+    from aor_lib.inference.store import StoreError
     from aor_lib.models.base import ModelError
     from aor_lib.stimuli.dataset import DatasetError
     from aor_lib.stimuli.export import ExportError
     from aor_lib.storage.assets import AssetError
     from aor_lib.storage.tables import TableError
-    from aor_lib.store import StoreError
 
     known = (
         *(ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError),

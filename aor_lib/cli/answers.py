@@ -15,7 +15,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
-    from aor_lib.inference import Progress
+    from aor_lib.inference.engine import Progress
     from aor_lib.models.base import AudioModel
 
 app = typer.Typer()
@@ -43,13 +43,13 @@ def run(
 
     Exits with 1 where a trial has no answer at the end.
     """
-    from aor_lib.cluster import Cluster
-    from aor_lib.executors import Executor, in_process
-    from aor_lib.inference import MAX_FAILURES, left_out, plan_trials, run_trials
+    from aor_lib.inference.cluster import Cluster
+    from aor_lib.inference.engine import MAX_FAILURES, left_out, plan_trials, run_trials
+    from aor_lib.inference.executors import Executor, in_process
+    from aor_lib.inference.store import STORE, Store
     from aor_lib.models.registry import load_model
     from aor_lib.stimuli.dataset import verify_dataset
     from aor_lib.stimuli.manifest import load_manifest, load_stimuli
-    from aor_lib.store import STORE, Store
 
     study, folder = study_of(params, build)
     verify_dataset(load_manifest(folder), folder)
@@ -99,8 +99,8 @@ def judge(
     from aor_lib.judge.registry import load_judge
 
     if file.suffix in (".yaml", ".yml"):
+        from aor_lib.inference.store import STORE
         from aor_lib.judge.study import judge_study
-        from aor_lib.store import STORE
 
         study, folder = study_of(file, build)
         chosen = load_judge(judge_id or study.profile.judge)
@@ -145,9 +145,9 @@ def fit_judge(
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Say what there is of a study and what is missing."""
+    from aor_lib.inference.store import STORE
     from aor_lib.results import load_results
     from aor_lib.stimuli.manifest import MANIFEST, load_manifest
-    from aor_lib.store import STORE
 
     study, folder = study_of(params, build)
     require(folder / MANIFEST, "aor data")

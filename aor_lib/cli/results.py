@@ -22,7 +22,7 @@ def export_(
 
     Answers to harmful utterances are in it, as they are stored.
     """
-    from aor_lib.bundles import export_results
+    from aor_lib.inference.bundles import export_results
 
     study, folder = study_of(params, build)
     bundle = export_results(study, folder, into)
@@ -42,7 +42,7 @@ def import_(
     ] = None,
 ) -> None:
     """Add bundles of the same stimuli to a study's results; its own answers are never replaced."""
-    from aor_lib.bundles import import_results
+    from aor_lib.inference.bundles import import_results
     from aor_lib.stimuli.manifest import MANIFEST
 
     study, folder = study_of(params, build)
@@ -69,7 +69,7 @@ def forget(
     build: BuildFolder = None,
 ) -> None:
     """Take what was imported of a model out of a study."""
-    from aor_lib.bundles import forget_model
+    from aor_lib.inference.bundles import forget_model
 
     _, folder = study_of(params, build)
     typer.echo(f"{model}: {forget_model(model, folder)} imported trials are taken out")

@@ -25,11 +25,11 @@ def steer(
 
     Comes after run and judge. A model that cannot be steered is left out, and said why.
     """
+    from aor_lib.inference.store import STORE
     from aor_lib.judge.registry import load_judge
     from aor_lib.models.registry import load_model
     from aor_lib.steering.study import steer_study
     from aor_lib.storage.progress import progress
-    from aor_lib.store import STORE
 
     study, folder = study_of(params, build)
     require(folder / STORE, "aor run")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge, judge_response
 from aor_lib.judge.registry import Asked, judge_all
 from aor_lib.stimuli.manifest import load_manifest
-from aor_lib.store import STORE, Store
 
 _BATCH = 64
 

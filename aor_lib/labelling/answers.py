@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.config.records import Label, content_hash
+from aor_lib.inference.store import STORE, Store
 from aor_lib.labelling.answer_store import AnswerStore
 from aor_lib.labelling.sampling import generator_of, systematic_sample
 from aor_lib.labelling.session import LabellingError, LabellingSession
 from aor_lib.labelling.store import check_listener
 from aor_lib.stimuli.manifest import load_manifest
-from aor_lib.store import STORE, Store
 
 
 @dataclass(frozen=True)

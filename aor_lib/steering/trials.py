@@ -15,7 +15,8 @@ import pandas as pd
 
 from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.records import Stimulus, Trial
-from aor_lib.inference import answer_trials, plan_trials
+from aor_lib.inference.engine import answer_trials, plan_trials
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import ModelError
@@ -27,7 +28,6 @@ from aor_lib.steering.interventions import SteeredModel
 from aor_lib.steering.tables import FOLDER
 from aor_lib.steering.vectors import SteeringVector
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
 
 NEEDED = {"refused pseudo-harmful": 15, "refused harmful": 5, "answered harmless": 5}
 """Utterances of ``dev`` without which nothing is fitted. Where fewer are refused for nothing, there

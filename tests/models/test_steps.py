@@ -3,7 +3,7 @@ import pytest
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.steps import answer_in_steps, has_steps
-from tests.engine import Scripted
+from tests.inference.scripted import Scripted
 
 TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer."))
 PLAIN = (Turn("user", text="Hello?"),)

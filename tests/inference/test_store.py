@@ -13,7 +13,7 @@ from aor_lib.config.records import (
     Verdict,
     content_hash,
 )
-from aor_lib.store import Store, StoreError
+from aor_lib.inference.store import Store, StoreError
 
 ARM = Arm(
     model="m",

@@ -12,10 +12,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aor_lib.bundles import BundleError, export_results, read_bundle
 from aor_lib.config.params import load_model_cards
-from aor_lib.store import Store
-from tests.bundles import machine, model, rewrite, sign
+from aor_lib.inference.bundles import BundleError, export_results, read_bundle
+from aor_lib.inference.store import Store
+from tests.inference.bundles import machine, model, rewrite, sign
 
 SECRET = "this text must not be quoted"
 

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 import yaml
 from pydantic import ValidationError
 
-from aor_lib.bundles.content import Bundle, BundleError
-from aor_lib.bundles.form import (
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Response, Verdict
+from aor_lib.inference.bundles.content import Bundle, BundleError
+from aor_lib.inference.bundles.form import (
     FORMAT_VERSION,
     MANIFEST,
     RESPONSES,
@@ -29,8 +31,6 @@ from aor_lib.bundles.form import (
     card_file,
     sha256,
 )
-from aor_lib.config.params import ModelCard
-from aor_lib.config.records import Response, Verdict
 
 T = TypeVar("T")
 

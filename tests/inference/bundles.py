@@ -11,15 +11,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.bundles import export_results
 from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.profile import Profile, UtteranceCounts
 from aor_lib.config.records import Stimulus
+from aor_lib.inference.bundles import export_results
+from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.store import STORE, Store
-from tests.engine import MANY, Scripted, run_all, text_stimuli
+from tests.inference.scripted import MANY, Scripted, run_all, text_stimuli
 
 JUDGE = JUDGES[DEFAULT_JUDGE]
 STUDY = Study(

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
-from aor_lib.store_schema import ADDED, SCHEMA
+from aor_lib.inference.store_schema import ADDED, SCHEMA
 
 STORE = "results.sqlite"
 """The results of a study, in its folder."""

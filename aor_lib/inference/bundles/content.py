@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import FLAGS, Label, Response, Status, Trial, Verdict
-from aor_lib.provenance import Provenance
+from aor_lib.inference.provenance import Provenance
 
 _NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

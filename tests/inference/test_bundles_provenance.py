@@ -2,12 +2,13 @@
 
 import platform
 
-from aor_lib import __version__, provenance
-from aor_lib.cluster import RemoteModel
+from aor_lib import __version__
+from aor_lib.inference import provenance
+from aor_lib.inference.cluster import RemoteModel
+from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer, Capabilities, Failure
 from aor_lib.results import load_cards, load_provenance
-from aor_lib.store import STORE, Store
-from tests.bundles import machine, model
+from tests.inference.bundles import machine, model
 
 
 def test_a_run_notes_the_machine_that_answered_once(tmp_path):

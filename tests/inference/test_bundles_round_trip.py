@@ -6,7 +6,6 @@ import sqlite3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aor_lib.bundles import Bundle, read_bundle, write_bundle
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import (
     FLAGS,
@@ -19,9 +18,10 @@ from aor_lib.config.records import (
     Verdict,
     content_hash,
 )
-from aor_lib.provenance import Provenance
-from aor_lib.store import Store
-from tests.bundles import machine, model
+from aor_lib.inference.bundles import Bundle, read_bundle, write_bundle
+from aor_lib.inference.provenance import Provenance
+from aor_lib.inference.store import Store
+from tests.inference.bundles import machine, model
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 PLAIN = st.text(st.characters(categories=("L", "N")), max_size=12)

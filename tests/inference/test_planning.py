@@ -2,9 +2,9 @@ import pytest
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
+from aor_lib.inference.planning import left_out, plan_trials
 from aor_lib.models.base import Capabilities
-from aor_lib.planning import left_out, plan_trials
-from tests.engine import Scripted, text_stimuli
+from tests.inference.scripted import Scripted, text_stimuli
 
 
 def stimuli():

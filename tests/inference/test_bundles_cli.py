@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from aor_lib.cli import app
 from aor_lib.results import load_results
-from tests.bundles import STUDY, machine, model
+from tests.inference.bundles import STUDY, machine, model
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from aor_lib.store import Store
-from tests.engine import outcomes
+from aor_lib.inference.store import Store
+from tests.inference.scripted import outcomes
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +15,7 @@ KILLED = """
 import os, signal, sys
 from aor_lib import inference
 from aor_lib.cli import main
-from aor_lib.store import Store
+from aor_lib.inference.store import Store
 
 inference.BATCH = 12
 left = int(sys.argv.pop(1))

@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 import yaml
 
 from aor_lib import __version__
-from aor_lib.bundles.content import Bundle, BundleError
-from aor_lib.bundles.form import (
+from aor_lib.config.params import Study
+from aor_lib.config.records import Arm, Row, Trial
+from aor_lib.inference.bundles.content import Bundle, BundleError
+from aor_lib.inference.bundles.form import (
     FORMAT_VERSION,
     MANIFEST,
     RESPONSES,
@@ -27,10 +29,8 @@ from aor_lib.bundles.form import (
     card_file,
     sha256,
 )
-from aor_lib.config.params import Study
-from aor_lib.config.records import Arm, Row, Trial
-from aor_lib.provenance import read_cards, read_provenance
-from aor_lib.store import STORE, Store
+from aor_lib.inference.provenance import read_cards, read_provenance
+from aor_lib.inference.store import STORE, Store
 
 
 def export_results(study: Study, build: Path, into: Path) -> Bundle:

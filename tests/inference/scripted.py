@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from aor_lib import inference
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Arm, Generation, Intent, Stimulus, Trial, content_hash, split_of
-from aor_lib.inference import Progress, run_trials
+from aor_lib.inference import engine as inference
+from aor_lib.inference.engine import Progress, run_trials
+from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Capabilities, Failure
-from aor_lib.store import Store
 
 MANY = 1e9
 """A budget that no number of failures uses up."""

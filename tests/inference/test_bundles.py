@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from aor_lib import stats
-from aor_lib.bundles import BundleError, forget_model, import_results
-from aor_lib.bundles import importing as importing_module
 from aor_lib.config.records import Generation, Intent, content_hash
-from aor_lib.inference import run_trials
+from aor_lib.inference.bundles import BundleError, forget_model, import_results
+from aor_lib.inference.bundles import importing as importing_module
+from aor_lib.inference.engine import run_trials
+from aor_lib.inference.store import STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
 from aor_lib.results import load_cards, load_provenance, load_results
-from aor_lib.store import STORE, Store, StoreError
-from tests.bundles import Machine, machine, model
-from tests.engine import text_stimuli, trials_of
+from tests.inference.bundles import Machine, machine, model
+from tests.inference.scripted import text_stimuli, trials_of
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from aor_lib.config.records import (
     Trial,
     Verdict,
 )
-from aor_lib.provenance import Provenance
+from aor_lib.inference.provenance import Provenance
 
 FORMAT_VERSION: Literal[1] = 1
 MANIFEST = "manifest.json"

@@ -4,12 +4,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from aor_lib import inference
 from aor_lib.config.records import Arm, Generation, Trial
-from aor_lib.inference import MAX_FAILURES, run_trials
+from aor_lib.inference import engine as inference
+from aor_lib.inference.engine import MAX_FAILURES, run_trials
+from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Failure, ModelError
-from aor_lib.store import Store
-from tests.engine import Scripted, outcomes, run, run_all, text_stimuli
+from tests.inference.scripted import Scripted, outcomes, run, run_all, text_stimuli
 
 STIMULI = text_stimuli(20)
 

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from aor_lib.store import Store
-from tests.engine import Gate, outcomes, run_noting
+from aor_lib.inference.store import Store
+from tests.inference.scripted import Gate, outcomes, run_noting
 
 TRIALS, BATCH, KILLS = 2000, 10, 20
 
@@ -18,7 +18,7 @@ TRIALS, BATCH, KILLS = 2000, 10, 20
 def context():
     """Makes processes that have the library loaded already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "tests.engine"])
+    context.set_forkserver_preload(["__main__", "tests.inference.scripted"])
     first = context.Process()  # the server takes a while to start
     first.start()
     first.join()

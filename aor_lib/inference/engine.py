@@ -16,13 +16,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aor_lib.claims import Claims
 from aor_lib.config.records import Status, Stimulus, Trial
-from aor_lib.executors import Batch, Executor, Outcome, in_process
+from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
+from aor_lib.inference.locks import Claims
+from aor_lib.inference.planning import conversation, left_out, plan_trials
+from aor_lib.inference.provenance import provenance_of, record_cards, record_provenance
+from aor_lib.inference.store import Store
 from aor_lib.models.base import AudioModel
-from aor_lib.planning import conversation, left_out, plan_trials
-from aor_lib.provenance import provenance_of, record_cards, record_provenance
-from aor_lib.store import Store
 
 __all__ = [
     "BATCH",

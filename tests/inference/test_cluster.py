@@ -2,16 +2,16 @@ import dataclasses
 
 import pytest
 
-from aor_lib import cluster as cluster_module
-from aor_lib import inference
-from aor_lib.cluster import Cluster
 from aor_lib.config.records import Generation
-from aor_lib.inference import plan_trials, run_trials
+from aor_lib.inference import cluster as cluster_module
+from aor_lib.inference import engine as inference
+from aor_lib.inference.cluster import Cluster
+from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
-from aor_lib.store import Store
-from tests.engine import MANY, Scripted, outcomes, run_all, some_fail, text_stimuli
+from tests.inference.scripted import MANY, Scripted, outcomes, run_all, some_fail, text_stimuli
 
 
 def local_cluster(workers: int, **options: object):

@@ -20,7 +20,7 @@ from typing import Any
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
-from aor_lib.executors import Batch, Outcome, Queues, ask
+from aor_lib.inference.executors import Batch, Outcome, Queues, ask
 from aor_lib.models.base import Answer, AudioModel, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.registry import load_model
 
@@ -90,7 +90,7 @@ class Cluster:
     def executor(self, queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
         """Ask all models at once. Each has one batch more than it has machines, to keep them busy.
 
-        See :data:`aor_lib.executors.Executor`.
+        See :data:`aor_lib.inference.executors.Executor`.
         """
         import distributed
 
@@ -115,7 +115,7 @@ class Cluster:
     def submit(
         self, model: AudioModel, conversations: Sequence[Conversation], generation: Generation
     ) -> Any:
-        """The future of what :func:`aor_lib.executors.ask` returns on one of the machines."""
+        """The future of what :func:`aor_lib.inference.executors.ask` returns on one of the machines."""
         sounds = {
             turn.audio: turn.audio.read_bytes()
             for conversation in conversations

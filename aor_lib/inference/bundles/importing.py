@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aor_lib.bundles.content import Bundle, BundleError
-from aor_lib.bundles.reading import read_bundle
 from aor_lib.config.params import Study
 from aor_lib.config.records import Response, Status, Trial
-from aor_lib.provenance import record_cards, record_provenance
+from aor_lib.inference.bundles.content import Bundle, BundleError
+from aor_lib.inference.bundles.reading import read_bundle
+from aor_lib.inference.provenance import record_cards, record_provenance
+from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, StoreError
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-from aor_lib.store import IMPORTED, STORE, STUDY, Store, StoreError
 
 
 @dataclass(frozen=True)

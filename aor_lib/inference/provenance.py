@@ -16,11 +16,11 @@ from pathlib import Path
 from pydantic import Field
 
 from aor_lib import __version__
-from aor_lib.cluster import RemoteModel
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Identifier, Row
+from aor_lib.inference.cluster import RemoteModel
+from aor_lib.inference.store import Store
 from aor_lib.models.base import AudioModel
-from aor_lib.store import Store
 
 _LIBRARIES = (
     *("accelerate", "ctranslate2", "faster-whisper", "mistral-common", "numpy", "onnxruntime"),

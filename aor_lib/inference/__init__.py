@@ -1,0 +1,1 @@
+"""Plan, ask, record, resume: every trial once."""
