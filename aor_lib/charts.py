@@ -1,9 +1,9 @@
 """The study's charts, in one house style.
 
-Each function takes a frame of :mod:`aor_lib.stats` and returns an Altair chart as wide as its
+Each function takes a frame of :mod:`aor_lib.analysis.stats` and returns an Altair chart as wide as its
 container; :func:`aor_lib.figures.show` makes it a figure for notebooks and for the book.
 Intervals are always drawn. Rates are fractions in the data and percent on the page. ``names`` are
-the titles of models (:func:`aor_lib.results.model_titles`) and of other ids; a model without one is
+the titles of models (:func:`aor_lib.analysis.results.model_titles`) and of other ids; a model without one is
 called by its id.
 """
 
@@ -31,7 +31,7 @@ def rate_points(
 ) -> Chart:
     """Each model's ``rate`` and its interval, for each value of column ``y``.
 
-    ``rates`` is :func:`aor_lib.stats.rates` by model and ``y``; what has no judged answer is left
+    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and ``y``; what has no judged answer is left
     out.
     """
     frame = rates.dropna(subset=["rate"])
@@ -43,7 +43,7 @@ def difference_points(
 ) -> Chart:
     """Each model's paired ``difference`` and its interval, for each ``level``; zero is marked.
 
-    ``differences`` is :func:`aor_lib.stats.paired_differences` by model.
+    ``differences`` is :func:`aor_lib.analysis.stats.paired_differences` by model.
     """
     frame = differences.dropna(subset=["difference"])
     reach = frame[["low", "high"]].abs().to_numpy(dtype=float)

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 from scipy.stats import norm
 
+from aor_lib.analysis.stats import iso_d_prime
 from aor_lib.charts import (
     PERCENT,
     Chart,
@@ -17,7 +18,6 @@ from aor_lib.charts import (
     titled_models,
     tooltips,
 )
-from aor_lib.stats import iso_d_prime
 from aor_lib.style import title_of
 
 D_PRIMES = (1, 2, 3)

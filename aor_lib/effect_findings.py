@@ -1,6 +1,6 @@
 """What changes refusal, and what does not, in plain sentences.
 
-Each function takes a frame of :mod:`aor_lib.stats` by model and the titles of ids, and returns a
+Each function takes a frame of :mod:`aor_lib.analysis.stats` by model and the titles of ids, and returns a
 sentence for each model, which says no more than the tests allow.
 """
 
@@ -30,10 +30,10 @@ def scene_use(differences: pd.DataFrame, rates: pd.DataFrame, names: Names) -> d
     Parameters
     ----------
     differences
-        :func:`aor_lib.stats.paired_differences` of over-refusal from the baseline ``matched``, by
+        :func:`aor_lib.analysis.stats.paired_differences` of over-refusal from the baseline ``matched``, by
         model, at the levels ``speech_only``, ``mismatched`` and ``noise``.
     rates
-        :func:`aor_lib.stats.rates` of the same trials, by model.
+        :func:`aor_lib.analysis.stats.rates` of the same trials, by model.
     """
     refused = rates.set_index("model")["refused"]
     return {
@@ -48,7 +48,7 @@ def scene_use(differences: pd.DataFrame, rates: pd.DataFrame, names: Names) -> d
 def changes(differences: pd.DataFrame, names: Names) -> dict[str, str]:
     """For each model, which paired differences can be told from zero after Holm's correction.
 
-    ``differences`` is :func:`aor_lib.stats.paired_differences` by model.
+    ``differences`` is :func:`aor_lib.analysis.stats.paired_differences` by model.
     """
     return {
         title_of(model, names): _changes(
@@ -61,7 +61,7 @@ def changes(differences: pd.DataFrame, names: Names) -> dict[str, str]:
 def effects(estimates: pd.DataFrame, names: Names) -> dict[str, str]:
     """For each model, which effects can be told from none, and which could not be estimated.
 
-    ``estimates`` is :func:`aor_lib.stats.factor_effects` by model.
+    ``estimates`` is :func:`aor_lib.analysis.stats.factor_effects` by model.
     """
     found = {}
     for model, rows in estimates.groupby("model"):

@@ -47,7 +47,7 @@ def show(chart: alt.TopLevelMixin, title: str, alt_text: str) -> Figure:
 
 
 def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
-    """A row of :func:`aor_lib.stats.rates` in words."""
+    """A row of :func:`aor_lib.analysis.stats.rates` in words."""
     if not row["judged"]:
         return "no judged answer"
     return (
@@ -86,7 +86,7 @@ def span(values: pd.Series[Any]) -> str:
 
 
 def is_share(column: str) -> bool:
-    """Whether a column of :mod:`aor_lib.stats` holds fractions, to be shown in percent."""
+    """Whether a column of :mod:`aor_lib.analysis.stats` holds fractions, to be shown in percent."""
     return column.startswith(("rate", "low", "high", "difference", "orr", "hrr"))
 
 

@@ -1,6 +1,6 @@
 """What the rates of a study say, in plain sentences.
 
-Each function takes frames of :mod:`aor_lib.stats` and the titles of ids, and says no more than the
+Each function takes frames of :mod:`aor_lib.analysis.stats` and the titles of ids, and says no more than the
 intervals allow. The sentences are plain text: :mod:`aor_lib.prose` puts them on a page.
 """
 
@@ -53,7 +53,7 @@ def trade_off(points: pd.DataFrame, names: Names) -> str:
 def sensitivity(detection: pd.DataFrame, names: Names) -> dict[str, str]:
     """For each model, whether it tells the two kinds of request apart, and how readily it refuses.
 
-    ``detection`` is :func:`aor_lib.stats.signal_detection` by model.
+    ``detection`` is :func:`aor_lib.analysis.stats.signal_detection` by model.
     """
     return {
         title_of(row["model"], names): _sensitivity(row)
@@ -64,7 +64,7 @@ def sensitivity(detection: pd.DataFrame, names: Names) -> dict[str, str]:
 def prompted(detection: pd.DataFrame, names: Names) -> dict[str, str]:
     """For each model and prompt, what it does to the model's sensitivity beside its control.
 
-    ``detection`` is :func:`aor_lib.stats.signal_detection` by model and mitigation.
+    ``detection`` is :func:`aor_lib.analysis.stats.signal_detection` by model and mitigation.
     """
     known = detection.dropna(subset=["d_prime"]).to_dict("records")
     rows = {(row["model"], row["mitigation"]): row for row in known}
@@ -98,7 +98,7 @@ def extremes(rates: pd.DataFrame, by: str, names: Names) -> dict[str, str]:
 def sample_size(needed: pd.DataFrame, utterances: int) -> str:
     """Which differences a build of so many utterances can show.
 
-    ``needed`` is :func:`aor_lib.stats.utterances_needed`.
+    ``needed`` is :func:`aor_lib.analysis.stats.utterances_needed`.
     """
     said = []
     for difference in sorted(needed["difference"].unique()):

@@ -112,7 +112,7 @@ def calibration(bins: pd.DataFrame) -> Chart:
 def raw_and_corrected(rates: pd.DataFrame) -> Chart:
     """Rates as judged and corrected for the judge's errors, each with its interval.
 
-    ``rates`` is :func:`aor_lib.misclassification.corrected_rates` by model and intent.
+    ``rates`` is :func:`aor_lib.analysis.misclassification.corrected_rates` by model and intent.
     """
     known = rates.dropna(subset=["rate"])
     kinds = {"As judged": "", "Corrected": "_corrected"}

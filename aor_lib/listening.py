@@ -49,7 +49,7 @@ def player(
     clip_url
         Address of the folder of clips, as seen from the page.
     answers
-        The rows of :func:`aor_lib.results.load_results` for this stimulus.
+        The rows of :func:`aor_lib.analysis.results.load_results` for this stimulus.
     level
         Heading level of the card's title.
     """

@@ -81,7 +81,7 @@ def model_pages(
     Parameters
     ----------
     provenance
-        Who answered in this study: :func:`aor_lib.results.load_provenance`.
+        Who answered in this study: :func:`aor_lib.analysis.results.load_provenance`.
     measured
         What members of the panel do: :func:`aor_lib.models.reference.measured.load_measured`.
     """

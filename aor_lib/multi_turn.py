@@ -24,7 +24,7 @@ def paired_with_histories(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As of :func:`aor_lib.results.load_results`.
+        As of :func:`aor_lib.analysis.results.load_results`.
 
     Returns
     -------

@@ -18,14 +18,14 @@ NOT_ESTIMATED = {
     "too few utterances": "too few utterances",
     "not converged": "the fit did not converge",
 }
-"""Why :func:`aor_lib.stats.factor_effects` has no estimate, in words."""
+"""Why :func:`aor_lib.analysis.stats.factor_effects` has no estimate, in words."""
 
 _SHORT = 12  # rows of a table that is not folded
 _NOTHING = "\N{EN DASH}"
 
 
 def statistics(frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None) -> Html:
-    """A frame of :mod:`aor_lib.stats` as a table.
+    """A frame of :mod:`aor_lib.analysis.stats` as a table.
 
     First what each row is of, with the titles of ``names``; then the estimates, each with its 95 %
     interval; then the counts: judged answers among all trials, how many failed, were blocked or are

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis.results import load_results
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Intent, Stimulus
 from aor_lib.config.typed_yaml import ParamsError
@@ -20,7 +21,6 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import AudioModel, ModelError
-from aor_lib.results import load_results
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
 
@@ -45,7 +45,7 @@ def try_model(
 
     Returns
     -------
-    Rows of :func:`aor_lib.results.load_results`: the model's, and those of the study's models on
+    Rows of :func:`aor_lib.analysis.results.load_results`: the model's, and those of the study's models on
     the same stimuli, all without mitigation.
 
     Raises

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from aor_lib import stats
+from aor_lib.analysis import stats
 
 PSEUDO, HARMFUL, ANSWERS = 600, 150, 5
 TURNS = 5

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
+from aor_lib.analysis.stats import wilson
 from aor_lib.labelling import judge_agreement as agree
-from aor_lib.stats import wilson
 
 LABELS = ("full_compliance", "partial_refusal", "full_refusal")
 

@@ -2,7 +2,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from aor_lib import stats
+from aor_lib.analysis import stats
 from aor_lib.result_tables import statistics, table
 
 ATTACK = "</table><script>alert(1)</script>"

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from aor_lib.splits import SplitError
-from aor_lib.stats import rates
+from aor_lib.analysis.splits import SplitError
+from aor_lib.analysis.stats import rates
 from aor_lib.steering import charts, tables
 
 SCAN = pd.DataFrame(

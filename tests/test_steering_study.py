@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 import yaml
 
+from aor_lib.analysis.results import load_results
+from aor_lib.analysis.splits import for_scoring
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus, content_hash, split_of
 from aor_lib.inference.engine import plan_trials, run_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study
-from aor_lib.results import load_results
-from aor_lib.splits import for_scoring
 from aor_lib.steering import tables
 from aor_lib.steering.scan import COEFFICIENTS
 from aor_lib.steering.study import RANDOM, steer_study

@@ -145,8 +145,8 @@ def fit_judge(
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Say what there is of a study and what is missing."""
+    from aor_lib.analysis.results import load_results
     from aor_lib.inference.store import STORE
-    from aor_lib.results import load_results
     from aor_lib.stimuli.manifest import MANIFEST, load_manifest
 
     study, folder = study_of(params, build)

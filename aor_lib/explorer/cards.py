@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aor_lib.analysis.results import load_results
 from aor_lib.config.records import Intent, Label, Status, Stimulus
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.listening import INTENTS
-from aor_lib.results import load_results
 from aor_lib.style import OUTCOMES, title_of
 
 NO_SCENE = "none"

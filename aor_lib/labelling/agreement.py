@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aor_lib.stats import CONFIDENCE, RESAMPLES
+from aor_lib.analysis.stats import CONFIDENCE, RESAMPLES
 
 TIE = "tie"
 """Verdict on a clip of which two labels are equally frequent."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.stats import CONFIDENCE, REFUSALS, RESAMPLES, wilson
 from aor_lib.labelling.agreement import alpha_interval, krippendorff_alpha
-from aor_lib.stats import CONFIDENCE, REFUSALS, RESAMPLES, wilson
 
 _COMPLIANCE = "full_compliance"
 

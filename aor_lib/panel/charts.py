@@ -6,8 +6,8 @@ import altair as alt
 import pandas as pd
 from aor_lib.models.reference.planted import TITLES
 
+from aor_lib.analysis.stats.sample_size import POWER
 from aor_lib.charts import Chart
-from aor_lib.stats.sample_size import POWER
 from aor_lib.style import SHAPES, model_style
 
 

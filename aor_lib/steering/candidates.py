@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.stats import REFUSALS
 from aor_lib.models.base import Conversation
-from aor_lib.stats import REFUSALS
 from aor_lib.steering.activations import Floats, Recorded
 from aor_lib.steering.directions import Mask, along_probe, difference_in_means, without
 from aor_lib.steering.interventions import Ablation, Addition
@@ -37,7 +37,7 @@ class Requests:
     def of(
         answers: pd.DataFrame, conversations: Sequence[Conversation], recorded: Recorded
     ) -> Requests:
-        """From judged rows of :func:`aor_lib.results.load_results`, and what was recorded."""
+        """From judged rows of :func:`aor_lib.analysis.results.load_results`, and what was recorded."""
         return Requests(
             answers["stimulus_id"].tolist(),
             conversations,

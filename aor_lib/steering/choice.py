@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aor_lib.stats.trials import REFUSALS, is_judged
+from aor_lib.analysis.stats.trials import REFUSALS, is_judged
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.directions import Mask, random_like
 from aor_lib.steering.gates import HeldOut, fit_gate
@@ -36,7 +36,7 @@ class Rates:
 
     @staticmethod
     def of(answers: pd.DataFrame) -> Rates:
-        """From rows of :func:`aor_lib.results.load_results` of one arm."""
+        """From rows of :func:`aor_lib.analysis.results.load_results` of one arm."""
         answered = answers[answers["status"] == "ok"]
         judged = answers[is_judged(answers)]
         rates = judged["label"].isin(REFUSALS).groupby(judged["intent"]).mean()
@@ -100,7 +100,7 @@ def behind_a_gate(
     Parameters
     ----------
     steered, unsteered
-        Rows of :func:`aor_lib.results.load_results` with and without the addition.
+        Rows of :func:`aor_lib.analysis.results.load_results` with and without the addition.
     """
     assert isinstance(candidate.intervention, Addition)
     layer = held_out.best_layer(candidate.layer)

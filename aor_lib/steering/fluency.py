@@ -22,7 +22,7 @@ ANSWERS = 20
 def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.DataFrame:
     """Perplexity of the answers to requests that are not harmful, for each mitigation.
 
-    ``results`` are rows of :func:`aor_lib.results.load_results` of one model.
+    ``results`` are rows of :func:`aor_lib.analysis.results.load_results` of one model.
 
     Returns
     -------

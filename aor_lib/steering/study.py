@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
 from aor_lib.config.params import Study
 from aor_lib.config.records import Split, Stimulus, content_hash
 from aor_lib.inference.planning import conversation
 from aor_lib.judge import Judge
-from aor_lib.splits import SplitError, for_fitting, for_scoring
 from aor_lib.steering import MAX_HRR_LOSS, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis.results import load_results
+from aor_lib.analysis.stats.trials import REFUSALS, is_judged
 from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.engine import answer_trials, plan_trials
@@ -20,8 +22,6 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import ModelError
-from aor_lib.results import load_results
-from aor_lib.stats.trials import REFUSALS, is_judged
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.interventions import SteeredModel
@@ -51,7 +51,7 @@ class Trials:
     def unsteered(self) -> pd.DataFrame:
         """What the model was asked aloud, without mitigation, and answered; each with its verdict.
 
-        Rows of :func:`aor_lib.results.load_results`.
+        Rows of :func:`aor_lib.analysis.results.load_results`.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class Trials:
 
         Returns
         -------
-        Rows of :func:`aor_lib.results.load_results`, of these mitigations.
+        Rows of :func:`aor_lib.analysis.results.load_results`, of these mitigations.
 
         Raises
         ------

@@ -27,7 +27,7 @@ class SteeringVector:
     ``method`` names how its direction was found, ``layer`` and ``position`` where; ``lam`` is the
     share of the true-refusal direction that was taken out of it (None: not asked for).
     ``data_sha256`` is of the trials that it was fitted on, ``utterances`` are theirs: no report may
-    hold one of them (:func:`aor_lib.splits.for_scoring`).
+    hold one of them (:func:`aor_lib.analysis.splits.for_scoring`).
     """
 
     intervention: Intervention

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from aor_lib import stats
+from aor_lib.analysis import stats
+from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.config.records import Generation, Intent, content_hash
 from aor_lib.inference.bundles import BundleError, forget_model, import_results
 from aor_lib.inference.bundles import importing as importing_module
 from aor_lib.inference.engine import run_trials
 from aor_lib.inference.store import STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
-from aor_lib.results import load_cards, load_provenance, load_results
 from tests.inference.bundles import Machine, machine, model
 from tests.inference.scripted import text_stimuli, trials_of
 

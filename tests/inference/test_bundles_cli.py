@@ -4,8 +4,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
-from aor_lib.results import load_results
 from tests.inference.bundles import STUDY, machine, model
 
 

@@ -3,11 +3,11 @@
 import platform
 
 from aor_lib import __version__
+from aor_lib.analysis.results import load_cards, load_provenance
 from aor_lib.inference import provenance
 from aor_lib.inference.cluster import RemoteModel
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer, Capabilities, Failure
-from aor_lib.results import load_cards, load_provenance
 from tests.inference.bundles import machine, model
 
 

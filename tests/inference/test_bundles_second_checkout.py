@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 import aor_lib
-from aor_lib import stats
+from aor_lib.analysis import stats
+from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.config.params import load_study
 from aor_lib.inference.bundles import import_results
 from aor_lib.inference.engine import plan_trials, run_trials
@@ -18,7 +19,6 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.study import judge_study
 from aor_lib.models.registry import load_model
-from aor_lib.results import load_cards, load_provenance, load_results
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from tests.conftest import TINY
 

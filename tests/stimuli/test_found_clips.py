@@ -7,8 +7,8 @@ import papermill
 import pytest
 from typer.testing import CliRunner
 
+from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
-from aor_lib.results import load_results
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from aor_lib.stats.intervals import rate_interval
-from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.stats.intervals import rate_interval
+from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 
 def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -14,7 +14,7 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     Returns
     -------
-    One row a group: the ``by`` columns, the counts of :func:`aor_lib.stats.trials.counts`,
+    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts`,
     ``utterances`` (judged), ``rate``, ``low``, ``high`` (95 %), ``interval``. The interval is
     Wilson's where every utterance was judged once, else a bootstrap over utterances; both are NaN
     where nothing was judged.
@@ -23,7 +23,7 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ------
     ValueError
         A column is missing, or the results must not be reported
-        (see :func:`aor_lib.stats.trials.check`).
+        (see :func:`aor_lib.analysis.stats.trials.check`).
     """
     check(results, by)
     rows = []

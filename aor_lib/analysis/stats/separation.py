@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.linalg import qr
 from scipy.optimize import linprog
 
-from aor_lib.stats.intervals import Floats
+from aor_lib.analysis.stats.intervals import Floats
 
 Bools = npt.NDArray[np.bool_]
 

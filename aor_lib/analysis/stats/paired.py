@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest, norm
 
-from aor_lib.stats.intervals import CONFIDENCE, Floats
-from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
+from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 
 def paired_differences(
@@ -23,7 +23,7 @@ def paired_differences(
     Returns
     -------
     One row a group and level: the ``by`` columns, ``level``, ``baseline``, the counts of
-    :func:`aor_lib.stats.trials.counts` over the trials at either, ``utterances`` (judged at both),
+    :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``utterances`` (judged at both),
     ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
     ``p_holm``. The measures are NaN where no utterance was judged at both. A group without a trial
     at the baseline has no row.
@@ -32,7 +32,7 @@ def paired_differences(
     ------
     ValueError
         A column is missing, or the results must not be reported
-        (see :func:`aor_lib.stats.trials.check`).
+        (see :func:`aor_lib.analysis.stats.trials.check`).
     """
     check(results, [*by, factor])
     rows = []

@@ -1,12 +1,12 @@
 import pytest
 
+from aor_lib.analysis.results import load_results, model_titles, reported
 from aor_lib.config.params import ModelCard, load_study
 from aor_lib.inference.engine import plan_trials, run_trials
 from aor_lib.inference.provenance import record_cards
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import judge_response
 from aor_lib.models.base import Answer, Capabilities
-from aor_lib.results import load_results, model_titles, reported
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.stats.intervals import CONFIDENCE, effective_answers
-from aor_lib.stats.trials import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.stats.intervals import CONFIDENCE, effective_answers
+from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 _INTENTS = ("harmful", "pseudo_harmful")
 _MEASURES = [
@@ -32,13 +32,13 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     effects on estimated values of d'", Behavior Research Methods, Instruments, & Computers
     27(1):46-51, 1995). Intervals follow the variance of V. Gourevitch & E. Galanter ("A
     significance test for one parameter isosensitivity functions", Psychometrika 32(1):25-33, 1967)
-    over the effective number of answers (:func:`aor_lib.stats.intervals.effective_answers`), since
+    over the effective number of answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since
     those to one utterance are not independent. They take harmful and pseudo-harmful utterances to
     be independent of each other.
 
     Returns
     -------
-    One row a group: the ``by`` columns, the counts of :func:`aor_lib.stats.trials.counts` over
+    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts` over
     both intents, ``utterances`` (judged), ``d_prime``, ``d_prime_low``, ``d_prime_high``,
     ``criterion``, ``criterion_low``, ``criterion_high`` (95 %). The measures are NaN where nothing
     of an intent was judged.
@@ -47,7 +47,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ------
     ValueError
         A column is missing, or the results must not be reported
-        (see :func:`aor_lib.stats.trials.check`).
+        (see :func:`aor_lib.analysis.stats.trials.check`).
     """
     check(results, [*by, "intent"])
     rows = []
@@ -66,7 +66,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str, float]:
     """The measures of :func:`signal_detection` from the refusals of each utterance.
 
-    Both frames are those of :func:`aor_lib.stats.trials.refusals_by_utterance`, and not empty.
+    Both frames are those of :func:`aor_lib.analysis.stats.trials.refusals_by_utterance`, and not empty.
     """
     z_hit, variance_hit = _z(harmful)
     z_false, variance_false = _z(pseudo_harmful)

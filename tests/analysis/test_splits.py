@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
+from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
 from aor_lib.config.params import load_scenarios
-from aor_lib.splits import SplitError, for_fitting, for_scoring
 
 ROWS = pd.DataFrame(
     {

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from aor_lib.splits import for_scoring
+from aor_lib.analysis.splits import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
 RATE_NAMES = {"pseudo_harmful": "ORR", "harmful": "HRR", "benign": "plain refusal"}
@@ -68,8 +68,8 @@ def check(results: pd.DataFrame, columns: list[str]) -> None:
     ------
     ValueError
         A column is missing; all that are are named.
-    aor_lib.splits.SplitError
-        An utterance was fitted on, or is of another split (see :func:`aor_lib.splits.for_scoring`).
+    aor_lib.analysis.splits.SplitError
+        An utterance was fitted on, or is of another split (see :func:`aor_lib.analysis.splits.for_scoring`).
     """
     needed = [*columns, "utterance_id", "status", "label"]
     if "fitted_on" in results:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib import stats
+from aor_lib.analysis import stats
+from aor_lib.analysis.results import load_results
 from aor_lib.config.records import Split
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.results import load_results
 from aor_lib.storage.whole_file import whole_file
 
-MEASURED = Path(__file__).parent / "weights" / "measured.json"
+MEASURED = Path(__file__).parent / "reference_rates.json"
 MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
 _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
@@ -69,7 +69,7 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    The rows of :func:`aor_lib.stats.rates` by ``model``, ``intent``, ``factor`` and ``level``:
+    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and ``level``:
     ``condition`` in the core design, ``emotion`` where that is varied.
     """
     chosen = results[

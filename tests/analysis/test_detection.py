@@ -4,7 +4,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import norm
 
-from aor_lib import stats
+from aor_lib.analysis import stats
 
 
 def answers(harmful: tuple[int, int], pseudo: tuple[int, int], times: int = 1) -> pd.DataFrame:

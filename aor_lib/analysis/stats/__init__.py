@@ -3,14 +3,14 @@
 Every frame of results has one row a trial, with at least ``utterance_id``, ``intent``, ``status``
 and ``label``. Failed or missing, blocked, and unjudged answers are in no rate; every table counts
 them, and the degenerate answers where the results have ``flags``
-(:func:`aor_lib.stats.trials.counts`). Nothing is reported on utterances that something was fitted
-on, where ``fitted_on`` names them (:func:`aor_lib.stats.trials.check`). What is estimated by chance
+(:func:`aor_lib.analysis.stats.trials.counts`). Nothing is reported on utterances that something was fitted
+on, where ``fitted_on`` names them (:func:`aor_lib.analysis.stats.trials.check`). What is estimated by chance
 draws comes out the same each time.
 """
 
-from aor_lib.stats.detection import iso_d_prime, signal_detection
-from aor_lib.stats.factors import factor_effects
-from aor_lib.stats.intervals import (
+from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
+from aor_lib.analysis.stats.factors import factor_effects
+from aor_lib.analysis.stats.intervals import (
     CONFIDENCE,
     RESAMPLES,
     Floats,
@@ -18,10 +18,10 @@ from aor_lib.stats.intervals import (
     effective_answers,
     wilson,
 )
-from aor_lib.stats.paired import difference_interval, mcnemar_exact, paired_differences
-from aor_lib.stats.refusal_rates import rates
-from aor_lib.stats.sample_size import power, utterances_needed
-from aor_lib.stats.trials import RATE_NAMES, REFUSALS
+from aor_lib.analysis.stats.paired import difference_interval, mcnemar_exact, paired_differences
+from aor_lib.analysis.stats.refusal_rates import rates
+from aor_lib.analysis.stats.sample_size import power, utterances_needed
+from aor_lib.analysis.stats.trials import RATE_NAMES, REFUSALS
 
 __all__ = [
     "CONFIDENCE",

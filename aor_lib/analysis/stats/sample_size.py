@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
-from aor_lib.stats.intervals import CONFIDENCE
+from aor_lib.analysis.stats.intervals import CONFIDENCE
 
 STUDIES = 4_000
 """Studies simulated for each power; its standard error is at most 0.8 points."""

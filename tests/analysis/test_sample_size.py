@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, multinomial, norm
 
-from aor_lib import stats
+from aor_lib.analysis import stats
 
 
 def exact_power(utterances: int, gained: float, lost: float) -> float:

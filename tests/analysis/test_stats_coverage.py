@@ -6,9 +6,9 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, norm
 
-from aor_lib import stats
-from aor_lib.stats import intervals
-from aor_lib.stats.detection import sensitivity
+from aor_lib.analysis import stats
+from aor_lib.analysis.stats import intervals
+from aor_lib.analysis.stats.detection import sensitivity
 
 NOMINAL = (0.93, 0.97)
 

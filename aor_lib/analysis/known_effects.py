@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from aor_lib.models.reference.measured import MEMBERS
 
-from aor_lib import stats
+from aor_lib.analysis import stats
+from aor_lib.analysis.stats.trials import refusals_by_utterance
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.stats.trials import refusals_by_utterance
+from aor_lib.models.reference.measured import MEMBERS
 
 ALLOWED = 0.05
 """A difference where nothing was planted that is as small as this is no false alarm.
@@ -85,13 +85,13 @@ def measure_planted(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As of :func:`aor_lib.results.load_results`.
+        As of :func:`aor_lib.analysis.results.load_results`.
 
     Returns
     -------
     One row a comparison and member of which the results hold trials at the baseline and the level:
     ``model``, ``comparison``, ``planted`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
-    :func:`verdict`), and the columns of :func:`aor_lib.stats.paired_differences` from the counts
+    :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the counts
     to the interval. What was planted comes first.
     """
     tables = [

@@ -4,7 +4,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit
 
-from aor_lib import stats
+from aor_lib.analysis import stats
 
 # Wheezing of 537 children at the ages 7 to 10 (J. H. Ware et al., 1984; the data set "ohio" of R's
 # geepack): how many children, of mothers who do not smoke and who do, have each history.
@@ -191,7 +191,7 @@ def test_too_few_utterances_are_said_to_be_so():
 
 
 def test_a_fit_that_does_not_converge_gives_no_number(monkeypatch):
-    from aor_lib.stats import factors
+    from aor_lib.analysis.stats import factors
 
     monkeypatch.setattr(factors, "_ITERATIONS", 2)
     frame = study(40, 11, angry=2.0).sample(frac=0.5, random_state=0)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aor_lib import stats
-from aor_lib.misclassification import (
+from aor_lib.analysis import stats
+from aor_lib.analysis.misclassification import (
     Accuracy,
     accuracy,
     corrected_rates,

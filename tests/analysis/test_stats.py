@@ -7,10 +7,10 @@ from scipy.stats import bootstrap, norm, t
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from aor_lib import stats
-from aor_lib.splits import SplitError
-from aor_lib.stats import intervals
-from aor_lib.stats.paired import holm
+from aor_lib.analysis import stats
+from aor_lib.analysis.splits import SplitError
+from aor_lib.analysis.stats import intervals
+from aor_lib.analysis.stats.paired import holm
 
 
 def results(rows: list[tuple[str, str, str]], **columns: object) -> pd.DataFrame:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.stats import CONFIDENCE, REFUSALS, effective_answers, rates
+from aor_lib.analysis.stats import CONFIDENCE, REFUSALS, effective_answers, rates
 
 _CLASSES = (*REFUSALS, "full_compliance")
 
@@ -88,14 +88,14 @@ def accuracy(human: pd.Series, judge: pd.Series) -> Accuracy:
 
 
 def corrected_rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
-    """The rates of :func:`aor_lib.stats.rates`, each with its corrected twin.
+    """The rates of :func:`aor_lib.analysis.stats.rates`, each with its corrected twin.
 
     Returns
     -------
-    The columns of :func:`aor_lib.stats.rates`, then ``rate_corrected``, ``low_corrected``,
+    The columns of :func:`aor_lib.analysis.stats.rates`, then ``rate_corrected``, ``low_corrected``,
     ``high_corrected`` (95 %); NaN where nothing was judged. Where utterances were judged several
     times, the interval rests on the effective number of answers (see
-    :func:`aor_lib.stats.effective_answers`).
+    :func:`aor_lib.analysis.stats.effective_answers`).
 
     Raises
     ------

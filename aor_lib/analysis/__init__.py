@@ -1,0 +1,1 @@
+"""Results, selections, rates, tests and effects."""
