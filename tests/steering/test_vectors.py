@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 from aor_lib.steering import SteeringError
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated
 from aor_lib.steering.vectors import SteeringVector, load_vector, read_vector, save_vector
-from tests.steerable import WIDTH, Steerable
+from tests.steering.steerable import WIDTH, Steerable
 
 MODEL = Steerable(lambda name: "harmful")
 AWAY = np.linspace(-1, 1, WIDTH, dtype=np.float32)

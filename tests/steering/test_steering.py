@@ -19,7 +19,7 @@ from aor_lib.steering.activations import activations, hooked, record, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
 from tests.models import checkpoints
 from tests.models.test_hf import clips, conversations, load, no_gpu, shelf
-from tests.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
+from tests.steering.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
 
 __all__ = ["clips", "conversations", "no_gpu", "shelf"]
 

@@ -24,7 +24,7 @@ from aor_lib.steering.study import RANDOM, steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.conftest import TINY
-from tests.steerable import ANSWERS, Steerable
+from tests.steering.steerable import ANSWERS, Steerable
 from tests.test_cli import aor, one_line_error
 
 JUDGE = JUDGES["speech-acts"]
