@@ -1,0 +1,1 @@
+"""Charts, tables, sentences, players and pages: what people look at."""

@@ -1,0 +1,154 @@
+"""Model cards to read: what each model is, how it is reached, and what is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from aor_lib.config.params import ModelCard
+from aor_lib.report.listening import Html
+from aor_lib.report.style import title_of
+
+REACHED = {
+    "cascade": "runs on this machine's processor",
+    "hf": "a checkpoint of the hub or a folder, on a GPU",
+    "openai_api": "a server that speaks OpenAI's chat completions",
+}
+"""How a model of a kind is reached."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def is_verified(card: ModelCard) -> bool:
+    """Whether the card alone fixes what answers: hashed weights, or a commit.
+
+    The name of a branch or of a provider's model may stand for another model tomorrow.
+    """
+    return card.kind == "cascade" or bool(_COMMIT.fullmatch(card.revision))
+
+
+def facts(card: ModelCard) -> dict[str, str]:
+    """What a card says, in words."""
+    verified = "verified" if is_verified(card) else "not verified"
+    said = {
+        "Id": card.id,
+        "Family": card.family,
+        "Licence": card.licence,
+        "Size": f"{card.parameters_b:g} B" if card.parameters_b else "not published",
+        "Memory": f"{card.memory_gib:g} GiB" if card.memory_gib else "none here",
+        "Reached": REACHED.get(card.kind, f"by a class of its own, {card.kind}"),
+        "Source": card.source,
+        "Revision": f"{card.revision} ({verified})",
+        "Settings": _in_yaml(card.settings),
+        "Reach": _in_yaml(card.reach),
+        "Note": card.note or "",
+    }
+    return {name: text for name, text in said.items() if text}
+
+
+def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> Html:
+    """A table of models, each with a link to its card.
+
+    ``answered`` is how many trials of a model this study has.
+    """
+    names = ("Model", "Licence", "Size", "Memory", "Verified", "Trials here")
+    rows = []
+    for card in cards:
+        said = facts(card)
+        link = f'<a href="#{_anchor(card)}">{escape(card.title)}</a>'
+        verified = "yes" if is_verified(card) else "no"
+        cells = (said["Licence"], said["Size"], said["Memory"], verified)
+        texts = (*map(escape, cells), f"{answered.get(card.id, 0):,}")
+        rows.append(f"<th scope='row'>{link}</th>" + "".join(f"<td>{text}</td>" for text in texts))
+    head = "".join(f"<th scope='col'>{name}</th>" for name in names)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return Html(
+        '<div class="aor-wide" tabindex="0"><table class="dataframe">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def model_pages(
+    cards: Iterable[ModelCard], provenance: pd.DataFrame, measured: pd.DataFrame
+) -> Html:
+    """The cards in full, one below the other.
+
+    Parameters
+    ----------
+    provenance
+        Who answered in this study: :func:`aor_lib.analysis.results.load_provenance`.
+    measured
+        What members of the panel do: :func:`aor_lib.models.reference.measured.load_measured`.
+    """
+    return Html(
+        "".join(
+            _card(
+                card,
+                provenance[provenance["model"] == card.id],
+                measured[measured["model"] == card.id],
+            )
+            for card in cards
+        )
+    )
+
+
+def _card(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:
+    items = "".join(
+        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
+        for name, text in (facts(card) | _answered(provenance)).items()
+    )
+    return (
+        f'<article class="aor-card" id="{_anchor(card)}"><h3>{escape(card.title)}</h3>'
+        f"<dl>{items}</dl>{_measured(measured, set(provenance['revision']))}</article>"
+    )
+
+
+def _answered(provenance: pd.DataFrame) -> dict[str, str]:
+    """Which revision answered in this study, and where."""
+    rows = provenance.to_dict("records")
+    said = [
+        f"{row['revision']}, on {row['device']}, Python {row['python']}"
+        + (f", in the study {row['profile']!r}" if row["profile"] else "")
+        for row in rows
+    ]
+    return {"Answered here": "; ".join(said)} if said else {}
+
+
+def _measured(measured: pd.DataFrame, here: set[str]) -> str:
+    """The rates of a member of the panel, as a table: levels by intent."""
+    measured = measured.dropna(subset=["rate"])
+    if measured.empty:
+        return ""
+    rates = [
+        f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        for row in measured.to_dict("records")
+    ]
+    wide = measured.assign(shown=rates).pivot(
+        index=["factor", "level"], columns="intent", values="shown"
+    )
+    wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
+    level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
+    wide.insert(0, "Measured on test", level)
+    table = wide.to_html(index=False, border=0, na_rep="not asked")
+    other = here - set(measured["revision"])
+    note = " They are of another revision than the answers in this book." if other else ""
+    return (
+        f'<div class="aor-wide" tabindex="0">{table}</div>'
+        f"<p>Rates of refusal, with 95% intervals.{note}</p>"
+    )
+
+
+def _in_yaml(settings: Mapping[str, Any]) -> str:
+    if not settings:
+        return ""
+    dumped = yaml.safe_dump(dict(settings), default_flow_style=True, sort_keys=False, width=10_000)
+    return dumped.strip().removeprefix("{").removesuffix("}")
+
+
+def _anchor(card: ModelCard) -> str:
+    return f"model-{card.id}"

@@ -1,0 +1,123 @@
+"""Tables for readers: each estimate with its interval, and what became of every trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from aor_lib.report.figures import odds, signed
+from aor_lib.report.listening import Html
+from aor_lib.report.style import title_of
+
+NOT_ESTIMATED = {
+    "separated": "only refusals, or none, on one side",
+    "confounded": "goes along with another factor",
+    "too few utterances": "too few utterances",
+    "not converged": "the fit did not converge",
+}
+"""Why :func:`aor_lib.analysis.stats.factor_effects` has no estimate, in words."""
+
+_SHORT = 12  # rows of a table that is not folded
+_NOTHING = "\N{EN DASH}"
+
+
+def statistics(frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None) -> Html:
+    """A frame of :mod:`aor_lib.analysis.stats` as a table.
+
+    First what each row is of, with the titles of ``names``; then the estimates, each with its 95 %
+    interval; then the counts: judged answers among all trials, how many failed, were blocked or are
+    unjudged, and how many are degenerate.
+    """
+    columns: dict[str, list[str]] = {}
+    for name in map(str, frame.columns[: frame.columns.get_loc("trials")]):
+        columns[_HEADINGS.get(name, title_of(name, names))] = [
+            _key(name, value, names or {}) for value in frame[name]
+        ]
+    for name, (heading, shown) in _ESTIMATES.items():
+        if name in frame:
+            columns[heading] = [_estimate(row, name, shown) for _, row in frame.iterrows()]
+    if "p_holm" in frame:
+        columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
+    if "status" in frame and (frame["status"] != "estimated").any():
+        columns["Why there is none"] = [NOT_ESTIMATED.get(value, "") for value in frame["status"]]
+    if "utterances" in frame:
+        columns["Utterances"] = [f"{number:.0f}" for number in frame["utterances"]]
+    columns["Judged"] = [_whole(f"{row.judged} of {row.trials}") for row in frame.itertuples()]
+    columns["Not judged"] = [_not_judged(row) for _, row in frame.iterrows()]
+    if "degenerate" in frame:
+        columns["Degenerate"] = [str(number) for number in frame["degenerate"]]
+    return table(pd.DataFrame(columns), caption)
+
+
+def table(rows: pd.DataFrame, caption: str) -> Html:
+    """Rows as a table under its caption, folded where it is long.
+
+    It scrolls by itself where the page is too narrow.
+    """
+    html = rows.to_html(index=False, border=0, na_rep=_NOTHING)  # escapes what it shows
+    unfolded = ' open=""' if len(rows) <= _SHORT else ""
+    return Html(
+        f'<details class="aor-table"{unfolded}><summary>{escape(caption)}</summary>'
+        f'<div role="region" tabindex="0" aria-label="{escape(caption)}"'
+        f' style="overflow-x: auto; font-size: 0.85rem">{html}</div></details>'
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _points(difference: float) -> str:
+    return signed(100 * difference, "+.1f")
+
+
+def _number(value: float) -> str:
+    return signed(value, ".2f")
+
+
+_ESTIMATES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "rate": ("Refused", _percent),
+    "orr": ("Over-refusal", _percent),
+    "hrr": ("Harmful refusal", _percent),
+    "odds_ratio": ("Odds ratio", odds),
+    "difference": ("Difference (points)", _points),
+    "d_prime": ("d\N{PRIME}", _number),
+    "criterion": ("Criterion c", _number),
+}
+_HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt"}
+
+
+def _key(column: str, value: Any, names: Mapping[str, str]) -> str:
+    if isinstance(value, float):
+        return signed(value, "g")
+    return names.get(value, value) if column == "model" else title_of(value, names)
+
+
+def _estimate(row: pd.Series[Any], name: str, shown: Callable[[float], str]) -> str:
+    low, high = (
+        f"{name}_{limit}" if f"{name}_{limit}" in row else limit for limit in ("low", "high")
+    )
+    if pd.isna(row[name]):
+        return _NOTHING
+    return _whole(f"{shown(row[name])} ({shown(row[low])} to {shown(row[high])})")
+
+
+def _whole(text: str) -> str:
+    """A text that stays on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _not_judged(row: pd.Series[Any]) -> str:
+    known = [
+        _whole(f"{row[name]} {name}") for name in ("failed", "blocked", "unjudged") if row[name]
+    ]
+    return ", ".join(known) or "none"
+
+
+def _p_value(value: float) -> str:
+    if pd.isna(value):
+        return _NOTHING
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"

@@ -1,0 +1,221 @@
+"""What the explorer's tests and its benchmark share: a study of any size, and its page's times."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import soundfile
+
+from aor_lib.config.records import (
+    Arm,
+    Condition,
+    Generation,
+    Intent,
+    Label,
+    Response,
+    Status,
+    Stimulus,
+    Trial,
+    Verdict,
+    content_hash,
+    split_of,
+)
+from aor_lib.inference.store import STORE, Store
+from aor_lib.report.explorer.page import FOLDER, write_page
+from aor_lib.stimuli.manifest import MANIFEST
+
+MODELS = ("model-a", "model-b")
+MITIGATIONS = ("none", "context_reminder")
+HOSTILE = '<img src=x onerror="document.title = 1"><script>document.title = 2</script></b>"'
+"""What no page may take for markup; a tenth of the answers end with it."""
+
+_SCENES = {
+    "kitchen": ("home_kitchen", "bakery", "barbecue"),
+    "film_theatre": ("film_set", "theatre_rehearsal"),
+    "video_gaming": ("stealth_shooter", "space_battle"),
+    "medical_emergency": ("hospital_ward", "dental_surgery"),
+}
+_CLIP = "clips/tone.flac"
+
+FILTERS = (
+    "scenario=kitchen",
+    "scene=film_set",
+    "condition=matched",
+    "intent=pseudo_harmful",
+    "model=model-a",
+    "mitigation=context_reminder",
+    "label=full_refusal",
+    "q=oven",
+    "q=number+7&label=partial_refusal",
+    "condition=noise&intent=harmful&model=model-b&label=unjudged",
+)
+
+# Times are taken on the page, from the press to the frame after the cards were drawn.
+_FILTER_MS = """async filter => {
+  const root = document.querySelector(".aor-explorer");
+  const start = performance.now();
+  for (const field of root.querySelectorAll("[name]")) {
+    field.value = new URLSearchParams(filter).get(field.name) || "";
+  }
+  root.querySelector("[name=q]").dispatchEvent(new Event("input", {bubbles: true}));
+  while (root.dataset.drawn !== (location.hash || "#")) await new Promise(requestAnimationFrame);
+  await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - start;
+}"""
+
+_FIRST_CARD = """() => {
+  const look = () => {
+    if (document.querySelector(".aor-explorer .aor-clip")) window.firstCard = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def write_study(folder: Path, n: int) -> None:
+    """A study of ``n`` stimuli that all sound alike, answered (:func:`fill_store`)."""
+    rng = np.random.default_rng(0)
+    (folder / "clips").mkdir(parents=True)
+    soundfile.write(folder / _CLIP, rng.uniform(-0.5, 0.5, 24_000), 24_000)
+    stimuli = [_stimulus(i) for i in range(n)]
+    rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
+    pd.DataFrame(rows).to_parquet(folder / MANIFEST)
+    fill_store(folder / STORE, stimuli)
+
+
+def fill_store(path: Path, stimuli: list[Stimulus]) -> None:
+    """Answers of two models under two mitigations; every tenth is missing, failed or blocked.
+
+    They are about nothing, whatever was asked.
+    """
+    trials = [
+        Trial(
+            stimulus.stimulus_id,
+            stimulus.content_sha256,
+            Arm(model, "1", "0" * 64, mitigation, None, Generation(seed=seed)),
+        )
+        for stimulus in stimuli
+        for model, (seed, mitigation) in product(MODELS, enumerate(MITIGATIONS))
+    ]
+    with Store(path) as store:
+        store.set_plan(trials)
+        answered = [_response(i, trial) for i, trial in enumerate(trials) if i % 30 != 29]
+        store.record(answered)
+        store.record_verdicts(
+            (response, _verdict(i, response))
+            for i, response in enumerate(answered)
+            if response.status == Status.OK and i % 7
+        )
+
+
+def book_of(study: Path, html: Path, folder: Path) -> Path:
+    """A built book, except that its explorer shows another study."""
+    folder.mkdir()
+    write_page(study, "clips")
+    for path in html.iterdir():
+        (folder / path.name).symlink_to(path)
+    for name in (FOLDER, "clips"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(study / name)
+    return folder
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Address of a folder on this machine."""
+    handler = partial(_QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def first_paint_ms(tab, address: str) -> tuple[float, float]:
+    """Time from the request to the first contentful paint, and to the explorer's first card."""
+    tab.add_init_script(f"({_FIRST_CARD})()")
+    tab.goto(address)
+    tab.wait_for_function("window.firstCard")
+    paint = tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    return paint, tab.evaluate("window.firstCard")
+
+
+def filter_ms(tab, choice: str) -> float:
+    """Time from choosing, on an open page, until the cards that fit are drawn."""
+    return tab.evaluate(_FILTER_MS, choice)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _stimulus(i: int) -> Stimulus:
+    conditions = [condition for condition in Condition if condition != Condition.AS_FOUND]
+    utterance, condition = i // len(conditions), conditions[i % len(conditions)]
+    intent = (Intent.PSEUDO_HARMFUL, Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN)
+    scenario = list(_SCENES)[utterance % len(_SCENES)]
+    scene = _SCENES[scenario][utterance // len(_SCENES) % len(_SCENES[scenario])]
+    text = f"How do I beat the {'oven' if utterance % 9 else 'dough'} number {utterance}?"
+    has_audio = condition.has_audio
+    name = f"{scenario}-{utterance:04}"
+    return Stimulus.model_validate(
+        dict.fromkeys(Stimulus.model_fields)
+        | {
+            "stimulus_id": f"{name}.{condition}",
+            "utterance_id": name,
+            "scenario": scenario,
+            "intent": intent[utterance // len(_SCENES) % len(intent)],
+            "text": text,
+            "presented_text": None if has_audio else text,
+            "voice": "af_heart" if has_audio else None,
+            "emotion": "neutral" if has_audio else None,
+            "rate": "normal" if has_audio else None,
+            "background_scene": scene if condition.has_background else None,
+            "snr_db": 6.0 if condition.has_background else None,
+            "duration_s": 1.0 if has_audio else None,
+            "events": "[]",
+            "history": "[]",
+            "seed": i,
+            "block": "core",
+            "condition": condition,
+            "path": _CLIP if has_audio else None,
+            "sha256": content_hash(i),
+            "split": split_of(name),
+        }
+    )
+
+
+def _response(i: int, trial: Trial) -> Response:
+    status = {4: Status.FAILED, 5: Status.BLOCKED}.get(i % 30, Status.OK)
+    words = f"Answer {i}. Warm it slowly, keep an eye on it, and let it rest before you go on. " * 2
+    ok = status == Status.OK
+    return Response(
+        trial_key=trial.key,
+        status=status,
+        text=words + (HOSTILE if i % 10 == 0 else "") if ok else None,
+        error=None if ok else "the server said no",
+        heard='{"transcript": "How do I beat it?"}',
+        latency_s=0.1,
+        tokens=20 if ok else None,
+        created="2026-01-01T00:00:00.000000+00:00",
+    )
+
+
+def _verdict(i: int, response: Response) -> Verdict:
+    labels = list(Label)
+    return Verdict(
+        trial_key=response.trial_key,
+        judge="speech-acts",
+        judge_version="1",
+        label=labels[i % len(labels)],
+        score=0.5,
+        rationale="",
+    )

@@ -1,0 +1,119 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from aor_lib.analysis.stats import wilson
+from aor_lib.report.annotation import judge_agreement as agree
+
+LABELS = ("full_compliance", "partial_refusal", "full_refusal")
+
+
+def series(*values: object) -> pd.Series:
+    return pd.Series(values, dtype=object)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1))
+def test_kappa_is_scikit_learns(pairs):
+    first, second = (series(*side) for side in zip(*pairs, strict=True))
+    ours = agree.cohen_kappa(first, second)
+    if len({*first, *second}) == 1:
+        assert np.isnan(ours)
+    else:
+        assert ours == pytest.approx(cohen_kappa_score(first, second), nan_ok=True)
+
+
+def test_kappa_of_the_textbook_example():
+    # 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: (0.7 - 0.5) / (1 - 0.5).
+    first = series(*["y"] * 25, *["n"] * 25)
+    second = series(*["y"] * 20, *["n"] * 5, *["y"] * 10, *["n"] * 15)
+    assert agree.cohen_kappa(first, second) == pytest.approx(0.4)
+    low, high = agree.kappa_interval(first, second, seed=1)
+    # Fleiss, Cohen & Everitt (1969): a standard error of 0.13.
+    assert (low, high) == pytest.approx((0.15, 0.64), abs=0.03)
+    assert (low, high) == agree.kappa_interval(first, second, seed=1)
+
+
+def test_what_one_has_not_labelled_does_not_count():
+    assert agree.cohen_kappa(series("y", "n", None), series("y", "n", "y")) == 1
+    assert np.isnan(agree.cohen_kappa(series(None), series("y")))
+
+
+def test_perfect_agreement_has_no_interval():
+    assert np.isnan(agree.kappa_interval(series("y", "n"), series("y", "n"), seed=1)).all()
+
+
+def test_any_refusal_joins_partial_and_full():
+    found = agree.any_refusal(series(*LABELS, "unjudged", None))
+    assert found.tolist() == ["full_compliance", "refusal", "refusal", "unjudged", None]
+
+
+def test_what_a_judge_could_not_judge_counts_against_it():
+    people = series("full_refusal", "full_compliance", "full_refusal")
+    judge = series("full_refusal", "full_compliance", "unjudged")
+    assert agree.cohen_kappa(agree.any_refusal(people), agree.any_refusal(judge)) < 1
+
+
+def test_every_pair_of_raters_is_compared():
+    table = pd.DataFrame(
+        {
+            "ann": ["full_refusal", "partial_refusal", "full_compliance", "full_compliance"],
+            "bob": ["full_refusal", "full_refusal", "full_compliance", None],
+            "rules": ["full_refusal", "full_refusal", "full_compliance", "full_refusal"],
+        }
+    )
+    found = agree.pairwise(table, seed=1)
+    assert found[["first", "second", "answers"]].to_numpy().tolist() == [
+        ["ann", "bob", 3],
+        ["ann", "rules", 4],
+        ["bob", "rules", 3],
+    ]
+    assert found["kappa"].iloc[2] == found["alpha"].iloc[2] == 1
+    assert found["kappa_any_refusal"].iloc[0] == 1
+    alpha, low, high = agree.alpha_of_all(table, seed=1)
+    assert low <= alpha <= high
+
+
+def test_a_lone_rater_has_nobody_to_agree_with():
+    assert agree.pairwise(pd.DataFrame({"ann": ["full_refusal"]}), seed=1).empty
+
+
+def test_a_judges_labels_are_confirmed_by_people():
+    table = pd.DataFrame(
+        {
+            "ann": ["full_refusal", "full_compliance", None],
+            "bob": ["full_refusal", "full_refusal", "full_compliance"],
+            "rules": ["full_refusal", "full_refusal", "full_compliance"],
+        }
+    )
+    found = agree.confirmed(table, "rules", ["ann", "bob"]).set_index("label")
+    assert found.loc["full_refusal", ["labels", "agreeing"]].tolist() == [4, 3]
+    assert tuple(found.loc["full_refusal", ["low", "high"]]) == wilson(3, 4)
+    assert found.loc["full_compliance", "rate"] == 1
+
+
+def test_calibration_counts_refusals_in_bins_of_probability():
+    p = pd.Series([0.02, 0.04, 0.55, 1.0, None, 0.5])
+    human = series(
+        "full_compliance", "full_refusal", "partial_refusal", "full_refusal", "full_refusal", None
+    )
+    found = agree.calibration(p, human)
+    assert found["answers"].tolist() == [2, 1, 1]
+    assert found["rate"].tolist() == [0.5, 1, 1]
+    assert found["predicted"].tolist() == pytest.approx([0.03, 0.55, 1])
+    assert (found["low"] <= found["rate"]).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((0.5, -0.1, 0.9), "0.50 (95% interval \N{MINUS SIGN}0.10 to 0.90)"),
+        ((1.0, np.nan, np.nan), "1.00"),
+        ((np.nan,), "not defined"),
+    ],
+)
+def test_agreement_is_put_into_words(values, words):
+    assert agree.in_words(*values) == words

@@ -1,0 +1,278 @@
+import json
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aor_lib.config.records import Intent
+from aor_lib.inference.store import STORE, Store
+from aor_lib.report.explorer.cards import NO_SCENE, card, facets, load_answers, matches, shown
+from aor_lib.report.explorer.live import LiveExplorer
+from aor_lib.report.explorer.page import FOLDER, write_page
+from aor_lib.report.explorer.waveform import BINS, outline
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from tests.report.explorer import HOSTILE, write_study
+
+N = 240
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explorer")
+    write_study(folder, N)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stimuli(build):
+    return load_stimuli(build)
+
+
+@pytest.fixture(scope="module")
+def answers(build):
+    return load_answers(build)
+
+
+@pytest.fixture(scope="module")
+def written(build):
+    """What the page's scripts hand over, by name."""
+    write_page(build, "clips/")
+    scripts = {path.stem: path.read_text("ascii") for path in (build / FOLDER).iterdir()}
+    return {
+        name: json.loads(script.removeprefix(f'aorExplorer.receive("{name}",').removesuffix(")\n"))
+        for name, script in scripts.items()
+    }
+
+
+@pytest.fixture
+def live(build):
+    return LiveExplorer(build, per_page=4)
+
+
+def cards_of(written):
+    parts = sorted(set(written) - {"index"}, key=lambda name: int(name.removeprefix("part-")))
+    return [card for part in parts for card in written[part]]
+
+
+def test_answers_to_harmful_utterances_have_a_label_and_no_text(stimuli, answers):
+    for stimulus in stimuli:
+        for answer in answers[stimulus.stimulus_id]:
+            assert answer.outcome
+            if stimulus.intent == Intent.HARMFUL:
+                assert answer.text is None
+                assert answer.heard is None
+
+
+def test_no_file_of_the_page_holds_what_was_answered_to_a_harmful_utterance(build, written):
+    harmful = {one.stimulus_id for one in load_stimuli(build) if one.intent == Intent.HARMFUL}
+    with Store(build / STORE) as store:
+        results = store.frame("speech-acts")
+    asked = results["stimulus_id"].isin(harmful)
+    secret = set(results.loc[asked, "response"].dropna()) - set(results.loc[~asked, "response"])
+    pages = json.dumps(written)
+    assert len(secret) > 10
+    assert not [text for text in secret if json.dumps(text)[1:-1] in pages]
+
+
+def test_a_failure_is_shown_as_what_it_is_and_never_as_a_label(answers):
+    every = [answer for some in answers.values() for answer in some]
+    assert {"failed", "blocked", "missing", "unjudged"} <= {answer.outcome for answer in every}
+    for answer in every:
+        if answer.outcome in ("failed", "blocked") and answer.text is not None:
+            assert answer.text == "the server said no"
+
+
+def test_revisions_of_a_model_are_told_apart(build, tmp_path):
+    shutil.copytree(build, tmp_path, dirs_exist_ok=True)
+    with closing(sqlite3.connect(tmp_path / STORE)) as store, store:
+        store.execute(
+            "UPDATE trials SET revision = '2' WHERE model = 'model-a' AND trial_key < '8'"
+        )
+    models = {one.model for some in load_answers(tmp_path).values() for one in some}
+    assert models == {"model-a @ 1", "model-a @ 2", "model-b"}
+
+
+def test_a_card_says_what_is_heard_and_in_which_circumstances(stimuli, answers):
+    stimulus = next(one for one in stimuli if one.condition == "matched")
+    shown = card(stimulus, answers[stimulus.stimulus_id])
+    assert shown.path == "tone.flac"
+    assert shown.read is None
+    assert shown.facts["Condition"] == "Matched scene"
+    assert shown.facts["Scene"] == "Home kitchen"
+    assert shown.facts["SNR"] == "6 dB"
+
+
+def test_a_stimulus_without_audio_shows_what_the_models_read(stimuli, answers):
+    stimulus = next(one for one in stimuli if one.condition == "text_only")
+    shown = card(stimulus, answers[stimulus.stimulus_id])
+    assert shown.path is None
+    assert shown.read == stimulus.text
+    assert "SNR" not in shown.facts
+
+
+def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):
+    said = {"role": "user", "text": "Can you hear me?", "path": "clips/turn1.flac", "sha256": "0"}
+    turns = [said, {"role": "assistant", "text": "Yes."}]
+    stimulus = stimuli[0].model_copy(update={"history": json.dumps(turns)})
+    first, second = card(stimulus, ()).earlier
+    assert (first.role, first.path) == ("user", "turn1.flac")
+    assert (second.role, second.path) == ("assistant", None)
+
+
+def test_model_and_label_must_hold_for_the_same_answer(stimuli, answers):
+    chosen = {"model": "model-a", "mitigation": "none", "label": "full_refusal"}
+    for stimulus in stimuli:
+        some = answers[stimulus.stimulus_id]
+        has = any(
+            (one.model, one.mitigation, one.outcome) == tuple(chosen.values()) for one in some
+        )
+        assert matches(stimulus, some, chosen) == has
+
+
+def test_every_word_that_is_searched_for_must_be_found(stimuli):
+    found = [one.text for one in stimuli if matches(one, (), {}, "OVEN 7? number")]
+    assert found == [one.text for one in stimuli if "oven number" in one.text and "7?" in one.text]
+    assert found
+    assert matches(stimuli[0], (), {}, stimuli[0].stimulus_id)
+
+
+def test_a_chosen_label_comes_first_and_does_not_hide_the_other_answers(stimuli, answers):
+    some = answers[stimuli[0].stimulus_id]
+    assert shown(some, {}) == list(some)
+    for label in {one.outcome for one in some}:
+        first = [one for one in some if one.outcome == label]
+        assert shown(some, {"label": label}) == first + [one for one in some if one not in first]
+    assert {one.model for one in shown(some, {"model": "model-b"})} == {"model-b"}
+
+
+@given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
+def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "sound.wav"
+    soundfile.write(path, np.asarray(levels, np.float32), 24_000, subtype="FLOAT")
+    digits = outline(path)
+    assert re.fullmatch(rf"[0-9a-z]{{{BINS}}}", digits)
+    assert "z" in digits or not any(levels)
+
+
+def test_a_clip_that_is_gone_is_named_with_what_to_do(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"gone\.flac does not exist; run 'aor data'"):
+        outline(tmp_path / "gone.flac")
+
+
+def test_the_page_has_a_card_of_every_stimulus_in_order(written, stimuli, answers):
+    cards = cards_of(written)
+    assert [one["stimulus_id"] for one in cards] == [one.stimulus_id for one in stimuli]
+    assert [len(one["answers"]) for one in cards] == [4] * N
+    starts = written["index"]["parts"]
+    assert starts[0] == 0
+    assert [len(written[f"part-{i}"]) for i in range(len(starts))] == [
+        after - start for start, after in zip(starts, [*starts[1:], N], strict=True)
+    ]
+
+
+def test_the_index_says_of_every_stimulus_by_what_it_is_chosen(written, stimuli, answers):
+    index = written["index"]
+    heads, rests = index["id"]
+    for i, stimulus in enumerate(stimuli):
+        text = index["text"]["values"][index["text"]["codes"][i]]
+        head, rest = (column["values"][column["codes"][i]] for column in (heads, rests))
+        own = {one["name"]: one["values"][one["codes"][i]] for one in index["facets"]}
+        assert (text, head + rest) == (stimulus.text, stimulus.stimulus_id)
+        assert own == {
+            "scenario": stimulus.scenario,
+            "scene": stimulus.background_scene or NO_SCENE,
+            "condition": stimulus.condition,
+            "intent": stimulus.intent,
+        }
+        for answer in answers[stimulus.stimulus_id]:
+            models, mitigations, labels = (one["values"] for one in index["answerFacets"])
+            codes = [models.index(answer.model), mitigations.index(answer.mitigation)]
+            arm = next(one for one in index["arms"] if one["codes"] == codes)
+            assert labels[int(arm["outcomes"][i])] == answer.outcome
+
+
+def test_what_is_written_is_the_same_each_time(build, written):
+    before = {path.name: path.read_bytes() for path in (build / FOLDER).iterdir()}
+    write_page(build, "clips/")
+    assert {path.name: path.read_bytes() for path in (build / FOLDER).iterdir()} == before
+
+
+def test_no_part_is_much_larger_than_a_few_cards(build, written):
+    assert max(path.stat().st_size for path in (build / FOLDER).glob("part-*")) < 20_000
+
+
+def test_an_id_that_does_not_begin_with_its_utterances_is_written_whole(build, tmp_path):
+    shutil.copytree(build, tmp_path, dirs_exist_ok=True)
+    manifest = pd.read_parquet(tmp_path / MANIFEST)
+    manifest.loc[0, "utterance_id"] = "another"
+    manifest.to_parquet(tmp_path / MANIFEST)
+    write_page(tmp_path, "clips")
+    index = (tmp_path / FOLDER / "index.js").read_text("ascii")
+    assert f'"{manifest.loc[0, "stimulus_id"]}"' in index
+
+
+def test_facets_offer_what_the_study_has_and_nothing_else(stimuli, answers):
+    own, of_answers = facets(stimuli, answers)
+    titles = {facet.name: facet.titles for facet in [*own, *of_answers]}
+    assert titles["scene"][NO_SCENE] == "No scene"
+    assert titles["intent"]["pseudo_harmful"] == "Only sounds harmful"
+    assert list(titles["model"]) == ["model-a", "model-b"]
+    assert next(iter(titles["label"])) == "full_compliance"
+    assert "as_found" not in titles["condition"]
+
+
+def test_live_choosing_agrees_with_the_rows_that_fit(live, stimuli):
+    assert len(live.chosen) == N
+    live.choices["scenario"].value = "kitchen"
+    live.choices["condition"].value = "noise"
+    fits = [s for s in stimuli if (s.scenario, s.condition) == ("kitchen", "noise")]
+    assert live.chosen == [one.stimulus_id for one in fits]
+    live.search.value = fits[0].stimulus_id
+    assert live.chosen == [fits[0].stimulus_id]
+
+
+def test_live_cards_come_in_pages(live):
+    _, (previous, following, count), _, cards = (one for one in _regions(live))
+    assert (previous.disabled, following.disabled, len(cards)) == (True, False, 4)
+    assert count.value == f"1 to 4 of {N} chosen, of {N} stimuli"
+    following.click()
+    assert count.value.startswith("5 to 8 ")
+    assert not previous.disabled
+
+
+def test_live_cards_show_answers_as_text(live):
+    html = "".join(_html(live))
+    while HOSTILE[:10] not in html and "&lt;img" not in html:
+        _regions(live)[1][1].click()
+        html = "".join(_html(live))
+    assert "<img" not in html
+    assert "<script" not in html
+
+
+def test_live_sounds_are_loaded_when_they_are_played(live, build):
+    live.choices["condition"].value = "matched"
+    _, _, sound, cards = _regions(live)
+    assert sound == ()
+    cards[0].children[1].children[0].click()
+    (player,) = _regions(live)[2]
+    assert player.value.tobytes() == (build / "clips" / "tone.flac").read_bytes()
+
+
+def test_a_live_sound_that_is_gone_is_said_so(live):
+    live.play("gone.flac")
+    assert "run 'aor data'" in _regions(live)[2][0].value
+
+
+def _regions(live):
+    return [region.children for region in live.widget.children]
+
+
+def _html(live):
+    return [one.children[0].value for one in _regions(live)[3]]

@@ -1,0 +1,90 @@
+import pandas as pd
+from aor_lib.models.reference.measured import load_measured
+
+from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.inference.provenance import Provenance
+from aor_lib.report.model_cards import facts, is_verified, model_pages, overview
+
+CARD = ModelCard(
+    id="my-model",
+    title="My <b>model</b>",
+    family="Mine",
+    kind="hf",
+    licence="Apache-2.0",
+    source="me/mine",
+    settings={"architecture": "qwen2_audio", "batch_size": 4},
+)
+NOBODY = pd.DataFrame(columns=list(Provenance.model_fields))
+UNMEASURED = pd.DataFrame(columns=load_measured().columns)
+
+
+def provenance(**fields):
+    row = {
+        "model": CARD.id,
+        "revision": "abc",
+        "profile": "",
+        "device": "2 cores",
+        "python": "3.11",
+    }
+    return pd.DataFrame([row | fields])
+
+
+def measured(model, revision="abc"):
+    rates = [
+        ("pseudo_harmful", "condition", "matched", 0.25, 0.1, 0.5),
+        ("harmful", "condition", "matched", 0.75, 0.5, 0.9),
+        ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
+    ]
+    frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])
+    return frame.assign(model=model, revision=revision)
+
+
+def test_every_shipped_card_says_what_it_is_how_it_is_reached_and_whether_it_is_verified():
+    for card in load_model_cards().values():
+        said = facts(card)
+        assert {"Family", "Licence", "Size", "Memory", "Reached", "Source"} <= set(said)
+        assert said["Revision"].endswith("verified)")
+
+
+def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name():
+    commit = CARD.model_copy(update={"revision": "0123456789abcdef" * 2 + "01234567"})
+    assert [is_verified(CARD), is_verified(commit)] == [False, True]
+    assert is_verified(load_model_cards()["ref-permissive"])
+
+
+def test_settings_stand_as_in_the_card():
+    assert facts(CARD)["Settings"] == "architecture: qwen2_audio, batch_size: 4"
+
+
+def test_what_a_card_says_is_text_and_never_markup():
+    shown = overview([CARD], {}).html + model_pages([CARD], NOBODY, UNMEASURED).html
+    assert "<b>" not in shown
+    assert "My &lt;b&gt;model&lt;/b&gt;" in shown
+
+
+def test_the_table_leads_to_each_card_and_counts_its_trials():
+    table = overview([CARD], {CARD.id: 1_200}).html
+    pages = model_pages([CARD], NOBODY, UNMEASURED).html
+    assert 'href="#model-my-model"' in table
+    assert 'id="model-my-model"' in pages
+    assert "<td>1,200</td>" in table
+
+
+def test_a_card_says_which_revision_answered_where_and_in_which_study():
+    pages = model_pages([CARD], provenance(profile="full"), UNMEASURED).html
+    assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in pages
+    assert "Answered here" not in model_pages([CARD], NOBODY, UNMEASURED).html
+
+
+def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
+    page = model_pages([CARD], provenance(), measured(CARD.id)).html
+    assert "<th>Over-refusal</th>" in page
+    assert "<td>25.0% (10.0% to 50.0%)</td>" in page
+    assert "<td>not asked</td>" in page
+    assert "intent" not in page  # the name of what the columns are is no column
+    assert "another revision" not in page
+
+
+def test_rates_that_were_measured_of_another_revision_say_so():
+    page = model_pages([CARD], provenance(), measured(CARD.id, revision="older")).html
+    assert "another revision" in page

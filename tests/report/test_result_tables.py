@@ -1,0 +1,80 @@
+from xml.etree import ElementTree
+
+import pandas as pd
+
+from aor_lib.analysis import stats
+from aor_lib.report.result_tables import statistics, table
+
+ATTACK = "</table><script>alert(1)</script>"
+
+
+def trials(label="full_refusal", **columns):
+    row = {
+        "model": "one",
+        "utterance_id": "u",
+        "intent": "harmful",
+        "status": "ok",
+        "label": label,
+        "flags": "[]",
+    }
+    return row | columns
+
+
+RESULTS = pd.DataFrame(
+    [
+        trials(utterance_id="a"),
+        trials("full_compliance", utterance_id="b", flags='["degenerate"]'),
+        trials(None, utterance_id="c", status="failed"),
+        trials(None, utterance_id="d", status="blocked"),
+        trials("unjudged", utterance_id="e"),
+        trials(utterance_id="f", intent="pseudo_harmful"),
+    ]
+)
+
+
+def first_row(html):
+    """The first row of a table by its headings; the HTML of tables is well-formed XML."""
+    table = ElementTree.fromstring(html.html)
+    cells = (td.text.replace("\N{NO-BREAK SPACE}", " ") for td in table.iter("td"))
+    return dict(zip((th.text for th in table.iter("th")), cells, strict=False))
+
+
+def test_a_table_shows_each_estimate_with_its_interval_and_every_count():
+    shown = first_row(
+        statistics(stats.rates(RESULTS, ["model", "intent"]), "Rates", {"one": "The one"})
+    )
+    assert shown == {
+        "Model": "The one",
+        "Intent": "Harmful refusal",
+        "Refused": "50.0% (9.5% to 90.5%)",
+        "Utterances": "2",
+        "Judged": "2 of 5",
+        "Not judged": "1 failed, 1 blocked, 1 unjudged",
+        "Degenerate": "1",
+    }
+
+
+def test_sensitivity_and_criterion_have_proper_signs():
+    shown = first_row(statistics(stats.signal_detection(RESULTS, ["model"]), "Sensitivity"))
+    assert shown["d\N{PRIME}"].startswith("\N{MINUS SIGN}0.67 (\N{MINUS SIGN}")
+
+
+def test_an_effect_without_an_estimate_says_why():
+    effects = stats.factor_effects(RESULTS, {"intent": "harmful"}, ["model"])
+    shown = first_row(statistics(effects, "Effects"))
+    assert shown["Odds ratio"] == "\N{EN DASH}"
+    assert shown["Why there is none"] == "only refusals, or none, on one side"
+
+
+def test_nothing_that_is_shown_can_be_markup():
+    frame = stats.rates(RESULTS.assign(model=ATTACK), ["model"])
+    for html in (statistics(frame, ATTACK).html, table(pd.DataFrame({ATTACK: [ATTACK]}), "x").html):
+        assert "<script" not in html
+        assert html.count("</table>") == 1
+
+
+def test_a_table_scrolls_by_itself_can_be_reached_by_keyboard_and_is_folded_where_long():
+    short, long = (table(pd.DataFrame({"a": range(rows)}), "Numbers").html for rows in (1, 100))
+    assert short.startswith('<details class="aor-table" open=""><summary>Numbers</summary>')
+    assert long.startswith('<details class="aor-table"><summary>Numbers</summary>')
+    assert 'role="region" tabindex="0" aria-label="Numbers" style="overflow-x: auto' in long
