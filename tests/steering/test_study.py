@@ -23,9 +23,9 @@ from aor_lib.steering.scan import COEFFICIENTS
 from aor_lib.steering.study import RANDOM, steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.stimuli.manifest import MANIFEST
+from tests.cli.test_cli import aor, one_line_error
 from tests.conftest import TINY
 from tests.steering.steerable import ANSWERS, Steerable
-from tests.test_cli import aor, one_line_error
 
 JUDGE = JUDGES["speech-acts"]
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}

@@ -11,6 +11,7 @@ import papermill
 import pytest
 import yaml
 
+from aor_lib.cli.try_model import try_model
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.engine import plan_trials, run_trials
@@ -20,7 +21,6 @@ from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
-from aor_lib.try_model import try_model
 from tests.models import checkpoints
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks/add_a_model.ipynb"
