@@ -91,8 +91,8 @@ def measure_planted(results: pd.DataFrame) -> pd.DataFrame:
     -------
     One row a comparison and member of which the results hold trials at the baseline and the level:
     ``model``, ``comparison``, ``planted`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
-    :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the counts
-    to the interval. What was planted comes first.
+    :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the
+    counts to the interval. What was planted comes first.
     """
     tables = [
         stats.paired_differences(trials, "side", "baseline", by=["model", "comparison"])

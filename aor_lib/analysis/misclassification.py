@@ -68,8 +68,8 @@ def accuracy(human: pd.Series, judge: pd.Series) -> Accuracy:
     Parameters
     ----------
     human, judge
-        Labels (:class:`aor_lib.config.records.Label`) of the same answers, in the same order. Answers
-        that either has not judged are left out.
+        Labels (:class:`aor_lib.config.records.Label`) of the same answers, in the same order.
+        Answers that either has not judged are left out.
 
     Raises
     ------

@@ -69,8 +69,8 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and ``level``:
-    ``condition`` in the core design, ``emotion`` where that is varied.
+    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
+    ``level``: ``condition`` in the core design, ``emotion`` where that is varied.
     """
     chosen = results[
         results["model"].isin(MEMBERS)

@@ -45,8 +45,8 @@ def try_model(
 
     Returns
     -------
-    Rows of :func:`aor_lib.analysis.results.load_results`: the model's, and those of the study's models on
-    the same stimuli, all without mitigation.
+    Rows of :func:`aor_lib.analysis.results.load_results`: the model's, and those of the study's
+    models on the same stimuli, all without mitigation.
 
     Raises
     ------

@@ -115,7 +115,8 @@ class Cluster:
     def submit(
         self, model: AudioModel, conversations: Sequence[Conversation], generation: Generation
     ) -> Any:
-        """The future of what :func:`aor_lib.inference.executors.ask` returns on one of the machines."""
+        """The future of what :func:`aor_lib.inference.executors.ask` returns on one of the
+        machines."""
         sounds = {
             turn.audio: turn.audio.read_bytes()
             for conversation in conversations

@@ -2,7 +2,8 @@
 
 ``trials`` says what was asked, once for each key; ``plan`` which trials make up the study, and
 under which stimulus and mitigation; ``responses`` and ``verdicts`` what came of them; ``cards`` and
-``provenance`` who answered (:mod:`aor_lib.inference.provenance`). Tables and columns are only ever added.
+``provenance`` who answered (:mod:`aor_lib.inference.provenance`). Tables and columns are only ever
+added.
 """
 
 SCHEMA = """

@@ -64,8 +64,8 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     One row an answer, in their order: ``prompt_id`` (a hash), ``source_model``, ``fold`` (of the
-    prompt), ``human``, ``judge`` (both a :class:`aor_lib.config.records.Label`) and ``p_refusal``; and
-    ``gpt4`` and ``string_match`` where the file has their labels.
+    prompt), ``human``, ``judge`` (both a :class:`aor_lib.config.records.Label`) and ``p_refusal``;
+    and ``gpt4`` and ``string_match`` where the file has their labels.
     """
     folds = _folds(labelled["prompt"], FOLDS)
     models = labelled["model"].to_numpy()

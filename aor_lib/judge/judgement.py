@@ -14,8 +14,8 @@ class Judgement:
 
     ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
     unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
-    the rule where no single span did. ``flags`` are those of :data:`aor_lib.config.records.FLAGS` that
-    hold, in order.
+    the rule where no single span did. ``flags`` are those of :data:`aor_lib.config.records.FLAGS`
+    that hold, in order.
     """
 
     label: Label

@@ -16,8 +16,8 @@ NEEDED = ("prompt", "completion")
 """Columns that a table must have."""
 
 ADDED = ("label", "p_refusal", "rationale", *FLAGS)
-"""Columns that judging adds: a :class:`aor_lib.config.records.Label`; the probability of any refusal
-(missing where unjudged); the span or the rule that decided; a boolean for each flag."""
+"""Columns that judging adds: a :class:`aor_lib.config.records.Label`; the probability of any
+refusal (missing where unjudged); the span or the rule that decided; a boolean for each flag."""
 
 _BATCH = 256
 
@@ -28,8 +28,8 @@ def judge_table(
     """Write ``source`` to ``target`` with the columns of :data:`ADDED` behind its own.
 
     Every row, its order and every other column stay as they are; the two files' formats (see
-    :mod:`aor_lib.storage.tables`) may differ. A completion that is missing, empty or no text is unjudged;
-    a prompt that is, is not known.
+    :mod:`aor_lib.storage.tables`) may differ. A completion that is missing, empty or no text is
+    unjudged; a prompt that is, is not known.
 
     Returns
     -------
@@ -38,8 +38,9 @@ def judge_table(
     Raises
     ------
     TableError
-        As :func:`aor_lib.storage.tables.read_table` and :func:`aor_lib.storage.tables.write_table`, and where the
-        table lacks a column or has one of those to be added; the message names the file.
+        As :func:`aor_lib.storage.tables.read_table` and :func:`aor_lib.storage.tables.write_table`,
+        and where the table lacks a column or has one of those to be added; the message names the
+        file.
     OSError
         A file cannot be read or written.
     """

@@ -1,10 +1,10 @@
 """The study's charts, in one house style.
 
-Each function takes a frame of :mod:`aor_lib.analysis.stats` and returns an Altair chart as wide as its
-container; :func:`aor_lib.report.figures.show` makes it a figure for notebooks and for the book.
+Each function takes a frame of :mod:`aor_lib.analysis.stats` and returns an Altair chart as wide as
+its container; :func:`aor_lib.report.figures.show` makes it a figure for notebooks and for the book.
 Intervals are always drawn. Rates are fractions in the data and percent on the page. ``names`` are
-the titles of models (:func:`aor_lib.analysis.results.model_titles`) and of other ids; a model without one is
-called by its id.
+the titles of models (:func:`aor_lib.analysis.results.model_titles`) and of other ids; a model
+without one is called by its id.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def rate_points(
 ) -> Chart:
     """Each model's ``rate`` and its interval, for each value of column ``y``.
 
-    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and ``y``; what has no judged answer is left
-    out.
+    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and ``y``; what has no judged answer
+    is left out.
     """
     frame = rates.dropna(subset=["rate"])
     return _intervals(frame, y, "rate", _unit_scale(frame["high"]), axis, names)

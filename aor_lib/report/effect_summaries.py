@@ -1,7 +1,7 @@
 """What changes refusal, and what does not, in plain sentences.
 
-Each function takes a frame of :mod:`aor_lib.analysis.stats` by model and the titles of ids, and returns a
-sentence for each model, which says no more than the tests allow.
+Each function takes a frame of :mod:`aor_lib.analysis.stats` by model and the titles of ids, and
+returns a sentence for each model, which says no more than the tests allow.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def scene_use(differences: pd.DataFrame, rates: pd.DataFrame, names: Names) -> d
     Parameters
     ----------
     differences
-        :func:`aor_lib.analysis.stats.paired_differences` of over-refusal from the baseline ``matched``, by
-        model, at the levels ``speech_only``, ``mismatched`` and ``noise``.
+        :func:`aor_lib.analysis.stats.paired_differences` of over-refusal from the baseline
+        ``matched``, by model, at the levels ``speech_only``, ``mismatched`` and ``noise``.
     rates
         :func:`aor_lib.analysis.stats.rates` of the same trials, by model.
     """

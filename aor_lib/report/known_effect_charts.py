@@ -14,8 +14,8 @@ from aor_lib.report.style import SHAPES, model_style
 def recovery(by_size: pd.DataFrame) -> Chart:
     """Share of studies that find each planted effect, over their size in utterances.
 
-    ``by_size`` is :func:`aor_lib.models.reference.resampled.recovery_by_size`. The dashed line is the power
-    that a study is planned for.
+    ``by_size`` is :func:`aor_lib.models.reference.resampled.recovery_by_size`. The dashed line is
+    the power that a study is planned for.
     """
     frame = by_size.assign(effect=by_size["model"] + ", " + by_size["comparison"].map(TITLES))
     models = frame.groupby("effect")["model"].first()

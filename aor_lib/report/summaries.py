@@ -1,7 +1,8 @@
 """What the rates of a study say, in plain sentences.
 
-Each function takes frames of :mod:`aor_lib.analysis.stats` and the titles of ids, and says no more than the
-intervals allow. The sentences are plain text: :mod:`aor_lib.report.markdown` puts them on a page.
+Each function takes frames of :mod:`aor_lib.analysis.stats` and the titles of ids, and says no more
+than the intervals allow. The sentences are plain text: :mod:`aor_lib.report.markdown` puts them on
+a page.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Row = Mapping[Any, Any]
 def trade_off(points: pd.DataFrame, names: Names) -> str:
     """Who over-refuses most and least, whose intervals overlap, and what goes with it.
 
-    ``points`` is :func:`aor_lib.report.detection_charts.pairs` by model, of models that have both rates.
+    ``points`` is :func:`aor_lib.report.detection_charts.pairs` by model, of models that have both
+    rates.
     """
     if points.empty:
         return "There is no pair of rates to weigh against each other."

@@ -37,7 +37,8 @@ class Requests:
     def of(
         answers: pd.DataFrame, conversations: Sequence[Conversation], recorded: Recorded
     ) -> Requests:
-        """From judged rows of :func:`aor_lib.analysis.results.load_results`, and what was recorded."""
+        """From judged rows of :func:`aor_lib.analysis.results.load_results`, and what was
+        recorded."""
         return Requests(
             answers["stimulus_id"].tolist(),
             conversations,

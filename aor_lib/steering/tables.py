@@ -59,10 +59,10 @@ def load(build: Path | str, name: str) -> pd.DataFrame:
 def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     """Trials on ``test`` under steering, and those without on the same stimuli of the same models.
 
-    ``results`` are those of :func:`aor_lib.analysis.results.load_results`. The rows get a column ``method``
-    (``none``, a method of :data:`aor_lib.report.steering_charts.METHODS`, or ``random`` for all directions
-    that are), and ``fitted_on``, which keeps :mod:`aor_lib.analysis.stats` from reporting what was fitted
-    on.
+    ``results`` are those of :func:`aor_lib.analysis.results.load_results`. The rows get a column
+    ``method`` (``none``, a method of :data:`aor_lib.report.steering_charts.METHODS`, or ``random``
+    for all directions that are), and ``fitted_on``, which keeps :mod:`aor_lib.analysis.stats` from
+    reporting what was fitted on.
     """
     steered = results[results["mitigation"].str.startswith("steering_")]
     same = ["model", "revision", "stimulus_id"]

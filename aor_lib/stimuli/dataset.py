@@ -39,8 +39,9 @@ def build_dataset(
     """Make every stimulus of a study below ``build`` and write the manifest.
 
     ``report`` is called with the stimuli done and their number. The result depends neither on
-    ``workers`` nor on the ``scheduler`` of a cluster (see :func:`aor_lib.storage.workers.map_jobs`). Files
-    of an earlier build that are no longer part of the study are removed.
+    ``workers`` nor on the ``scheduler`` of a cluster (see
+    :func:`aor_lib.storage.workers.map_jobs`). Files of an earlier build that are no longer part of
+    the study are removed.
 
     Returns
     -------

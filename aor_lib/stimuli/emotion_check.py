@@ -1,6 +1,7 @@
 """Does speech that was given an emotion differ from neutral speech as it was meant to?
 
-Measured on the finished clips (:mod:`aor_lib.stimuli.validation`), not on the settings that made them.
+Measured on the finished clips (:mod:`aor_lib.stimuli.validation`), not on the settings that made
+them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
 
 
 def load_validation(build: Path | str) -> pd.DataFrame:
-    """What ``aor validate`` measured: one row a stimulus, see :class:`aor_lib.stimuli.validation.Measured`.
+    """What ``aor validate`` measured: one row a stimulus, see
+    :class:`aor_lib.stimuli.validation.Measured`.
 
     Raises
     ------

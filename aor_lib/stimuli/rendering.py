@@ -63,7 +63,8 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     Parameters
     ----------
     library
-        Folder of recorded backgrounds (:mod:`aor_lib.audio.recordings.library`), preferred where they exist.
+        Folder of recorded backgrounds (:mod:`aor_lib.audio.recordings.library`), preferred where
+        they exist.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
 from tests.models import checkpoints
 
-NOTEBOOK = Path(__file__).parent.parent / "notebooks/add_a_model.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "notebooks/add_a_model.ipynb"
 CELLS = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
 CARD = ModelCard(id="established", title="", family="", kind="cascade", licence="", source="")
 

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.slow
 
 KILLED = """
 import os, signal, sys
-from aor_lib import inference
+from aor_lib.inference import engine
 from aor_lib.cli import main
 from aor_lib.inference.store import Store
 
-inference.BATCH = 12
+engine.BATCH = 12
 left = int(sys.argv.pop(1))
 record = Store.record
 

@@ -18,7 +18,7 @@ from aor_lib.judge.speech_acts import VERSION, judge
 
 EXAMPLES = [
     json.loads(line)
-    for line in (Path(__file__).parent / "data" / "judge_examples.jsonl")
+    for line in (Path(__file__).parents[1] / "data" / "judge_examples.jsonl")
     .read_text(encoding="utf-8")
     .splitlines()
 ]

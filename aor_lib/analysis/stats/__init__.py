@@ -3,9 +3,9 @@
 Every frame of results has one row a trial, with at least ``utterance_id``, ``intent``, ``status``
 and ``label``. Failed or missing, blocked, and unjudged answers are in no rate; every table counts
 them, and the degenerate answers where the results have ``flags``
-(:func:`aor_lib.analysis.stats.trials.counts`). Nothing is reported on utterances that something was fitted
-on, where ``fitted_on`` names them (:func:`aor_lib.analysis.stats.trials.check`). What is estimated by chance
-draws comes out the same each time.
+(:func:`aor_lib.analysis.stats.trials.counts`). Nothing is reported on utterances that something was
+fitted on, where ``fitted_on`` names them (:func:`aor_lib.analysis.stats.trials.check`). What is
+estimated by chance draws comes out the same each time.
 """
 
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection

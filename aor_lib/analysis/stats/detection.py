@@ -32,14 +32,15 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     effects on estimated values of d'", Behavior Research Methods, Instruments, & Computers
     27(1):46-51, 1995). Intervals follow the variance of V. Gourevitch & E. Galanter ("A
     significance test for one parameter isosensitivity functions", Psychometrika 32(1):25-33, 1967)
-    over the effective number of answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since
-    those to one utterance are not independent. They take harmful and pseudo-harmful utterances to
-    be independent of each other.
+    over the effective number of answers
+    (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since those to one utterance are
+    not independent. They take harmful and pseudo-harmful utterances to be independent of each
+    other.
 
     Returns
     -------
-    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts` over
-    both intents, ``utterances`` (judged), ``d_prime``, ``d_prime_low``, ``d_prime_high``,
+    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts`
+    over both intents, ``utterances`` (judged), ``d_prime``, ``d_prime_low``, ``d_prime_high``,
     ``criterion``, ``criterion_low``, ``criterion_high`` (95 %). The measures are NaN where nothing
     of an intent was judged.
 
@@ -66,7 +67,8 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str, float]:
     """The measures of :func:`signal_detection` from the refusals of each utterance.
 
-    Both frames are those of :func:`aor_lib.analysis.stats.trials.refusals_by_utterance`, and not empty.
+    Both frames are those of :func:`aor_lib.analysis.stats.trials.refusals_by_utterance`, and not
+    empty.
     """
     z_hit, variance_hit = _z(harmful)
     z_false, variance_false = _z(pseudo_harmful)

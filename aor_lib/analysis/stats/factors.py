@@ -70,9 +70,10 @@ def factor_effects(
     Returns
     -------
     One row a group and level: the ``by`` columns, ``factor``, ``level``, ``baseline``, the counts
-    of :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``status``, ``odds_ratio``,
-    ``odds_ratio_low``, ``odds_ratio_high``, ``difference``, ``low``, ``high`` (95 %), ``p_value``
-    (that the odds ratio is 1), ``p_holm`` (adjusted by Holm's method over all rows estimated).
+    of :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``status``,
+    ``odds_ratio``, ``odds_ratio_low``, ``odds_ratio_high``, ``difference``, ``low``, ``high`` (95
+    %), ``p_value`` (that the odds ratio is 1), ``p_holm`` (adjusted by Holm's method over all rows
+    estimated).
 
     All measures are NaN unless ``status`` is ``estimated``. ``separated``: the level or its
     baseline has only refusals or none, alone or combined with other factors, so that the odds ratio

@@ -23,10 +23,10 @@ def paired_differences(
     Returns
     -------
     One row a group and level: the ``by`` columns, ``level``, ``baseline``, the counts of
-    :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``utterances`` (judged at both),
-    ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
-    ``p_holm``. The measures are NaN where no utterance was judged at both. A group without a trial
-    at the baseline has no row.
+    :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``utterances`` (judged
+    at both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`),
+    ``p_value``, ``p_holm``. The measures are NaN where no utterance was judged at both. A group
+    without a trial at the baseline has no row.
 
     Raises
     ------

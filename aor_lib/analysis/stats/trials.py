@@ -69,7 +69,8 @@ def check(results: pd.DataFrame, columns: list[str]) -> None:
     ValueError
         A column is missing; all that are are named.
     aor_lib.analysis.splits.SplitError
-        An utterance was fitted on, or is of another split (see :func:`aor_lib.analysis.splits.for_scoring`).
+        An utterance was fitted on, or is of another split (see
+        :func:`aor_lib.analysis.splits.for_scoring`).
     """
     needed = [*columns, "utterance_id", "status", "label"]
     if "fitted_on" in results:

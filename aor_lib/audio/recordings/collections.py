@@ -32,7 +32,8 @@ _ESC50_CREDIT = re.compile(
 
 @dataclass(frozen=True)
 class ListedClip:
-    """A clip that a collection speaks of; :func:`aor_lib.stimuli.imported_clips.contained` tells if it is there."""
+    """A clip that a collection speaks of; :func:`aor_lib.stimuli.imported_clips.contained` tells if
+    it is there."""
 
     name: str
     labels: tuple[str, ...]

@@ -1,7 +1,7 @@
 """What is measured on speech: pitch, level, pace and tilt.
 
-F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it, and a mistake of the one
-is not hidden by the same mistake of the other.
+F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it, and a mistake of
+the one is not hidden by the same mistake of the other.
 """
 
 from __future__ import annotations

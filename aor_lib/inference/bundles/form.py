@@ -3,7 +3,8 @@
 ``manifest.json``
     The format's version, the sha256 of every other file, and who answered and judged.
 ``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
-    A row each of :class:`aor_lib.config.records.Trial` (with its arm), ``Response`` and ``Verdict``.
+    A row each of :class:`aor_lib.config.records.Trial` (with its arm), ``Response`` and
+    ``Verdict``.
 ``models/ID.yaml``
     The model cards.
 """

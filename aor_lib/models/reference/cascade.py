@@ -1,8 +1,8 @@
 """The local models: Whisper hears, SmolLM2-135M-Instruct answers.
 
 The language model is given the transcript and what classifiers on Whisper's encoder heard beside
-the words (:mod:`aor_lib.models.reference.prompt`). The members of the reference panel differ in its adapter
-alone (:mod:`aor_lib.models.reference.members`).
+the words (:mod:`aor_lib.models.reference.prompt`). The members of the reference panel differ in its
+adapter alone (:mod:`aor_lib.models.reference.members`).
 
 Speech: Whisper tiny.en; language: :mod:`aor_lib.models.reference.smollm`.
 """

@@ -1,7 +1,7 @@
 """How far listeners agree, and what they make of each clip: pandas in, pandas out.
 
-Labels are those of :meth:`aor_lib.report.annotation.store.LabelStore.labels`. What cannot be estimated is
-NaN, never a number: a single listener agrees with nobody.
+Labels are those of :meth:`aor_lib.report.annotation.store.LabelStore.labels`. What cannot be
+estimated is NaN, never a number: a single listener agrees with nobody.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def plan(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> list[Answe
     ``n`` answers are drawn by ``seed`` alone, so that all annotators read the same ones. Each
     label of the judge gets an equal share of them, or all it has if that is less: refusals are
     rare, and a sample in proportion would hold next to none. Within a label, models and intents
-    get their shares (:func:`aor_lib.report.annotation.sampling.systematic_sample`). The order is the
-    annotator's own.
+    get their shares (:func:`aor_lib.report.annotation.sampling.systematic_sample`). The order is
+    the annotator's own.
 
     Raises
     ------

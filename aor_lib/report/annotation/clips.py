@@ -36,8 +36,8 @@ def plan(manifest: pd.DataFrame, listener: str, n: int, seed: int) -> list[Clip]
     """Which clips a listener hears, in which order.
 
     ``n`` utterances are drawn by ``seed`` alone, so that all listeners hear the same ones: a
-    systematic sample (:func:`aor_lib.report.annotation.sampling.systematic_sample`) over scenarios and
-    intents.
+    systematic sample (:func:`aor_lib.report.annotation.sampling.systematic_sample`) over scenarios
+    and intents.
 
     Each is heard in its matched scene and alone, in the same voice. By ``seed`` and ``listener``,
     half of the utterances (to within one) come with the scene first; the two clips of an utterance

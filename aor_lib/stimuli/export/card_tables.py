@@ -1,7 +1,7 @@
 """The data card's tables: counts of a manifest, as Markdown.
 
-``frame`` is always the manifest (columns: the fields of :class:`aor_lib.config.records.Stimulus`), and
-``spoken`` its rows with sound.
+``frame`` is always the manifest (columns: the fields of :class:`aor_lib.config.records.Stimulus`),
+and ``spoken`` its rows with sound.
 """
 
 from __future__ import annotations
