@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis import stats
+from aor_lib.analysis.reference_rates import MEMBERS
 from aor_lib.analysis.stats.trials import refusals_by_utterance
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.models.reference.measured import MEMBERS
 
 ALLOWED = 0.05
 """A difference where nothing was planted that is as small as this is no false alarm.

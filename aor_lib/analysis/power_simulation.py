@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis import stats
+from aor_lib.analysis.known_effects import can_tell
 from aor_lib.analysis.stats.intervals import Floats
-from aor_lib.models.reference.planted import can_tell
 
 STUDIES = 1_000
 """Of each kind: a share of 5 % comes out to within 1.4 points, one of 80 % to within 2.5."""
@@ -27,7 +27,7 @@ def false_alarms(differences: pd.DataFrame, studies: int = STUDIES, seed: int = 
     Parameters
     ----------
     differences
-        As of :func:`aor_lib.models.reference.planted.utterance_differences`.
+        As of :func:`aor_lib.analysis.known_effects.utterance_differences`.
 
     Returns
     -------

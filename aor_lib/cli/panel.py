@@ -48,7 +48,7 @@ def train_hearing(
 @app.command("measure-panel")
 def measure_panel(params: ParamsFile, build: BuildFolder = None) -> None:
     """Write what the members do in a judged study's test split beside their weights."""
-    from aor_lib.models.reference.measured import MEASURED, measure
+    from aor_lib.analysis.reference_rates import MEASURED, measure
 
     study, folder = study_of(params, build)
     typer.echo(measure(folder, study.profile.judge, MEASURED).to_string(index=False))

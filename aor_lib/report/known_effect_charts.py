@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from aor_lib.analysis.known_effects import TITLES
 from aor_lib.analysis.stats.sample_size import POWER
-from aor_lib.models.reference.planted import TITLES
 from aor_lib.report.charts import Chart
 from aor_lib.report.style import SHAPES, model_style
 
@@ -14,7 +14,7 @@ from aor_lib.report.style import SHAPES, model_style
 def recovery(by_size: pd.DataFrame) -> Chart:
     """Share of studies that find each planted effect, over their size in utterances.
 
-    ``by_size`` is :func:`aor_lib.models.reference.resampled.recovery_by_size`. The dashed line is
+    ``by_size`` is :func:`aor_lib.analysis.power_simulation.recovery_by_size`. The dashed line is
     the power that a study is planned for.
     """
     frame = by_size.assign(effect=by_size["model"] + ", " + by_size["comparison"].map(TITLES))

@@ -83,7 +83,7 @@ def model_pages(
     provenance
         Who answered in this study: :func:`aor_lib.analysis.results.load_provenance`.
     measured
-        What members of the panel do: :func:`aor_lib.models.reference.measured.load_measured`.
+        What members of the panel do: :func:`aor_lib.analysis.reference_rates.load_measured`.
     """
     return Html(
         "".join(

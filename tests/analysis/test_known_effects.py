@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from aor_lib.models.reference.measured import MEMBERS
-from aor_lib.models.reference.planted import (
+
+from aor_lib.analysis.known_effects import (
     COMPARISONS,
     PLANTED,
     TITLES,
@@ -12,9 +12,9 @@ from aor_lib.models.reference.planted import (
     utterance_differences,
     verdict,
 )
-from aor_lib.models.reference.resampled import SIZES, false_alarms, recovery_by_size
-
-from aor_lib.models.reference import charts
+from aor_lib.analysis.power_simulation import SIZES, false_alarms, recovery_by_size
+from aor_lib.analysis.reference_rates import MEMBERS
+from aor_lib.report import known_effect_charts as charts
 
 CORE = {"condition": "speech_only", "emotion": "neutral", "gender": "female", "rate": "normal"}
 

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
-from aor_lib.models.reference.measured import MEMBERS, load_measured, measure, member_rates
 
-from aor_lib.models.reference import measured
+from aor_lib.analysis import reference_rates as measured
+from aor_lib.analysis.reference_rates import MEMBERS, load_measured, measure, member_rates
 
 
 def trials(label, **changes):

@@ -1,6 +1,6 @@
 import pandas as pd
-from aor_lib.models.reference.measured import load_measured
 
+from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.inference.provenance import Provenance
 from aor_lib.report.model_cards import facts, is_verified, model_pages, overview
