@@ -10,10 +10,11 @@ from collections.abc import Collection
 
 import pandas as pd
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.records import Split
 
 
-class SplitError(ValueError):
+class SplitError(AorError, ValueError):
     """Data of the wrong split; the message names an utterance."""
 
 

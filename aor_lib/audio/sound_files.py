@@ -15,6 +15,7 @@ import soundfile
 import soxr
 
 from aor_lib.audio import mixing
+from aor_lib.config.errors import AorError
 
 Report = Callable[[int, int], None]
 
@@ -30,7 +31,7 @@ _MAX_CLIPPED = 0.25
 _BLOCK = 16_384
 
 
-class CollectionError(ValueError):
+class CollectionError(AorError, ValueError):
     """A folder that cannot be imported at all; one line names the file and what to do."""
 
 

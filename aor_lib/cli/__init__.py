@@ -10,7 +10,7 @@ import sys
 import typer
 
 from aor_lib.cli import answers, data, models, panel, results, steering
-from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.config.errors import AorError
 
 app = typer.Typer(
     add_completion=False,
@@ -28,25 +28,8 @@ app.add_typer(results.app, name="results")
 
 def main() -> None:
     """Entry point of ``aor``: runs a verb and turns what a person can mend into one line."""
-    import sqlite3
-
-    from aor_lib.audio.recordings.library import LibraryError
-    from aor_lib.audio.sound_files import CollectionError
-    from aor_lib.audio.speech import SpeechError
-    from aor_lib.inference.bundles import BundleError
-    from aor_lib.inference.store import StoreError
-    from aor_lib.models.base import ModelError
-    from aor_lib.stimuli.dataset import DatasetError
-    from aor_lib.stimuli.export import ExportError
-    from aor_lib.storage.assets import AssetError
-    from aor_lib.storage.tables import TableError
-
-    known = (
-        *(ParamsError, AssetError, DatasetError, ModelError, SpeechError, StoreError),
-        *(CollectionError, LibraryError, ExportError, TableError, BundleError),
-    )
     try:
         app()
-    except (*known, OSError, sqlite3.Error) as error:
+    except (AorError, OSError) as error:
         print(f"aor: error: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from aor_lib.config.errors import AorError
 
-class ParamsError(ValueError):
+
+class ParamsError(AorError, ValueError):
     """A parameter file that cannot be used; the message is one line for the person who wrote it."""
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
 from aor_lib.inference.store_schema import ADDED, SCHEMA
 
@@ -41,7 +42,7 @@ _VERDICT = (*Verdict.model_fields, "response_sha256")
 _VERDICTS_AT_ONCE = 500
 
 
-class StoreError(RuntimeError):
+class StoreError(AorError):
     """A results file that cannot be opened, read or written; the message names it."""
 
 

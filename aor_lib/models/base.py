@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 
@@ -60,7 +61,7 @@ class Failure:
     blocked: bool = False
 
 
-class ModelError(RuntimeError):
+class ModelError(AorError):
     """A model that cannot run here at all; the message says what it needs."""
 
 

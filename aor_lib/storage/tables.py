@@ -16,10 +16,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aor_lib.config.errors import AorError
 from aor_lib.storage.whole_file import whole_file
 
 
-class TableError(ValueError):
+class TableError(AorError, ValueError):
     """A table that cannot be read or written; the message is one line and names the file."""
 
 

@@ -30,6 +30,7 @@ from aor_lib.audio.sound_files import (
     one_line,
     read_sound,
 )
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Identifier, Row, Sha256, content_hash
 from aor_lib.storage.whole_file import whole_file
@@ -38,7 +39,7 @@ TABLE = "recordings.parquet"
 MAX_DURATION_S = 120.0
 
 
-class LibraryError(RuntimeError):
+class LibraryError(AorError):
     """A library that is not there, or not as it was written; the message says what to do."""
 
 

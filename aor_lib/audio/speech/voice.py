@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.records import Identifier
 from aor_lib.config.typed_yaml import Params
 
@@ -37,7 +38,7 @@ class Voice(Protocol):
         ...
 
 
-class SpeechError(RuntimeError):
+class SpeechError(AorError):
     """A text that could not be spoken, or speech that could not be changed or measured."""
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import FLAGS, Label, Response, Status, Trial, Verdict
 from aor_lib.inference.provenance import Provenance
@@ -16,7 +17,7 @@ from aor_lib.inference.provenance import Provenance
 _NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-class BundleError(ValueError):
+class BundleError(AorError, ValueError):
     """A bundle that cannot be made, read or taken in; the message is one line."""
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import ipywidgets as widgets
 
+from aor_lib.config.errors import AorError
 from aor_lib.report.annotation.store import LabelStoreError
 
 SHORTEST_LOOK_S = 1.0
@@ -24,7 +25,7 @@ _BACK, _AGAIN = "z", " "
 Item = TypeVar("Item")
 
 
-class LabellingError(ValueError):
+class LabellingError(AorError, ValueError):
     """A session that cannot be held; the message is one line and says what to do."""
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.errors import AorError
+
 LABELS = "labels.sqlite"
 """Name of the file in a study's folder."""
 
@@ -42,7 +44,7 @@ class Reading(StrEnum):
     UNCLEAR = "unclear"
 
 
-class LabelStoreError(RuntimeError):
+class LabelStoreError(AorError):
     """A file of labels that cannot be opened, read or written, or a label that is none."""
 
 

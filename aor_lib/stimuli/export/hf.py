@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.dataset import verify_dataset
@@ -26,7 +27,7 @@ from aor_lib.stimuli.export.tables import split_tables
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, load_validation
 
 
-class ExportError(RuntimeError):
+class ExportError(AorError):
     """An export that cannot be made; the message names the folder or the file."""
 
 
