@@ -1,4 +1,5 @@
 # The AOR study. `make book` builds the report, `make test` tests everything; `make help` lists all.
+# What is stale in a study is known by `aor make`; what is stale in the book, by the rules below.
 
 PROFILE ?= laptop
 PYTHON ?= python3
@@ -16,45 +17,54 @@ AOR := $(BIN)/aor
 REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
-DATA_CODE := $(addprefix aor_lib/,records.py params.py profile.py typed_yaml.py assets.py cache.py whole_file.py workers.py \
-  mixing.py hearing.py sound_files.py recordings.py recorded_scene.py design.py rendering.py dataset.py) \
-  $(wildcard aor_lib/audio/speech/*.py aor_lib/audio/scenes/*.py aor_lib/audio/scenes/*/*.py)
-DATA_PARAMS := params/weights.yaml params/histories.yaml $(wildcard params/scenarios/*.yaml params/voices/*.yaml)
-VALIDATION_CODE := $(addprefix aor_lib/,validation.py scene_classifier.py emotion_check.py panel/weights/scenes.npz)
-RUN_CODE := $(addprefix aor_lib/,inference.py planning.py executors.py store.py store_schema.py \
-  provenance.py claims.py scene_classifier.py speaker_classifier.py linear_classifier.py panel/told.py panel/lora.py) \
-  $(wildcard aor_lib/models/*.py aor_lib/judge/*.py aor_lib/judge/weights/* aor_lib/panel/weights/*)
-STEERING_CODE := $(filter-out %/charts.py,$(wildcard aor_lib/steering/*.py))
-BOOK_CODE := $(filter-out aor_lib/cli/% aor_lib/inference/bundles/%,$(wildcard aor_lib/*.py aor_lib/*/*.py))
+LIBRARY := $(shell find aor_lib -type f -not -path '*/__pycache__/*')
 NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
 PAGES := $(wildcard book/*.* book/_static/* book/_ext/*)
+STUDY := $(BUILD)/study.sha256
 
 .DELETE_ON_ERROR:
-.PHONY: help book test data results can-run lock serve clean
+.PHONY: help book data results check lint test test-nightly bench lock serve clean
 
 help:  ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  PROFILE=smoke|laptop|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
 
-book: can-run $(BUILD)/html/index.html  ## Build the report: build/html/index.html
+book: results  ## Build the report: build/html/index.html
+	@$(MAKE) --no-print-directory --silent $(BUILD)/html/index.html
 	ln -sfn $(PROFILE)/html build/html
 
-test: $(ENV)  ## Check style and types, build the smoke report, run all tests
+data: $(ENV)  ## Make and validate the stimuli only
+	$(AOR) data $(PARAMS)
+	$(AOR) validate $(PARAMS)
+
+results: $(ENV)  ## Make the stimuli, run the models, judge their answers and steer them
+	$(AOR) make $(PARAMS)
+
+check: lint  ## Check style, types and imports, and run the fast tests: under a minute
+	$(BIN)/pytest --numprocesses=2 -m "not slow and not nightly" tests
+
+lint: $(ENV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
-	$(MAKE) PROFILE=smoke build/smoke/html/index.html
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile --junitxml=build/tests.xml
 
-data: $(BUILD)/validation.parquet  ## Make and validate the stimuli only
+test: $(ENV)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
+	$(MAKE) --jobs=2 --output-sync=target lint smoke-book
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" \
+	  --junitxml=build/tests.xml --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
 
-results: can-run $(BUILD)/steered  ## Make the stimuli, run the models, judge their answers and steer them
+.PHONY: smoke-book
+smoke-book: $(ENV)
+	$(MAKE) book PROFILE=smoke
 
-# Before hours are spent on stimuli: has this machine what the profile's models need?
-can-run: $(ENV)
-	@$(AOR) models list $(PARAMS) >/dev/null
+test-nightly: $(ENV)  ## Run the long tests too: simulations, kill loops, all architectures
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m nightly
 
-lock:  ## Refresh requirements/lock.txt
+bench: $(ENV)  ## Measure speed, each as a ratio to a reference in the same run
+	for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python $$benchmark || exit 1; done
+
+lock: $(ENV)  ## Refresh requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
 
@@ -64,37 +74,19 @@ serve: book  ## Build the report and serve it on http://127.0.0.1:8000
 clean:  ## Remove everything that was built (downloads in the user's cache stay)
 	rm -rf build
 
-$(BUILD)/manifest.parquet: $(PARAMS) $(DATA_PARAMS) $(DATA_CODE) | $(ENV)
-	$(AOR) data $(PARAMS)
+$(STUDY): | $(ENV)
+	$(AOR) make $(PARAMS)
 
-$(BUILD)/validation.parquet: $(BUILD)/manifest.parquet $(VALIDATION_CODE)
-	$(AOR) validate $(PARAMS)
-
-$(BUILD)/judged: $(BUILD)/validation.parquet $(wildcard params/models/*.yaml params/prompts/*.yaml params/judges/*) $(RUN_CODE)
-	$(AOR) run $(PARAMS)
-	$(AOR) judge $(PARAMS)
-	touch $@
-
-$(BUILD)/steered: $(BUILD)/judged $(STEERING_CODE)
-	$(AOR) steer $(PARAMS)
-	touch $@
-
-$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(BUILD)/steered $(BOOK_CODE)
+$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(STUDY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
 
-# The book's explorer needs no kernel; its data are written beside the clips.
-$(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
-
-$(BUILD)/notebooks/data_card.ipynb: aor_lib/stimuli/export/data_card.md
-$(BUILD)/notebooks/models.ipynb: $(wildcard params/models/*.yaml)
-
 # What people heard is shown as soon as they have said it.
-$(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/labels.sqlite)
+$(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/annotations.sqlite)
 
 # Notebooks do not depend on each other, so two are executed at a time.
-$(BUILD)/html/index.html: $(BUILD)/steered $(wildcard notebooks/*.ipynb) $(BOOK_CODE) $(PAGES) params/web_assets.yaml
+$(BUILD)/html/index.html: $(STUDY) $(wildcard notebooks/*.ipynb) $(LIBRARY) $(PAGES) params/web_assets.yaml
 	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)
 	rm -rf $(BUILD)/book $(BUILD)/html
 	cp -R book $(BUILD)/book

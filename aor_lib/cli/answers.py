@@ -47,7 +47,6 @@ def run(
     from aor_lib.inference.engine import MAX_FAILURES, left_out, plan_trials, run_trials
     from aor_lib.inference.executors import Executor, in_process
     from aor_lib.inference.store import STORE, Store
-    from aor_lib.models.registry import load_model
     from aor_lib.stimuli.dataset import verify_dataset
     from aor_lib.stimuli.manifest import load_manifest, load_stimuli
 
@@ -55,12 +54,12 @@ def run(
     verify_dataset(load_manifest(folder), folder)
     stimuli = load_stimuli(folder)
     with ExitStack() as stack:
-        load: Callable[[ModelCard], AudioModel] = load_model
+        load: Callable[[ModelCard], AudioModel] | None = None
         executor: Executor = in_process
         if scheduler is not None:
             cluster = stack.enter_context(Cluster(scheduler))
             load, executor = cluster.model, cluster.executor
-        loaded = _load_models(study.models, load)
+        loaded = load_models(study.models, load)
         for (model, lacking), count in left_out(study, stimuli, loaded).items():
             typer.echo(f"{model}: {count} trials are left out: it takes no {lacking}", err=True)
         store = stack.enter_context(Store(folder / STORE))
@@ -167,16 +166,23 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     typer.echo(table.reset_index().to_string(index=False))
 
 
-def _load_models(
-    cards: Sequence[ModelCard], load: Callable[[ModelCard], AudioModel]
+def load_models(
+    cards: Sequence[ModelCard], load: Callable[[ModelCard], AudioModel] | None = None
 ) -> list[AudioModel]:
-    """All models, or one error that names every one that cannot run."""
+    """Load all models, on this machine unless ``load`` finds them elsewhere.
+
+    Raises
+    ------
+    ModelError
+        If models cannot run; the message names the first and counts the others.
+    """
     from aor_lib.models.base import ModelError
+    from aor_lib.models.registry import load_model
 
     loaded, problems = [], []
     for card in cards:
         try:
-            loaded.append(load(card))
+            loaded.append((load or load_model)(card))
         except ModelError as error:
             problems.append(str(error))
     if problems:

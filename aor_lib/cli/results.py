@@ -58,7 +58,6 @@ def import_(
                 f"{bundle}: {done.left_out} trials are left out: the study has not their stimuli",
                 err=True,
             )
-        _results_changed(folder)
     typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
 
 
@@ -73,9 +72,3 @@ def forget(
 
     _, folder = study_of(params, build)
     typer.echo(f"{model}: {forget_model(model, folder)} imported trials are taken out")
-    _results_changed(folder)
-
-
-def _results_changed(build: Path) -> None:
-    """Have the next `make book` judge and show what there is now."""
-    (build / "judged").unlink(missing_ok=True)

@@ -324,7 +324,9 @@ def test_no_prose_of_a_notebook_states_a_result():
 
 
 def test_the_data_card_s_page_has_every_section_of_the_card():
-    template = (ROOT / "aor_lib" / "export" / "data_card.md").read_text(encoding="utf-8")
+    template = (ROOT / "aor_lib" / "stimuli" / "export" / "data_card.md").read_text(
+        encoding="utf-8"
+    )
     notebook = json.loads((ROOT / "notebooks" / "data_card.ipynb").read_text(encoding="utf-8"))
     prose = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     shown = ["".join(source) for source in prose]
