@@ -1,0 +1,41 @@
+"""Stages of a study that know when their output is current, so that they return at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from aor_lib.config.records import content_hash
+from aor_lib.storage.whole_file import whole_file
+
+
+def up_to_date(build: Path, stage: str, made_from: object) -> bool:
+    """Tell if a stage was last finished from the same inputs.
+
+    Parameters
+    ----------
+    build
+        The study's folder.
+    stage
+        The stage's name, such as ``validate``.
+    made_from
+        Everything that can change the stage's output (JSON-like): the hashes of the files it
+        reads, its settings, its ``VERSION``.
+    """
+    try:
+        record = json.loads(_record(build, stage).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(record == {"made_from": content_hash(made_from)})
+
+
+def finished(build: Path, stage: str, made_from: object) -> None:
+    """Record that a stage's output is whole, and from which inputs it was made."""
+    path = _record(build, stage)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as stream:
+        stream.write(json.dumps({"made_from": content_hash(made_from)}).encode())
+
+
+def _record(build: Path, stage: str) -> Path:
+    return build / ".stages" / f"{stage}.json"
