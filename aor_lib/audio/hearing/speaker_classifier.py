@@ -1,8 +1,9 @@
 """Names a speaker's gender, emotion and speech rate from what Whisper's encoder heard.
 
-Three logistic regressions on :func:`aor_lib.audio.hearing.transcription.encoder_features`, trained by
-the study itself on voices and sentences that no stimulus uses, in silence and over procedural
-scenes. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them again.
+Three logistic regressions on :func:`~aor_lib.audio.hearing.transcription.encoder_features`,
+trained by the study itself on voices and sentences that no stimulus uses, in silence and over
+procedural scenes. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them
+again.
 """
 
 from __future__ import annotations
