@@ -16,7 +16,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.audio import mixing
-from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, hear
+from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
 from aor_lib.audio.sound_files import (
     SAMPLE_RATE,
     CollectionError,
@@ -89,7 +89,7 @@ def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
     as_it_is = (info.format, info.channels, info.samplerate) == ("FLAC", 1, SAMPLE_RATE)
     audio = original if as_it_is else flac(samples, "PCM_24")
     try:
-        heard = hear(audio)
+        heard = transcribe(audio)
     except HearingError as error:
         raise UnusableError(str(error)) from error
     slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:80]

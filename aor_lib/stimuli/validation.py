@@ -20,7 +20,7 @@ import soundfile
 
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing import scene_classifier
-from aor_lib.audio.hearing.transcription import HearingError, hear, word_error_rate
+from aor_lib.audio.hearing.transcription import HearingError, transcribe, word_error_rate
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure as measure_speech
 from aor_lib.config.params import Study
@@ -160,7 +160,7 @@ def measure(
         verify_dataset(pd.DataFrame([row.model_dump(mode="json")]), build)
         content = (build / row.path).read_bytes()
         samples, sample_rate = soundfile.read(io.BytesIO(content), always_2d=True)
-        heard = hear(content)
+        heard = transcribe(content)
     except (DatasetError, HearingError, soundfile.LibsndfileError) as error:
         return Measured(row.stimulus_id, problems=[" ".join(str(error).split())])
     clip = samples[:, 0]

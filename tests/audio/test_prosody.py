@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.audio import speech
-from aor_lib.audio.hearing import transcription as hearing
+from aor_lib.audio.hearing import transcription
 from aor_lib.audio.speech.measurement import measure
 from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.audio.speech.voice import SAMPLE_RATE
@@ -162,8 +162,8 @@ def test_the_words_stay_as_intelligible_as_neutral_ones(emotion):
     for text, voice, rate in SPOKEN:
         neutral = speech.load_voice(voice).synthesise(text, rate)
         for name, found in rates.items():
-            transcript = hearing.hear(flac(express(neutral, name))).transcript
-            found.append(hearing.word_error_rate(text, transcript))
+            transcript = transcription.transcribe(flac(express(neutral, name))).transcript
+            found.append(transcription.word_error_rate(text, transcript))
     assert np.mean(rates[emotion]) <= np.mean(rates["neutral"]) + 0.05, rates
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aor_lib.audio import speech
-from aor_lib.audio.hearing.transcription import Heard, HearingError, word_error_rate
+from aor_lib.audio.hearing.transcription import HearingError, Transcription, word_error_rate
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
@@ -22,7 +22,11 @@ from tests.audio.sounds import encoded, hiss, put, quiet
 def hears():
     """Whisper is replaced by something that hears the same words in everything."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clips, "hear", lambda audio: Heard("Where is it?", np.zeros(768, np.float32)))
+        patch.setattr(
+            clips,
+            "transcribe",
+            lambda audio: Transcription("Where is it?", np.zeros(768, np.float32)),
+        )
         yield patch
 
 
@@ -116,10 +120,10 @@ def test_an_unusable_clip_is_reported_and_the_rest_is_imported(
 
 
 def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
-    def refuse(audio: bytes) -> Heard:
+    def refuse(audio: bytes) -> Transcription:
         raise HearingError("is beyond me")
 
-    monkeypatch.setattr(clips, "hear", refuse)
+    monkeypatch.setattr(clips, "transcribe", refuse)
     assert import_clips(folder, build, quiet).skipped == (("Clip one (1).wav", "is beyond me"),)
     assert not (build / "manifest.parquet").exists()
 
@@ -182,13 +186,13 @@ def test_damaged_clips_never_crash_an_import(tmp_path_factory, kind, changes, in
 
 @pytest.mark.slow
 def test_the_text_of_a_clip_is_what_whisper_hears(folder, build, hears):
-    from aor_lib.audio.hearing.transcription import hear
+    from aor_lib.audio.hearing.transcription import transcribe
 
     text = "How long does the soup have to simmer?"
     spoken = speech.KokoroVoice("af_heart").synthesise(text, "normal")
     put(folder / "spoken.wav", encoded(spoken, speech.SAMPLE_RATE))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clips, "hear", hear)
+        patch.setattr(clips, "transcribe", transcribe)
         import_clips(folder, build, quiet)
     (row,) = (row for row in load_stimuli(build) if row.stimulus_id.startswith("spoken"))
     assert word_error_rate(text, row.text) == 0

@@ -1,9 +1,9 @@
 """Names the scene of a clip from what Whisper's encoder heard (acoustic scene classification).
 
-A logistic regression on :attr:`aor_lib.audio.hearing.transcription.Heard.features`, trained by the
-study itself on procedural scenes from seeds that no stimulus uses, under speech of sentences that
-no stimulus says. ``quiet`` (no background) and ``noise`` (steady noise) are classes of their own.
-The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them again.
+A logistic regression on :func:`~aor_lib.audio.hearing.transcription.encoder_features`, trained by
+the study itself on procedural scenes from seeds that no stimulus uses, under speech of sentences
+that no stimulus says. ``quiet`` (no background) and ``noise`` (steady noise) are classes of their
+own. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them again.
 """
 
 from __future__ import annotations

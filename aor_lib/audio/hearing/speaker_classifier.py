@@ -1,8 +1,9 @@
 """Names a speaker's gender, emotion and speech rate from what Whisper's encoder heard.
 
-Three logistic regressions on :attr:`aor_lib.audio.hearing.transcription.Heard.features`, trained by
-the study itself on voices and sentences that no stimulus uses, in silence and over procedural
-scenes. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them again.
+Three logistic regressions on :func:`~aor_lib.audio.hearing.transcription.encoder_features`,
+trained by the study itself on voices and sentences that no stimulus uses, in silence and over
+procedural scenes. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them
+again.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ import numpy.typing as npt
 
 from aor_lib.audio import mixing, speech
 from aor_lib.audio import scenes as soundscape
-from aor_lib.audio.hearing import linear_classifier
-from aor_lib.audio.hearing import transcription as hearing
+from aor_lib.audio.hearing import linear_classifier, transcription
 from aor_lib.audio.speech import prosody
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays
@@ -125,7 +125,7 @@ def training_features(job: Job) -> list[npt.NDArray[np.float32]]:
             loudness_lufs=-23.0,
             true_peak_dbfs=-1.0,
         )
-        features.append(hearing.encoder_features(mixed.samples, speech.SAMPLE_RATE))
+        features.append(transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE))
     return features
 
 

@@ -31,7 +31,7 @@ _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
 times faster on them, but with little silence at the end the transcript may repeat itself; such a
 clip is heard again in a full window."""
-_REVISION = 2
+VERSION = 2
 """Counts changes to what is heard in the same bytes; older results are not taken from the cache."""
 _REPEATED_WORDS = 4
 """So many words in a row, said twice: hardly ever in a request, always in a decoder's loop."""
@@ -42,7 +42,7 @@ class HearingError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Heard:
+class Transcription:
     """Transcript, and mean and standard deviation over time of the encoder's output.
 
     ``features`` is float32, ``(768,)``: 384 means, then 384 standard deviations.
@@ -52,7 +52,7 @@ class Heard:
     features: npt.NDArray[np.float32]
 
 
-def hear(audio: bytes) -> Heard:
+def transcribe(audio: bytes) -> Transcription:
     """Listen to an audio file given by its bytes (any format and rate that soundfile reads).
 
     Raises
@@ -60,9 +60,9 @@ def hear(audio: bytes) -> Heard:
     HearingError
         It is not audio, is empty, or is longer than 30 s.
     """
-    made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), _REVISION]
+    made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
     found = load_or_make("hearing", made_from, lambda: _listen(audio))
-    return Heard(str(found["transcript"]), np.asarray(found["features"], dtype=np.float32))
+    return Transcription(str(found["transcript"]), np.asarray(found["features"], dtype=np.float32))
 
 
 def word_error_rate(reference: str, transcript: str) -> float:
@@ -75,7 +75,7 @@ def _words(text: str) -> str:
 
 
 def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
-    """:attr:`Heard.features` of a mono waveform (float32, ``(samples,)``), with no transcript."""
+    """Features of a mono waveform (float32, ``(samples,)``), without a transcript."""
     with _one_thread():
         return _summary(*_encode(_resample(samples, sample_rate)))
 
@@ -84,9 +84,9 @@ def _listen(audio: bytes) -> Arrays:
     samples = _decode(audio)
     with _one_thread():
         encoded, n_frames = _encode(samples)
-        transcript = _transcribe(encoded)
+        transcript = _decode_words(encoded)
         if _repeats_itself(transcript):
-            transcript = _transcribe(_encode(samples, padding_s=MAX_DURATION_S)[0])
+            transcript = _decode_words(_encode(samples, padding_s=MAX_DURATION_S)[0])
     return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
 
 
@@ -99,7 +99,7 @@ def _one_thread() -> threadpool_limits:
     return threadpool_limits(limits=1, user_api="openmp")
 
 
-def _transcribe(encoded: Any) -> str:
+def _decode_words(encoded: Any) -> str:
     model = _whisper()
     tokenizer = model.hf_tokenizer
     prompt = [tokenizer.token_to_id(t) for t in ("<|startoftranscript|>", "<|notimestamps|>")]

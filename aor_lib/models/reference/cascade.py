@@ -20,7 +20,7 @@ import torch
 from pydantic import Field
 
 from aor_lib.audio.hearing import scene_classifier, speaker_classifier
-from aor_lib.audio.hearing.transcription import HearingError, hear
+from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import Params, ParamsError
@@ -150,7 +150,7 @@ def _batches(prompts: Iterable[str], size: int) -> Iterator[list[str]]:
 
 def _listen(sound_file: bytes) -> tuple[str, dict[str, str | float]]:
     """What the language model is told of a sound file, and what was noticed in it."""
-    heard = hear(sound_file)
+    heard = transcribe(sound_file)
     scene, probability, speaker = told.listen(heard.features)
     noticed: dict[str, str | float] = {
         "transcript": heard.transcript,

@@ -40,7 +40,7 @@ class Speaker:
 def listen(features: npt.NDArray[np.float32]) -> tuple[str, float, Speaker]:
     """The scene (an id, ``quiet`` or ``noise``), its probability, and the speaker of a clip.
 
-    ``features`` are :attr:`aor_lib.audio.hearing.transcription.Heard.features`.
+    ``features`` are :attr:`aor_lib.audio.hearing.transcription.Transcription.features`.
     """
     scene, probability = scene_classifier.classify(features)
     return scene, probability, Speaker(**speaker_classifier.classify(features))
