@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
-from aor_lib.config.params import ModelCard
-from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
+    from aor_lib.config.params import ModelCard
     from aor_lib.inference.engine import Progress
     from aor_lib.models.base import AudioModel
 
@@ -49,6 +47,7 @@ def run(
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.dataset import verify_dataset
     from aor_lib.stimuli.manifest import load_manifest, load_stimuli
+    from aor_lib.storage.progress import progress
 
     study, folder = study_of(params, build)
     verify_dataset(load_manifest(folder), folder)
@@ -96,6 +95,7 @@ def judge(
 ) -> None:
     """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
     from aor_lib.judge.registry import load_judge
+    from aor_lib.storage.progress import progress
 
     if file.suffix in (".yaml", ".yml"):
         from aor_lib.inference.store import STORE
@@ -109,6 +109,7 @@ def judge(
         typer.echo(f"{count} responses judged by {chosen.id} {chosen.version}")
         return
 
+    from aor_lib.config.typed_yaml import ParamsError
     from aor_lib.judge import DEFAULT_JUDGE
     from aor_lib.judge.table import judge_table
 
@@ -131,6 +132,7 @@ def fit_judge(
 
     The labels are those of XSTest (Röttger et al., NAACL 2024), with the project's own examples.
     """
+    from aor_lib.config.typed_yaml import ParamsError
     from aor_lib.judge.fit import fit_judge as fit
 
     try:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.config.params import load_study
-
 if TYPE_CHECKING:
     from aor_lib.config.params import Study
 
@@ -21,7 +19,9 @@ BuildFolder = Annotated[
 
 
 def study_of(params: Path, build: Path | None) -> tuple[Study, Path]:
-    """The study of a profile, and its folder."""
+    """Read a profile's study, and name its folder."""
+    from aor_lib.config.params import load_study
+
     study = load_study(params)
     return study, build or Path("build") / study.profile.name
 
