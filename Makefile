@@ -61,8 +61,9 @@ smoke-book: $(ENV)
 test-nightly: $(ENV)  ## Run the long tests too: simulations, kill loops, all architectures
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m nightly
 
-bench: $(ENV)  ## Measure speed, each as a ratio to a reference in the same run
-	for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python $$benchmark || exit 1; done
+bench: smoke-book  ## Measure speed; benchmarks/README.md says what is usual
+	for benchmark in mixing judge stats steering api "engine open" "engine loop build/smoke" "explorer build/smoke/html"; do \
+	  echo "== $$benchmark"; $(BIN)/python -m benchmarks.$$benchmark || exit 1; done
 
 lock: $(ENV)  ## Refresh requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
