@@ -1,24 +1,26 @@
-"""Caps on what a model behind an API may be sent and may cost."""
+"""Caps on the number and the cost of requests to an API, counted at every try."""
 
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from typing import Annotated, Any
 
+import aiohttp
+import openai
 from pydantic import Field
 
 from aor_lib.config.typed_yaml import Params
-from aor_lib.models.api_messages import Request
+from aor_lib.models.api_messages import Request, as_mapping
 
 _MILLION = 1e6
-_TOKENS_A_TURN = 16
-_POLL_S = 0.02
+_GO_ON = "run again to go on, or raise it in the model's card"
 
 Usd = Annotated[float, Field(ge=0)]
 
 
 class Prices(Params):
-    """What a provider asks, in US dollars for a million tokens."""
+    """A provider's prices in US dollars per million tokens."""
 
     text_input: Usd
     audio_input: Usd
@@ -28,56 +30,56 @@ class Prices(Params):
     )
 
     def most_usd(self, request: Request, max_new_tokens: int) -> float:
-        """The most that a request can cost: a token is at least a byte of text."""
-        text = sum(len(text.encode()) for text in request.texts) + _TOKENS_A_TURN * request.turns
-        audio = self.audio_tokens_per_s * request.audio_s
-        millionths = (
-            text * self.text_input + audio * self.audio_input + max_new_tokens * self.output
-        )
-        return millionths / _MILLION
+        """Upper bound of a request's cost."""
+        audio_tokens = self.audio_tokens_per_s * request.audio_s
+        text, audio = request.max_text_tokens * self.text_input, audio_tokens * self.audio_input
+        return (text + audio + max_new_tokens * self.output) / _MILLION
 
-    def of(self, response: Any, request: Request) -> float | None:
-        """What a request cost by the ``usage`` in its response; None if that does not say.
+    def billed_usd(self, response: Any, request: Request) -> float | None:
+        """Cost of a request by the ``usage`` in its response; None if that does not say.
 
-        Where the usage does not tell the tokens of sound from the text's, all have the dearer
-        price.
+        Where the usage does not tell audio tokens from text tokens, all have the dearer price.
         """
-        usage = _mapping(_mapping(response).get("usage"))
-        details = _mapping(usage.get("prompt_tokens_details"))
+        usage = as_mapping(as_mapping(response).get("usage"))
         prompt = usage.get("prompt_tokens") or 0
         completion = usage.get("completion_tokens") or 0
         total = usage.get("total_tokens") or 0
+        details = as_mapping(usage.get("prompt_tokens_details"))
         audio = details.get("audio_tokens") or (prompt if request.audio_s else 0)
         if not all(isinstance(n, int) and n >= 0 for n in (prompt, completion, total, audio)):
             return None
         if prompt + completion == 0:
             return None
-        # Some providers count what a model thinks in the total alone.
+        # Some providers count a model's reasoning in the total alone.
         output = max(completion, total - prompt)
         dearer = max(self.audio_input, self.text_input)
         text = max(prompt - audio, 0)
         return (text * self.text_input + audio * dearer + output * self.output) / _MILLION
 
 
-class BudgetError(RuntimeError):
-    """A cap is reached; the message says which, and what was sent and spent."""
+class BudgetError(openai.OpenAIError):
+    """No further request may be sent; the message says why. The SDK does not retry it."""
 
 
 class Budget:
-    """Counts requests and dollars, and lets through only what the caps surely allow.
+    """Lets through only what the caps surely allow, and nothing once it is closed.
 
     A request is reserved before it is sent, at the most that it can cost, and settled afterwards at
-    what it did cost; many at once therefore never exceed a cap together. For one event loop at a
-    time.
+    what it did cost; many at once therefore never exceed a cap together. For one event loop.
     """
 
     def __init__(self, max_requests: int | None, max_spend_usd: float | None) -> None:
         self.requests = 0
         self.spent_usd = 0.0
+        self.closed: str | None = None
         self._max_requests = max_requests
         self._max_spend_usd = max_spend_usd
-        self._reserved_usd = 0.0
-        self._under_way = 0
+        self._under_way: list[float] = []
+        self._changed = asyncio.Condition()
+
+    def close(self, reason: str) -> None:
+        """Let nothing through from now on; the first reason is kept."""
+        self.closed = self.closed or reason
 
     async def reserve(self, most_usd: float) -> None:
         """Count one request; wait while requests under way may still turn out cheap enough.
@@ -85,34 +87,75 @@ class Budget:
         Raises
         ------
         BudgetError
-            A cap does not allow it.
+            If the budget is closed, or a cap does not allow the request and so closes it.
         """
-        while True:
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: self.closed or self._affords(most_usd) or not self._under_way
+            )
             if self._max_requests is not None and self.requests >= self._max_requests:
-                raise BudgetError(f"max_requests ({self._max_requests}) is reached")
-            if (
-                self._max_spend_usd is None
-                or self.spent_usd + self._reserved_usd + most_usd <= self._max_spend_usd
-            ):
-                break
-            if not self._under_way:
-                raise BudgetError(
+                self.close(f"max_requests ({self._max_requests}) is reached; {_GO_ON}")
+            if not self._affords(most_usd):
+                self.close(
                     f"max_spend_usd ({self._max_spend_usd:g}) does not allow another request: "
                     f"{self.requests} cost up to {self.spent_usd:.4f} USD, and the next one may "
-                    f"cost {most_usd:.4f}"
+                    f"cost {most_usd:.4f}; {_GO_ON}"
                 )
-            await asyncio.sleep(_POLL_S)
-        self.requests += 1
-        self._under_way += 1
-        self._reserved_usd += most_usd
+            if self.closed:
+                self._changed.notify_all()
+                raise BudgetError(self.closed)
+            self.requests += 1
+            self._under_way.append(most_usd)
 
-    def settle(self, most_usd: float, cost_usd: float) -> None:
-        """A request that was reserved at ``most_usd`` is over and cost ``cost_usd``."""
-        self._under_way -= 1
-        # Not a running difference alone: its rounding errors would add up.
-        self._reserved_usd = self._reserved_usd - most_usd if self._under_way else 0.0
-        self.spent_usd += cost_usd
+    async def settle(self, most_usd: float, cost_usd: float) -> None:
+        """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
+        async with self._changed:
+            self._under_way.remove(most_usd)
+            self.spent_usd += cost_usd
+            self._changed.notify_all()
+
+    def _affords(self, most_usd: float) -> bool:
+        cap = self._max_spend_usd
+        return cap is None or self.spent_usd + sum(self._under_way) + most_usd <= cap
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+sending: ContextVar[tuple[Request, float]] = ContextVar("sending")
+"""The request that the present task sends, and the most that it can cost."""
+
+
+class MeteredClient(openai.DefaultAioHttpClient):
+    """HTTP client of the SDK that has a budget let every single try through, retries included.
+
+    aiohttp takes half the CPU time of the SDK's usual client.
+    """
+
+    def __init__(self, budget: Budget, prices: Prices | None) -> None:
+        super().__init__(timeout=None)
+        self._budget = budget
+        self._prices = prices
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """Send one try of a request, and settle what it cost."""
+        made, most_usd = sending.get()
+        await self._budget.reserve(most_usd)
+        # An answer that did not arrive whole may have been made, and be billed.
+        cost_usd = most_usd
+        try:
+            response = await super().send(request, **options)
+            cost_usd = self._cost_usd(response, made, most_usd)
+        except Exception as error:
+            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+                cost_usd = 0.0  # never sent
+            raise
+        finally:
+            await self._budget.settle(most_usd, cost_usd)
+        return response
+
+    def _cost_usd(self, response: Any, made: Request, most_usd: float) -> float:
+        if response.is_error:
+            return 0.0
+        try:
+            billed = self._prices.billed_usd(response.json(), made) if self._prices else 0.0
+        except (RuntimeError, TypeError, ValueError):  # not JSON, or nested too deep
+            return most_usd
+        return most_usd if billed is None else billed

@@ -1,62 +1,73 @@
-"""Conversations as requests for chat completions, and responses as answers."""
+"""Chat completions: conversations as requests, and responses and errors as results."""
 
 from __future__ import annotations
 
 import base64
 import io
-import json
-import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import openai
 import soundfile
 
-from aor_lib.models.api_errors import is_withheld
 from aor_lib.models.base import Answer, Conversation, Failure, Waveform
+
+_TOKENS_PER_TURN = 16
+_LONGEST_WAIT_S = 120
+"""The SDK sits out no longer Retry-After."""
+_WITHHELD = {
+    # OpenAI's and Azure's; Amazon Bedrock's;
+    "content_filter",
+    "content_policy_violation",
+    "invalid_prompt",
+    "responsibleaipolicyviolation",
+    "guardrail_intervened",
+    # Gemini's FinishReason and BlockReason, which its compatible API may pass on.
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "spii",
+}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A conversation that is ready to be sent, and how much it holds."""
+    """The JSON body of a request, and upper bounds of what it holds."""
 
-    content: bytes
-    texts: tuple[str, ...]
-    turns: int
+    body: dict[str, Any]
+    max_text_tokens: int
     audio_s: float
 
 
-def request(conversation: Conversation, fields: dict[str, Any]) -> Request:
-    """A conversation as the JSON of a request: its messages, and further fields.
+def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request:
+    """Build the request for a conversation: its messages, and further ``fields``.
 
     Raises
     ------
     OSError, RuntimeError
-        A sound file is missing or cannot be read.
+        If a sound file is missing or cannot be read.
     """
-    messages, texts, sounds, audio_s = [], [], {}, 0.0
+    messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
         content: list[dict[str, Any]] = []
         if turn.text:
-            texts.append(turn.text)
+            text_bytes += len(turn.text.encode())  # a token is at least a byte
             content.append({"type": "text", "text": turn.text})
         if turn.audio is not None:
             data, seconds = _wav(turn.audio)
             audio_s += seconds
-            mark = uuid.uuid4().hex
-            sounds[mark.encode()] = base64.b64encode(data)
-            sound = {"data": mark, "format": "wav"}
+            sound = {"data": base64.b64encode(data).decode(), "format": "wav"}
             content.append({"type": "input_audio", "input_audio": sound})
         messages.append({"role": turn.role, "content": content})
-    body = json.dumps({"messages": messages, **fields}).encode()
-    # Put in afterwards: it has nothing to escape, and looking for that takes longer than all else.
-    for place, sound_data in sounds.items():
-        body = body.replace(place, sound_data)
-    return Request(body, tuple(texts), len(messages), audio_s)
+    most = text_bytes + _TOKENS_PER_TURN * len(messages)
+    return Request({"messages": messages, **fields}, most, audio_s)
 
 
-def read(response: Any) -> Answer | Failure | None:
-    """What a model answered; None where a response does not have the form of one."""
+def read_response(response: Any, key: str) -> Answer | Failure:
+    """Read a model's answer from a response, or say why there is none."""
     try:
         choice = response["choices"][0]
         reason = choice.get("finish_reason")
@@ -70,12 +81,78 @@ def read(response: Any) -> Answer | Failure | None:
         text = (message.get("content") or message.get("refusal") or "").strip()
         tokens = (response.get("usage") or {}).get("completion_tokens")
     except (AttributeError, IndexError, KeyError, TypeError):
-        return None
+        error = as_mapping(response).get("error") or "no answer"
+        return Failure(f"malformed response: it holds {quote(error, key)}")
     if not text:
         return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})")
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
     return Answer(text, tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0)
+
+
+def is_withheld(reason: object) -> bool:
+    """Whether a finish reason or an error code says that a content filter withheld the answer."""
+    # Gemini's compatible API writes "content_filter: PROHIBITED_CONTENT".
+    return isinstance(reason, str) and reason.split(":")[0].strip().lower() in _WITHHELD
+
+
+def is_blocked(error: openai.APIStatusError) -> bool:
+    """Whether a provider's content filter refused the request."""
+    body = _body(error)
+    inner, metadata = as_mapping(body.get("innererror")), as_mapping(body.get("metadata"))
+    codes = (error.code, body.get("code"), inner.get("code"))
+    # OpenRouter's moderation gives reasons and quotes what it flagged.
+    return any(map(is_withheld, codes)) or "flagged_input" in metadata
+
+
+def refuses_key(error: openai.APIStatusError) -> bool:
+    """Whether no request with this key will be answered."""
+    # Gemini answers a wrong key with 400.
+    return error.status_code == 401 or "API_KEY_INVALID" in str(error.body)
+
+
+def remedy(error: openai.APIStatusError) -> str | None:
+    """What a person must do before any request will be answered; None if nothing."""
+    if error.status_code == 404:
+        return "check the source in its card and the address of its API"
+    code = error.code or _body(error).get("code")
+    if error.status_code == 402 or code in ("insufficient_quota", "billing_hard_limit_reached"):
+        return "pay for more, then run again"
+    wait = error.response.headers.get("retry-after", "")
+    if wait.isdecimal() and int(wait) > _LONGEST_WAIT_S:
+        return f"it asks to wait {wait} s; run again after that"
+    return None
+
+
+def describe(error: Exception, key: str) -> str:
+    """Type and message of an error, as :func:`quote`."""
+    name, text = type(error).__name__, str(error)
+    if isinstance(error, openai.APIStatusError) and " - " not in text:
+        text = f"{text} - {error.body}"
+    elif isinstance(error, openai.APIConnectionError):
+        # The SDK calls it a timeout when a server hangs up or cannot be reached.
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        name, text = "APIConnectionError", f"{type(cause).__name__}: {cause}"
+    return quote(f"{name}: {text}", key)
+
+
+def quote(text: object, key: str) -> str:
+    """What an API said, in one line of at most 500 characters without the key."""
+    clean = str(text).encode(errors="replace").decode().replace(key, "[key]")
+    return " ".join(clean.split())[:500]
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
+    """The error in a response; Gemini's compatible API puts it in a list."""
+    body = error.body[0] if isinstance(error.body, list) and error.body else error.body
+    return as_mapping(as_mapping(body).get("error", body))
 
 
 def _wav(audio: Path | Waveform) -> tuple[bytes, float]:

@@ -1,41 +1,68 @@
 """Audio language models behind an API that speaks OpenAI's chat completions.
 
-The SDK sends each request once. Retries are made here, because the caps must count them, because
-the SDK gives up where Retry-After asks for more than two minutes, and because it does not try again
-when a body is not JSON.
+The SDK retries what may pass: lost connections, time limits, rate limits (it sits out a Retry-After
+of up to two minutes) and errors of the server. Every try is counted by the caps.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import re
 import threading
-import time
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from typing import Annotated, Any
 
 import aiohttp
 import openai
+from pydantic import Field, model_validator
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.models import api_errors, api_settings
-from aor_lib.models.api_budget import Budget, BudgetError
-from aor_lib.models.api_messages import Request, read, request
+from aor_lib.config.typed_yaml import Params
+from aor_lib.models import api_messages
+from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, Prices, sending
+from aor_lib.models.api_messages import Request
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 
-_MADE_READY = 16
-_APART_S = 0.001
+_KEY = re.compile(r"[!#-&(-\[\]-~]+")
+"""ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
-@dataclass(frozen=True)
-class _Passing:
-    """Why a request got no answer that another try may get; when, if the server says."""
+class ApiSettings(Params):
+    """Settings and reach of a model behind an API in its model card. Keys are never among them."""
 
-    error: str
-    retry_after_s: float | None = None
+    base_url: str | None = Field(default=None, description="None: the SDK's default.")
+    base_url_variable: str | None = Field(
+        default=None, description="Environment variable that holds the address, if base_url is None"
+    )
+    api_key_variable: str = "OPENAI_API_KEY"
+    concurrency: Annotated[int, Field(ge=1)] = 8
+    timeout_s: Annotated[float, Field(gt=0)] = Field(
+        default=120, description="The longest that a server may be silent in one try."
+    )
+    max_retries: Annotated[int, Field(ge=0)] = 5
+    max_requests: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Of one process, retries too: a resumed run starts anew."
+    )
+    max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="Of one process; needs usd_per_million_tokens."
+    )
+    usd_per_million_tokens: Prices | None = None
+    text_only: bool = Field(default=True, description="False where the API wants audio.")
+    send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="Further fields of every request."
+    )
+
+    @model_validator(mode="after")
+    def _spend_has_prices(self) -> ApiSettings:
+        if self.max_spend_usd is not None and self.usd_per_million_tokens is None:
+            raise ValueError("max_spend_usd needs usd_per_million_tokens")
+        return self
 
 
 class OpenAIModel:
@@ -50,29 +77,21 @@ class OpenAIModel:
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
-        self._settings = card_settings(card, api_settings.Settings)
+        settings = self._settings = card_settings(card, ApiSettings)
         # Answers are paid for: a run that is killed should lose few of them.
-        self.capabilities = Capabilities(
-            text_only=self._settings.text_only, at_once=self._settings.concurrency
-        )
-        address = api_settings.address(self._settings, card.id)
-        self._key = api_settings.key(self._settings, card.id)
-        self._budget = Budget(self._settings.max_requests, self._settings.max_spend_usd)
-        self._sending = asyncio.Semaphore(self._settings.concurrency)
-        # A few more are made ready meanwhile: sound takes a while to encode.
-        self._ready = asyncio.Semaphore(self._settings.concurrency + _MADE_READY)
-        self._next_begins = 0.0
+        self.capabilities = Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
+        address = _address(settings, card.id)
+        self._key = _key(settings, card.id)
+        self._budget = Budget(settings.max_requests, settings.max_spend_usd)
+        self._slots = asyncio.Semaphore(settings.concurrency)
         self._client = openai.AsyncOpenAI(
             api_key=self._key,
             base_url=address,
-            timeout=None,
-            max_retries=0,
-            # With the SDK's usual client a request takes twice the CPU time.
-            http_client=openai.DefaultAioHttpClient(timeout=None),
+            timeout=settings.timeout_s,
+            max_retries=settings.max_retries,
+            http_client=MeteredClient(self._budget, settings.usd_per_million_tokens),
         )
         weakref.finalize(self, _close, self._client)
-        self._resume_at = 0.0
-        self._end: str | None = None
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -85,8 +104,8 @@ class OpenAIModel:
         Raises
         ------
         ModelError
-            Nothing can be answered: the API refuses the key or knows no such model, the account is
-            used up, a cap is reached, or Retry-After asks for more than ``max_wait_s``.
+            If nothing can be answered: the API refuses the key or knows no such model, the account
+            is used up, a cap is reached, or Retry-After asks for more than two minutes.
         """
         future = self.submit(conversations, generation)
         try:
@@ -106,135 +125,89 @@ class OpenAIModel:
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        if self._end:
-            raise ModelError(self._end)
+        asked = [self._answer_one(conversation, generation) for conversation in conversations]
+        results = await asyncio.gather(*asked)
+        came = any(isinstance(result, Answer) or result.blocked for result in results)
+        if self._budget.closed and not came:
+            raise ModelError(f"{self.card.id}: {self._budget.closed}")
+        return results
+
+    async def _answer_one(
+        self, conversation: Conversation, generation: Generation
+    ) -> Answer | Failure:
+        settings = self._settings
         fields = {
             "model": self.card.source,
             "max_completion_tokens": generation.max_new_tokens,
             "temperature": generation.temperature,
-            **({"seed": generation.seed} if self._settings.send_seed else {}),
-            **self._settings.extra,
+            **({"seed": generation.seed} if settings.send_seed else {}),
+            **settings.extra,
         }
+        async with self._slots:
+            try:
+                made = await asyncio.to_thread(api_messages.build_request, conversation, fields)
+            except (OSError, RuntimeError, ValueError, TypeError) as error:
+                return Failure(api_messages.describe(error, self._key))
+            prices = settings.usd_per_million_tokens
+            most_usd = prices.most_usd(made, generation.max_new_tokens) if prices else 0.0
+            sending.set((made, most_usd))
+            return await self._send(made)
 
-        async def ask(conversation: Conversation) -> Answer | Failure:
-            async with self._ready:
-                try:
-                    if any(turn.audio for turn in conversation):
-                        made = await asyncio.to_thread(request, conversation, fields)
-                    else:
-                        made = request(conversation, fields)
-                except (OSError, RuntimeError, ValueError, TypeError) as error:
-                    return Failure(api_errors.words(error, self._key))
-                async with self._sending:
-                    await self._pace()
-                    return await self._ask(made, generation.max_new_tokens)
-
-        results = await asyncio.gather(*map(ask, conversations))
-        came = any(isinstance(result, Answer) or result.blocked for result in results)
-        if self._end and not came:
-            raise ModelError(self._end)
-        return results
-
-    async def _pace(self) -> None:
-        """Let no two requests begin together: they would end together, and the next ones queue."""
-        begins = max(self._next_begins, time.monotonic())
-        self._next_begins = begins + _APART_S
-        await asyncio.sleep(begins - time.monotonic())
-
-    async def _ask(self, made: Request, max_new_tokens: int) -> Answer | Failure:
-        """Send one request until it is answered, or another try is no use."""
-        prices = self._settings.usd_per_million_tokens
-        most_usd = prices.most_usd(made, max_new_tokens) if prices else 0.0
-        tries = 0
-        while True:
-            if end := await self._reserve(most_usd):
-                return Failure(end)
-            result = await self._send(made, most_usd)
-            tries += 1
-            if not isinstance(result, _Passing):
-                return result
-            if result.retry_after_s:
-                self._pause(result.retry_after_s)
-            if tries > self._settings.max_retries:
-                return Failure(result.error + (f" ({tries} tries)" if tries > 1 else ""))
-            if not result.retry_after_s:
-                await asyncio.sleep(api_errors.delay_s(tries))
-
-    async def _reserve(self, most_usd: float) -> str | None:
-        """Wait as the server asks and the budget needs; why nothing is to be sent, or None."""
-        while not self._end and (wait := self._resume_at - time.monotonic()) > 0:
-            await asyncio.sleep(min(wait, 1))
-        if self._end:
-            return self._end
+    async def _send(self, made: Request) -> Answer | Failure:
         try:
-            await self._budget.reserve(most_usd)
+            # Not chat.completions.create: it rebuilds every message, and checks nothing.
+            response = await self._client.post("/chat/completions", cast_to=object, body=made.body)
         except BudgetError as error:
-            self._ends(f"{error}; run again to go on, or raise it in the model's card")
-        else:
-            if self._end:
-                self._budget.settle(most_usd, 0.0)
-        return self._end
-
-    async def _send(self, made: Request, most_usd: float) -> Answer | Failure | _Passing:
-        """Send one request once, and settle what it cost."""
-        # An answer that did not arrive whole may have been made, and be billed.
-        cost_usd = most_usd
-        prices = self._settings.usd_per_million_tokens
-        try:
-            async with asyncio.timeout(self._settings.timeout_s):
-                # Not chat.completions.create: it rebuilds every message, which takes a quarter of
-                # a request's CPU time, and does not check what comes back.
-                response = await self._client.post(
-                    "/chat/completions", cast_to=object, content=made.content
-                )
-            if prices and (billed := prices.of(response, made)) is not None:
-                cost_usd = billed
-            if (result := read(response)) is not None:
-                return result
-            said = response.get("error") if isinstance(response, dict) else None
-            said = api_errors.quoted(said or "no answer", self._key)
-            return _Passing(f"malformed response: it holds {said}")
-        except TimeoutError:
-            return _Passing(f"timeout: no answer within {self._settings.timeout_s:g} s")
+            return Failure(f"{self.card.id}: {error}")
         except openai.APIStatusError as error:
-            cost_usd = 0.0
             return self._refused(error)
         except (openai.APIConnectionError, aiohttp.ClientError) as error:
             # The SDK passes on what aiohttp says of a response that is no HTTP.
-            if api_errors.is_never_sent(error):
-                cost_usd = 0.0
-            return _Passing(api_errors.words(error, self._key))
+            return Failure(api_messages.describe(error, self._key))
         except (openai.OpenAIError, RuntimeError, TypeError, ValueError) as error:
             # The SDK passes on what its JSON parser says, that it is nested too deep among it.
-            return _Passing(f"malformed response: {api_errors.words(error, self._key)}")
-        finally:
-            self._budget.settle(most_usd, cost_usd)
+            return Failure(f"malformed response: {api_messages.describe(error, self._key)}")
+        return api_messages.read_response(response, self._key)
 
-    def _refused(self, error: openai.APIStatusError) -> Failure | _Passing:
-        said = api_errors.words(error, self._key)
-        if api_errors.is_blocked(error):
-            return Failure(f"content filter: {said}", blocked=True)
-        if api_errors.refuses_key(error):
-            self._ends(f"the API refuses the key in ${self._settings.api_key_variable}")
-        elif remedy := api_errors.refuses_all(error):
-            self._ends(f"{said}; {remedy}")
-        elif api_errors.is_passing(error):
-            return _Passing(said, api_errors.retry_after_s(error.response.headers))
-        return Failure(self._end or said)
+    def _refused(self, error: openai.APIStatusError) -> Failure:
+        text = api_messages.describe(error, self._key)
+        if api_messages.is_blocked(error):
+            return Failure(f"content filter: {text}", blocked=True)
+        if api_messages.refuses_key(error):
+            text = f"the API refuses the key in ${self._settings.api_key_variable}"
+            self._budget.close(text)
+        elif remedy := api_messages.remedy(error):
+            self._budget.close(f"{text}; {remedy}")
+        return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
-    def _pause(self, seconds: float) -> None:
-        """Send nothing for a while: Retry-After speaks to a client, not of one request."""
-        if seconds > self._settings.max_wait_s:
-            self._ends(
-                f"the API asks to wait {seconds:.0f} s, longer than max_wait_s "
-                f"({self._settings.max_wait_s:g}); run again after that"
-            )
-        else:
-            self._resume_at = max(self._resume_at, time.monotonic() + seconds)
 
-    def _ends(self, why: str) -> None:
-        """Nothing more is sent, in this call and after it."""
-        self._end = self._end or f"{self.card.id}: {why}"
+def _address(settings: ApiSettings, model: str) -> str | None:
+    """Base URL of the API, or None for the SDK's default."""
+    url = settings.base_url
+    if url is None and settings.base_url_variable:
+        url = _from_environment(settings.base_url_variable, model, "the address of its API")
+    if url and not url.startswith(("http://", "https://")):
+        raise ModelError(f"{model}: the address of its API must begin with http(s)://")
+    return url
+
+
+def _key(settings: ApiSettings, model: str) -> str:
+    variable = settings.api_key_variable
+    value = _from_environment(variable, model, "the API key")
+    if not _KEY.fullmatch(value):
+        # An HTTP client would quote it in its complaint.
+        raise ModelError(
+            f"{model} needs the API key in ${variable}; "
+            "what is set there has characters that no key has"
+        )
+    return value
+
+
+def _from_environment(variable: str, model: str, what: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ModelError(f"{model} needs {what} in ${variable}; it is not set")
+    return value
 
 
 def _close(client: openai.AsyncOpenAI) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from aor_lib.config.params import Mitigation, Scenario, card_settings, load_model_cards, load_study
 from aor_lib.config.typed_yaml import ParamsError, read
-from aor_lib.models.api_settings import Settings as ApiSettings
+from aor_lib.models.openai_api import ApiSettings
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "panel", "full"])

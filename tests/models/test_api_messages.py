@@ -1,4 +1,4 @@
-"""What is read of the responses of an API."""
+"""Responses of an API, read as answers or failures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.models.api_budget import Prices
-from aor_lib.models.api_messages import Request, read
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.api_messages import Request, build_request, quote, read_response
+from aor_lib.models.base import Answer, Failure, Turn
 
+KEY = "sk-secret"
 PRICES = Prices(text_input=1, audio_input=1, output=1, audio_tokens_per_s=1)
 
 anything = st.recursive(
@@ -31,16 +32,12 @@ def holding(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 surrogates = st.text(st.characters(), max_size=3)
+choices = holding(
+    finish_reason=either(st.sampled_from(["stop", "length", "content_filter"])),
+    message=holding(content=either(surrogates), refusal=either(surrogates)),
+)
 responses = holding(
-    choices=either(
-        st.lists(
-            holding(
-                finish_reason=either(st.sampled_from(["stop", "length", "content_filter"])),
-                message=holding(content=either(surrogates), refusal=either(surrogates)),
-            ),
-            max_size=2,
-        )
-    ),
+    choices=either(st.lists(choices, max_size=2)),
     usage=holding(
         prompt_tokens=either(st.integers()),
         completion_tokens=either(st.integers()),
@@ -50,27 +47,36 @@ responses = holding(
 
 
 @given(responses)
-def test_any_json_is_an_answer_that_can_be_kept_or_a_failure_or_nothing(response: Any) -> None:
-    result = read(response)
-    cost = PRICES.of(response, Request(b"", (), 1, 1.0))
+def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response: Any) -> None:
+    result = read_response(response, KEY)
+    cost = PRICES.billed_usd(response, Request({}, 1, 1.0))
     assert cost is None or cost > 0
     if isinstance(result, Answer):
         assert result.text.strip()
         result.text.encode()
         assert 0 <= result.tokens < 2**31
     else:
-        assert result is None or isinstance(result, Failure)
+        assert isinstance(result, Failure)
 
 
 def test_half_a_surrogate_pair_is_replaced() -> None:
     response = json.loads('{"choices": [{"message": {"content": "Fine \\ud83d"}}]}')
-    assert read(response) == Answer("Fine ?", 0)
+    assert read_response(response, KEY) == Answer("Fine ?", 0)
 
 
 @pytest.mark.parametrize("tokens", [-1, 1e999, "7", 2**70, None])
 def test_tokens_that_make_no_sense_are_not_counted(tokens: Any) -> None:
-    response = {
-        "choices": [{"message": {"content": "Fine."}}],
-        "usage": {"completion_tokens": tokens},
-    }
-    assert read(response) == Answer("Fine.", 0)
+    choice = {"message": {"content": "Fine."}}
+    response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
+    assert read_response(response, KEY) == Answer("Fine.", 0)
+
+
+def test_a_request_holds_at_most_a_token_for_each_byte_and_some_for_each_turn() -> None:
+    request = build_request((Turn("system", text="für"), Turn("user", text="?")), {})
+    assert request.max_text_tokens == 4 + 1 + 2 * 16
+
+
+def test_what_is_quoted_is_a_short_line_without_the_key() -> None:
+    quoted = quote(f"no\n  <b>{KEY}</b> " + "x" * 900, KEY)
+    assert quoted.startswith("no <b>[key]</b> xxx")
+    assert len(quoted) == 500

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import collections
-import email.utils
 import io
 import json
 import logging
-import math
 import random
 import re
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,25 +23,19 @@ import soundfile
 from aor_lib.config.params import ModelCard, card_settings, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.api_settings import Settings
 from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
-from aor_lib.models.openai_api import OpenAIModel
+from aor_lib.models.openai_api import ApiSettings, OpenAIModel
 from tests.models.loopback import KEY, Reply, Server, error, serving
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
 """A request may cost 7 USD; an answer of five tokens costs 5."""
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
-NO_JSON = (200, {}, b'{"choices": [{"index"')
 
 
 def completion(text: str | None, finish_reason: str = "stop", refusal: str | None = None) -> Reply:
     message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "tiny",
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
     }
@@ -55,7 +46,7 @@ def completion(text: str | None, finish_reason: str = "stop", refusal: str | Non
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TEST_KEY", KEY)
-    monkeypatch.setattr("aor_lib.models.api_errors._FIRST_DELAY_S", 0.001)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
     with serving() as server:
         server.reply = lambda _: completion("Fine.")
         yield server
@@ -75,7 +66,7 @@ def card(server: Server | None = None, **settings: Any) -> ModelCard:
     )
 
 
-def said(text: str) -> Conversation:
+def ask(text: str) -> Conversation:
     return (Turn("user", text=text),)
 
 
@@ -85,17 +76,15 @@ def text_of(request: dict[str, Any]) -> str:
 
 def sound_in(request: dict[str, Any]) -> tuple[np.ndarray, int]:
     [part] = request["messages"][-1]["content"]
-    assert part["type"] == "input_audio"
-    assert part["input_audio"]["format"] == "wav"
     wav = io.BytesIO(base64.b64decode(part["input_audio"]["data"]))
     samples, rate = soundfile.read(wav, dtype="int16")
     return samples, rate
 
 
 def answer_to(server: Server, reply: Reply, **settings: Any) -> Answer | Failure:
-    """What becomes of one question to a server that always replies the same."""
+    """The result of one question to a server that always replies the same."""
     server.reply = lambda _: reply
-    [result] = OpenAIModel(card(server, **settings)).answer([said("Hello")], GENERATION)
+    [result] = OpenAIModel(card(server, **settings)).answer([ask("Hello")], GENERATION)
     return result
 
 
@@ -121,16 +110,11 @@ def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server: S
 
     server.reply = reply
     answers = OpenAIModel(card(server, concurrency=3)).answer(
-        [said(f"number {i}") for i in range(12)], GENERATION
+        [ask(f"number {i}") for i in range(12)], GENERATION
     )
     assert answers == [Answer(f"You said number {i}", 5) for i in range(12)]
     assert most == 3
-
-
-def test_a_connection_serves_many_requests(server: Server) -> None:
-    OpenAIModel(card(server, concurrency=4)).answer([said(f"{i}") for i in range(40)], GENERATION)
-    assert len(server.requests) == 40
-    assert len(server.connections) <= 4
+    assert len(server.connections) == 3
 
 
 def test_a_request_holds_the_sound_and_the_settings(server: Server, tmp_path: Path) -> None:
@@ -157,12 +141,10 @@ def test_a_request_holds_the_sound_and_the_settings(server: Server, tmp_path: Pa
     assert system == {"role": "system", "content": [{"type": "text", "text": "Think first."}]}
     assert asked.path == "/v1/chat/completions"
     assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.headers["content-type"] == "application/json"
 
 
-def test_sound_in_memory_is_sent_as_sound_in_a_file_is(server: Server, tmp_path: Path) -> None:
+def test_sound_in_memory_is_sent_as_sound_in_a_file_is(server: Server) -> None:
     samples = (np.arange(-2000, 2000) / 2048).astype(np.float32)
-    soundfile.write(tmp_path / "clip.wav", samples, 16_000, subtype="FLOAT")
     OpenAIModel(card(server)).answer([(Turn("user", audio=Waveform(samples, 16_000)),)], GENERATION)
     sent, rate = sound_in(server.bodies[0])
     assert rate == 16_000
@@ -176,66 +158,50 @@ def test_the_seed_is_left_out_where_it_is_refused(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "first",
-    [error(500, "boom"), error(429, "slow down", retry_after="0"), None, BROKEN_OFF, NO_JSON],
-    ids=["500", "429", "hangs up", "breaks off", "no JSON"],
+    [error(500, "boom"), error(429, "slow down", retry_after_ms="1"), None, BROKEN_OFF],
+    ids=["500", "429", "hangs up", "breaks off"],
 )
 def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
     replies = [first, completion("Fine.")]
     server.reply = lambda _: replies.pop(0)
-    [answer] = OpenAIModel(card(server)).answer([said("Hello")], GENERATION)
+    [answer] = OpenAIModel(card(server)).answer([ask("Hello")], GENERATION)
     assert answer == Answer("Fine.", 5)
     assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    ("reply", "tries", "expected"),
     [
-        (error(500, "boom"), r"InternalServerError: .*boom \(3 tries\)$"),
-        (error(429, "slow down"), "RateLimitError: .*slow down"),
-        (NO_JSON, "malformed response: JSONDecodeError: "),
-        ((200, {}, b'{"choices": [{"index": 0}]}'), "malformed response: it holds no answer"),
-        ((200, {}, b'{"choices": ["no"]}'), "malformed response"),
-        ((200, {}, b'{"choices": []}'), "malformed response"),
-        ((200, {}, b'{"choices": null}'), "malformed response"),
-        ((200, {}, b'{"error": {"message": "no"}}'), "malformed response: it holds .*'no'"),
-        ((200, {}, b"[]"), "malformed response"),
-        ((200, {}, b"[" * 50_000), "malformed response: RecursionError"),
-        ((200, {"content-type": "text/html"}, b"<p>Log in"), "malformed response"),
-        ((200, {"content-length": "many"}, b"{}"), "ClientResponseError: .*Content-Length"),
-        (BROKEN_OFF, "APIConnectionError: ClientPayloadError: Response payload is not completed"),
-        (None, "APIConnectionError: ServerDisconnectedError: "),
+        (error(500, "boom"), 3, "InternalServerError: .*boom"),
+        (
+            BROKEN_OFF,
+            3,
+            "APIConnectionError: .*Not enough data",
+        ),
+        (None, 3, "APIConnectionError: ServerDisconnectedError: "),
+        ((200, {}, b'{"choices": [{"index"'), 1, "malformed response: JSONDecodeError: "),
+        ((200, {}, b'{"choices": [{"index": 0}]}'), 1, "malformed response: it holds no answer"),
+        ((200, {}, b'{"error": {"message": "no"}}'), 1, "malformed response: it holds .*'no'"),
+        ((200, {}, b"[]"), 1, "malformed response"),
+        ((200, {}, b"[" * 50_000), 1, "malformed response: RecursionError"),
+        ((200, {"content-type": "text/html"}, b"<p>Log in"), 1, "malformed response"),
+        ((200, {"content-length": "many"}, b"{}"), 1, "ClientResponseError: .*Content-Length"),
+        (error(400, f"what is {KEY}?"), 1, r"BadRequestError: .*what is \[key\]\?"),
+        ((400, {}, b'{"detail": "no"}'), 1, "BadRequestError: .*'detail': 'no'"),
+        ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), 1, "BadRequestError: .*'no'"),
+        ((413, {}, b"<h1>Too large"), 1, "APIStatusError: .*<h1>Too large"),
+        (completion(""), 1, r"empty answer: no text \(finish_reason stop\)"),
+        (completion(None, "length"), 1, r"empty answer: no text \(finish_reason length\)"),
     ],
 )
-def test_a_problem_that_does_not_pass_is_a_failure_in_the_end(
-    server: Server, reply: Reply, expected: str
+def test_a_problem_that_does_not_pass_is_a_failure(
+    server: Server, reply: Reply, tries: int, expected: str
 ) -> None:
     result = answer_to(server, reply)
     assert isinstance(result, Failure)
     assert re.match(expected, result.error), result.error
     assert not result.blocked
-    assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        (error(400, f"what is {KEY}?"), r"BadRequestError: .*what is \[key\]\?$"),
-        ((400, {}, b'{"detail": "no"}'), "BadRequestError: .*'detail': 'no'"),
-        ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), "BadRequestError: .*'no'"),
-        ((413, {}, b"<h1>Too large"), "APIStatusError: .*<h1>Too large"),
-        (error(503, "never", x_should_retry="false"), "InternalServerError: .*never$"),
-        (completion(""), r"empty answer: no text \(finish_reason stop\)"),
-        (completion(None, "length"), r"empty answer: no text \(finish_reason length\)"),
-    ],
-)
-def test_what_another_try_would_not_change_is_a_failure_at_once(
-    server: Server, reply: Reply, expected: str
-) -> None:
-    result = answer_to(server, reply)
-    assert isinstance(result, Failure)
-    assert re.match(expected, result.error), result.error
-    assert not result.blocked
-    assert len(server.requests) == 1
+    assert len(server.requests) == tries
 
 
 @pytest.mark.parametrize(
@@ -266,41 +232,7 @@ def test_a_refusal_in_its_own_field_is_an_answer(server: Server) -> None:
     assert answer_to(server, completion(None, refusal="I can't.")) == Answer("I can't.", 5)
 
 
-def test_retry_after_in_seconds_is_waited_for_by_all(server: Server) -> None:
-    replies = [error(429, "slow down", retry_after="0.3"), completion("Fine.")]
-    server.reply = lambda _: replies.pop(0)
-    results = OpenAIModel(card(server, concurrency=1, max_retries=0)).answer(
-        [said("first"), said("second")], GENERATION
-    )
-    first, second = server.requests
-    assert second.arrived_s - first.arrived_s >= 0.3
-    assert isinstance(results[0], Failure)
-    assert results[1] == Answer("Fine.", 5)
-
-
-def test_retry_after_as_a_date_is_waited_for(server: Server) -> None:
-    when = math.ceil(time.time() + 0.2)
-    arrived = []
-
-    def reply(_: dict[str, Any]) -> Reply:
-        arrived.append(time.time())
-        date = email.utils.formatdate(when, usegmt=True)
-        return error(503, "later", retry_after=date) if len(arrived) == 1 else completion("Fine.")
-
-    server.reply = reply
-    [answer] = OpenAIModel(card(server)).answer([said("Hello")], GENERATION)
-    assert answer == Answer("Fine.", 5)
-    assert len(arrived) == 2
-    assert arrived[1] >= when
-
-
-def test_a_wait_that_is_too_long_ends_the_run(server: Server) -> None:
-    with pytest.raises(ModelError, match="asks to wait 3600 s, longer than max_wait_s"):
-        answer_to(server, error(429, "tomorrow", retry_after="3600"))
-    assert len(server.requests) == 1
-
-
-def test_a_response_that_takes_too_long_is_a_failure(server: Server) -> None:
+def test_a_server_that_stays_silent_is_a_failure(server: Server) -> None:
     answered = threading.Event()
 
     def wait(_: dict[str, Any]) -> Reply:
@@ -308,11 +240,11 @@ def test_a_response_that_takes_too_long_is_a_failure(server: Server) -> None:
         return completion("Too late.")
 
     server.reply = wait
-    result = OpenAIModel(card(server, timeout_s=0.5, max_retries=1)).answer(
-        [said("Hello")], GENERATION
-    )
+    model = OpenAIModel(card(server, timeout_s=0.2, max_retries=1))
+    [result] = model.answer([ask("Hello")], GENERATION)
     answered.set()
-    assert result == [Failure("timeout: no answer within 0.5 s (2 tries)")]
+    assert isinstance(result, Failure)
+    assert result.error.startswith("APIConnectionError: SocketTimeoutError: ")
     assert len(server.requests) == 2
 
 
@@ -324,116 +256,85 @@ def test_a_failure_concerns_one_conversation(server: Server, tmp_path: Path) -> 
     corrupt = (Turn("user", audio=tmp_path / "corrupt.flac"),)
     missing = (Turn("user", audio=tmp_path / "missing.flac"),)
     results = OpenAIModel(card(server)).answer(
-        [said("good"), said("bad"), corrupt, missing, said("good")], GENERATION
+        [ask("good"), ask("bad"), corrupt, missing, ask("good")], GENERATION
     )
     fine = Answer("Fine.", 5)
     assert [result == fine for result in results] == [True, False, False, False, True]
     assert all(isinstance(result, Failure) for result in results[1:4])
 
 
-def test_of_300_conversations_with_random_faults_none_is_lost_or_counted_twice(
-    server: Server,
-) -> None:
-    released = threading.Event()
+def test_with_random_faults_no_conversation_is_lost_or_counted_twice(server: Server) -> None:
     chance = random.Random(5)
     faults: list[Reply] = [
         error(500, "boom"),
         error(429, "slow down", retry_after_ms="2"),
         BROKEN_OFF,
-        NO_JSON,
         None,
     ]
     ends = {
-        "answered": completion("Fine."),
-        "empty": completion(""),
-        "blocked": completion(None, "content_filter"),
-        "wrong": error(400, "no"),
-        "down": error(500, "boom"),
+        "": completion("Fine."),
+        "empty answer": completion(""),
+        "content filter": completion(None, "content_filter"),
+        "BadRequestError": error(400, "no"),
+        "InternalServerError": error(500, "boom"),
     }
     plan: dict[str, list[Reply]] = {}
     expected: dict[str, str] = {}
-    for i in range(300):
+    for i in range(100):
         [end] = chance.choices(list(ends), weights=[20, 1, 1, 1, 1])
         before = chance.choices(faults, k=chance.choice([0, 0, 1, 2, 3]))
-        plan[str(i)] = [*before, *[ends[end]] * (4 - len(before) if end == "down" else 1)]
-        expected[str(i)] = end
-    slow = {str(i) for i in chance.sample(range(300), 3)}
-    for text in slow:
-        plan[text], expected[text] = [completion("Too late."), completion("Fine.")], "answered"
+        repeats = 4 - len(before) if end == "InternalServerError" else 1
+        plan[str(i)], expected[str(i)] = before + [ends[end]] * repeats, end
     asked = collections.Counter[str]()
     lock = threading.Lock()
 
     def reply(request: dict[str, Any]) -> Reply:
         text = text_of(request)
         with lock:
-            tries = asked[text]
+            planned = plan[text][asked[text]]
             asked[text] += 1
-        if text in slow and tries == 0:
-            released.wait(timeout=30)
-        planned = plan[text][tries]
-        return completion(f"Fine, {text}.") if planned == ends["answered"] else planned
+        return completion(f"Fine, {text}.") if planned == ends[""] else planned
 
     server.reply = reply
-    model = OpenAIModel(card(server, concurrency=32, max_retries=3, timeout_s=4))
-    results = model.answer([said(text) for text in plan], GENERATION)
-    released.set()
-    starts = {
-        "empty": "empty answer",
-        "blocked": "content filter",
-        "wrong": "BadRequestError",
-        "down": "InternalServerError",
-    }
-    for text, result in zip(plan, results, strict=True):
-        if expected[text] == "answered":
+    model = OpenAIModel(card(server, concurrency=32, max_retries=3))
+    results = model.answer([ask(text) for text in plan], GENERATION)
+    for (text, end), result in zip(expected.items(), results, strict=True):
+        if not end:
             assert result == Answer(f"Fine, {text}.", 5)
         else:
             assert isinstance(result, Failure)
-            assert result.error.startswith(starts[expected[text]])
-            assert result.blocked == (expected[text] == "blocked")
+            assert result.error.startswith(end)
+            assert result.blocked == (end == "content filter")
     assert asked == {text: len(replies) for text, replies in plan.items()}
 
 
-def test_no_more_requests_are_sent_than_the_cap_allows(server: Server) -> None:
+def test_no_more_requests_are_sent_than_the_cap_allows_in_all_calls(server: Server) -> None:
     model = OpenAIModel(card(server, concurrency=16, max_requests=20))
-    results = model.answer([said(f"{i}") for i in range(100)], GENERATION)
-    assert len(server.requests) == answers_in(results) == 20
-    left = (
-        "tiny-api: max_requests (20) is reached; "
-        "run again to go on, or raise it in the model's card"
-    )
-    assert [result for result in results if isinstance(result, Failure)] == [Failure(left)] * 80
-    with pytest.raises(ModelError, match=re.escape(left)):
-        model.answer([said("more")], GENERATION)
+    assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == 2
+    results = model.answer([ask(f"{i}") for i in range(100)], GENERATION)
+    assert answers_in(results) == 18
+    with pytest.raises(ModelError, match=r"^tiny-api: max_requests \(20\) is reached"):
+        model.answer([ask("more")], GENERATION)
     assert len(server.requests) == 20
 
 
-def test_retries_count_as_requests_and_a_run_without_answers_ends_at_once(server: Server) -> None:
+def test_retries_count_as_requests(server: Server) -> None:
     server.reply = lambda _: error(500, "boom")
     model = OpenAIModel(card(server, concurrency=4, max_requests=7, max_retries=9))
     with pytest.raises(ModelError, match=r"max_requests \(7\) is reached"):
-        model.answer([said(f"{i}") for i in range(12)], GENERATION)
+        model.answer([ask(f"{i}") for i in range(12)], GENERATION)
     assert len(server.requests) == 7
-
-
-def test_the_cap_holds_for_several_calls_together(server: Server) -> None:
-    model = OpenAIModel(card(server, max_requests=3))
-    assert answers_in(model.answer([said("1"), said("2")], GENERATION)) == 2
-    assert answers_in(model.answer([said("3"), said("4")], GENERATION)) == 1
-    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_no_more_is_spent_than_the_cap_allows(server: Server, concurrency: int) -> None:
     settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES}
     model = OpenAIModel(card(server, concurrency=concurrency, **settings))
-    results = model.answer([said(f"{i}") for i in range(60)], GENERATION)
+    results = model.answer([ask(f"{i}") for i in range(60)], GENERATION)
     # After nine answers for 45 USD one more may cost 7; after ten, none.
     assert len(server.requests) == answers_in(results) == 10
     assert isinstance(results[-1], Failure)
-    assert results[-1].error.startswith(
-        "tiny-api: max_spend_usd (52) does not allow another request: 10 cost up to 50.0000 USD, "
-        "and the next one may cost 7.0000; run again to go on"
-    )
+    assert "max_spend_usd (52) does not allow another request" in results[-1].error
 
 
 @pytest.mark.parametrize("reply", [BROKEN_OFF, None], ids=["breaks off", "hangs up"])
@@ -449,40 +350,39 @@ def test_what_was_never_sent_costs_nothing(server: Server) -> None:
     model = OpenAIModel(card(server, **settings))
     server.shutdown()  # while it is served, a closed socket still takes connections
     server.server_close()
-    results = model.answer([said("Hello"), said("Anyone?")], GENERATION)
+    results = model.answer([ask("Hello"), ask("Anyone?")], GENERATION)
     for result in results:
         assert isinstance(result, Failure)
-        assert re.match(r"APIConnectionError: ClientConnector.*\(3 tries\)$", result.error)
+        assert result.error.startswith("APIConnectionError: ")
 
 
 def test_what_the_api_turns_away_costs_nothing(server: Server) -> None:
     replies = [*[error(500, "boom")] * 5, completion("Fine.")]
     server.reply = lambda _: replies.pop(0)
     settings = {"max_spend_usd": 7, "usd_per_million_tokens": PRICES, "max_retries": 9}
-    results = OpenAIModel(card(server, **settings)).answer([said("Hello")], GENERATION)
+    results = OpenAIModel(card(server, **settings)).answer([ask("Hello")], GENERATION)
     assert results == [Answer("Fine.", 5)]
-
-
-def test_a_refused_key_ends_the_run_and_is_not_shown(server: Server) -> None:
-    with pytest.raises(ModelError) as refused:
-        answer_to(server, error(401, f"Incorrect API key provided: {KEY[:8]}****{KEY[-4:]}"))
-    assert str(refused.value) == "tiny-api: the API refuses the key in $TEST_KEY"
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
+        (
+            error(401, f"Incorrect API key provided: {KEY[:8]}****"),
+            r"refuses the key in \$TEST_KEY",
+        ),
         (error(400, "API key not valid", code="API_KEY_INVALID"), r"refuses the key in \$TEST_KEY"),
         (error(404, "no model tiny"), "no model tiny; check the source in its card and the addres"),
-        (error(429, "You exceeded your quota", code="insufficient_quota"), "quota; pay for more"),
+        (error(402, "used up"), "pay for more"),
+        (error(429, "tomorrow", retry_after="3600"), "asks to wait 3600 s"),
     ],
 )
 def test_what_no_request_would_get_past_ends_the_run(
     server: Server, reply: Reply, expected: str
 ) -> None:
-    with pytest.raises(ModelError, match=f"^tiny-api: .*{expected}"):
+    with pytest.raises(ModelError, match=f"^tiny-api: .*{expected}") as ended:
         answer_to(server, reply)
+    assert KEY[:8] not in str(ended.value)
     assert len(server.requests) == 1
 
 
@@ -490,27 +390,18 @@ def test_answers_that_came_before_the_end_of_a_run_are_returned(server: Server) 
     replies = [completion("Fine."), error(401, "revoked")]
     server.reply = lambda _: replies.pop(0)
     model = OpenAIModel(card(server, concurrency=1))
-    results = model.answer([said(f"{i}") for i in range(4)], GENERATION)
+    results = model.answer([ask(f"{i}") for i in range(4)], GENERATION)
     refused = Failure("tiny-api: the API refuses the key in $TEST_KEY")
     assert results == [Answer("Fine.", 5), refused, refused, refused]
     with pytest.raises(ModelError, match="refuses the key"):
-        model.answer([said("more")], GENERATION)
+        model.answer([ask("more")], GENERATION)
     assert len(server.requests) == 2
 
 
-def test_the_key_is_in_no_file_log_or_message(
-    server: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+def test_the_key_is_in_no_log_or_message(
+    server: Server, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    log = logging.FileHandler(tmp_path / "log.txt")
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(log)
-    root.setLevel(logging.DEBUG)
+    caplog.set_level(logging.DEBUG)
     replies = [
         error(500, f"boom {KEY}"),
         error(400, f"what is {KEY}"),
@@ -520,66 +411,54 @@ def test_the_key_is_in_no_file_log_or_message(
         (200, {}, f"{KEY}".encode()),
         None,
     ]
-    try:
-        model = OpenAIModel(card(server))
-        results = [answer_to(server, reply, max_retries=0) for reply in replies]
-        with pytest.raises(ModelError) as unknown:
-            answer_to(server, error(404, f"{KEY} may not use it"))
-    finally:
-        root.setLevel(level)
-        root.removeHandler(log)
-        log.close()
-    shown = (
-        f"{model!r} {model.card!r} {model.revision} {results} {unknown.value} {capfd.readouterr()}"
-    )
+    results = [answer_to(server, reply, max_retries=0) for reply in replies]
+    with pytest.raises(ModelError) as unknown:
+        answer_to(server, error(404, f"{KEY} may not use it"))
+    model = OpenAIModel(card(server))
+    shown = f"{model!r} {model.card!r} {results} {unknown.value} {caplog.text} {capfd.readouterr()}"
     assert all(isinstance(result, Failure) for result in results)
     assert "[key]" in shown
+    assert "Sending HTTP Request" in shown
     assert KEY not in shown
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert "Sending HTTP Request" in (tmp_path / "log.txt").read_text()
-    assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
-def test_what_it_needs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TEST_KEY", raising=False)
-    monkeypatch.delenv("TEST_URL", raising=False)
-    with pytest.raises(ModelError) as missing:
-        OpenAIModel(card())
-    assert str(missing.value) == "tiny-api needs the API key in $TEST_KEY; it is not set"
-    with pytest.raises(ModelError) as missing:
-        OpenAIModel(card(base_url_variable="TEST_URL"))
-    assert str(missing.value) == "tiny-api needs the address of its API in $TEST_URL; it is not set"
-    monkeypatch.setenv("TEST_KEY", "two\nlines")
-    with pytest.raises(ModelError, match="characters that no key has") as odd:
-        OpenAIModel(card())
-    assert "lines" not in str(odd.value)
-    with pytest.raises(ParamsError, match=r"model tiny-api: settings: concurency: "):
-        OpenAIModel(card(concurency=2))
-    monkeypatch.setenv("TEST_KEY", KEY)
-    with pytest.raises(ModelError, match=r"must begin with http\(s\)://"):
-        OpenAIModel(card(base_url="127.0.0.1:8000/v1"))
-    with pytest.raises(ParamsError, match=r"settings: max_spend_usd needs usd_per_million_tokens"):
-        OpenAIModel(card(max_spend_usd=2))
+@pytest.mark.parametrize(
+    ("key", "settings", "kind", "message"),
+    [
+        ("", {}, ModelError, r"tiny-api needs the API key in \$TEST_KEY; it is not set"),
+        ("k", {"base_url_variable": "NO_URL"}, ModelError, r"address of its API in \$NO_URL"),
+        ("two\nlines", {}, ModelError, "characters that no key has$"),
+        ("k", {"concurency": 2}, ParamsError, "model tiny-api: settings: concurency: "),
+        ("k", {"base_url": "127.0.0.1:80/v1"}, ModelError, r"must begin with http\(s\)://"),
+        ("k", {"max_spend_usd": 2}, ParamsError, "max_spend_usd needs usd_per_million_tokens"),
+    ],
+)
+def test_what_it_needs_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    settings: dict[str, Any],
+    kind: type[Exception],
+    message: str,
+) -> None:
+    monkeypatch.setenv("TEST_KEY", key)
+    with pytest.raises(kind, match=message):
+        OpenAIModel(card(**settings))
 
 
 def test_the_address_can_come_from_the_environment(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_URL", server.url)
-    model = OpenAIModel(card(base_url_variable="TEST_URL"))
-    assert model.answer([said("Hello")], GENERATION) == [Answer("Fine.", 5)]
-
-
-def test_a_card_says_whether_text_alone_can_be_asked(server: Server) -> None:
-    assert OpenAIModel(card(server)).capabilities.text_only
-    assert not OpenAIModel(card(server, text_only=False)).capabilities.text_only
+    model = OpenAIModel(card(base_url_variable="TEST_URL", text_only=False))
+    assert model.answer([ask("Hello")], GENERATION) == [Answer("Fine.", 5)]
+    assert not model.capabilities.text_only
 
 
 def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host() -> None:
     cards = [card for card in load_model_cards().values() if card.kind == "openai_api"]
     assert len(cards) >= 3
     for shipped in cards:
-        settings = card_settings(shipped, Settings)
+        settings = card_settings(shipped, ApiSettings)
         assert settings.base_url is None
         assert settings.max_spend_usd
         assert settings.text_only == (shipped.family != "OpenAI")
@@ -589,7 +468,7 @@ def test_it_answers_where_an_event_loop_runs_as_in_a_notebook(server: Server) ->
     model = OpenAIModel(card(server))
 
     async def cell() -> list[Answer | Failure]:
-        return model.answer([said("Hello?")], GENERATION)
+        return model.answer([ask("Hello?")], GENERATION)
 
     # In a thread of its own, whatever loop other tests have left running in this one.
     with ThreadPoolExecutor(1) as thread:
