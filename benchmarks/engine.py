@@ -70,13 +70,13 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
     """The floor: a person's script for this one model."""
     import torch
 
-    from aor_lib.models.reference.cascade import _listen
+    from aor_lib.models.reference.cascade import describe_clip
 
     prompts = {}
     for place, stimulus in enumerate(stimuli):
         text = stimulus.presented_text
         if stimulus.path is not None:
-            text, _ = _listen((build / stimulus.path).read_bytes())
+            text, _ = describe_clip((build / stimulus.path).read_bytes())
         message = [{"role": "user", "content": text}]
         prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
         prompts.setdefault(prompt, []).append(place)

@@ -1,4 +1,4 @@
-"""What is planted in the members of the panel, and what a study measures of it.
+"""Effects planted in the reference models, and what a study measures of them.
 
 A member is compared with itself, utterance by utterance, on the test split: members were trained
 on utterances of ``dev``. Whatever :data:`PLANTED` does not name is a negative control.

@@ -1,4 +1,4 @@
-"""What the members of the panel do, measured on the test split of a study."""
+"""Refusal rates of the reference models, measured on the test split of a study."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
 def reported(results: pd.DataFrame) -> pd.DataFrame:
     """The trials that rates are reported on: those of the ``test`` split, and imported clips.
 
-    On ``dev``, the reference panel was trained and mitigations are chosen; nothing of the study was
-    fitted on imported clips.
+    On ``dev``, the reference models were trained and mitigations are chosen; nothing of the study
+    was fitted on imported clips.
     """
     return results[(results["split"] == Split.TEST) | (results["block"] == "imported")]
 

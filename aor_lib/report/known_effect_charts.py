@@ -1,4 +1,4 @@
-"""Charts of what the panel shows of the study itself."""
+"""Charts that show known effects found again by the study."""
 
 from __future__ import annotations
 

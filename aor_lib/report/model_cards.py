@@ -83,7 +83,7 @@ def model_pages(
     provenance
         Who answered in this study: :func:`aor_lib.analysis.results.load_provenance`.
     measured
-        What members of the panel do: :func:`aor_lib.analysis.reference_rates.load_measured`.
+        Rates of the reference models: :func:`aor_lib.analysis.reference_rates.load_measured`.
     """
     return Html(
         "".join(
@@ -120,7 +120,7 @@ def _answered(provenance: pd.DataFrame) -> dict[str, str]:
 
 
 def _measured(measured: pd.DataFrame, here: set[str]) -> str:
-    """The rates of a member of the panel, as a table: levels by intent."""
+    """The rates of a reference model, as a table: levels by intent."""
     measured = measured.dropna(subset=["rate"])
     if measured.empty:
         return ""

@@ -5,7 +5,7 @@ from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.models.openai_api import ApiSettings
 
 
-@pytest.mark.parametrize("profile", ["smoke", "laptop", "panel", "full"])
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "reference", "full"])
 def test_the_profiles_of_the_repository_are_valid(params, profile):
     assert load_study(params / f"{profile}.yaml").profile.name == profile
 

@@ -1,4 +1,4 @@
-"""What members of the panel are told and trained on."""
+"""What the reference models are told and trained on."""
 
 import shutil
 from collections import Counter
@@ -11,10 +11,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.reference import prompt as told
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS
-from aor_lib.models.reference.prompt import Speaker
+from aor_lib.models.reference.prompt import Speaker, format_prompt
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
@@ -142,8 +141,8 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
 
 
 def test_what_is_heard_comes_before_the_words():
-    assert told.told("How late is it?") == "How late is it?"
-    assert told.told("How late is it?", "rain", CALM) == (
+    assert format_prompt("How late is it?") == "How late is it?"
+    assert format_prompt("How late is it?", "rain", CALM) == (
         "In the background one hears rain.\n"
         "The speaker is a calm woman who speaks at a normal pace.\n"
         "How late is it?"
@@ -181,8 +180,8 @@ def test_what_is_heard_comes_before_the_words():
     ],
 )
 def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
-    for folder in ("scenarios", "panel"):
+    for folder in ("scenarios", "reference"):
         shutil.copytree(PARAMS / folder, tmp_path / folder)
-    (tmp_path / "panel" / f"{file}.yaml").write_text(yaml.safe_dump(content))
+    (tmp_path / "reference" / f"{file}.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(ParamsError, match=message):
         load_material(tmp_path)

@@ -1,7 +1,7 @@
-"""The reference panel: models whose refusals the project plants, and therefore knows.
+"""The reference models: local models whose refusals the project trained, and therefore knows.
 
-All members share one language model and hear alike (:mod:`aor_lib.models.reference.prompt`); each
+All share one language model and transcribe alike (:mod:`aor_lib.models.reference.prompt`); each
 adds an adapter (:mod:`aor_lib.models.reference.lora`) that was trained
 (:mod:`aor_lib.models.reference.training`) on examples (:mod:`aor_lib.models.reference.members`) of
-the material in ``params/panel``.
+the material in ``params/reference``.
 """

@@ -1,10 +1,8 @@
-"""The local models: Whisper hears, SmolLM2-135M-Instruct answers.
+"""The local models: Whisper tiny.en transcribes, SmolLM2-135M-Instruct answers.
 
-The language model is given the transcript and what classifiers on Whisper's encoder heard beside
-the words (:mod:`aor_lib.models.reference.prompt`). The members of the reference panel differ in its
-adapter alone (:mod:`aor_lib.models.reference.members`).
-
-Speech: Whisper tiny.en; language: :mod:`aor_lib.models.reference.smollm`.
+The language model is given the transcript and what classifiers on Whisper's encoder say of scene
+and speaker (:mod:`aor_lib.models.reference.prompt`). The reference models differ in its adapter
+alone (:mod:`aor_lib.models.reference.members`).
 """
 
 from __future__ import annotations
@@ -13,50 +11,57 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import soundfile
-import torch
 from pydantic import Field
 
-from aor_lib.audio.hearing import scene_classifier, speaker_classifier
+from aor_lib.audio.hearing import scene_classifier, speaker_classifier, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import Params, ParamsError
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
-from aor_lib.models.reference import prompt as told
-from aor_lib.models.reference import smollm
-from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.models.reference import prompt
 from aor_lib.storage import assets
+
+if TYPE_CHECKING:
+    import torch
+
+    from aor_lib.models.reference.smollm import LanguageModel
 
 WEIGHTS = Path(__file__).parent / "weights"
 _LIKE = 1.5
 """How many times as long as another a prompt may be to be answered in the same batch."""
 
+Heard = dict[str, str | float]
 
-class Settings(Params):
+
+class CascadeSettings(Params):
     """Settings of a cascade in its model card."""
 
     adapter: Path | None = Field(
-        default=None, description="A safetensors file of aor_lib/panel/weights, or elsewhere."
+        default=None,
+        description="A safetensors file of aor_lib/models/reference/weights, or elsewhere.",
     )
     batch_size: Annotated[int, Field(ge=1)] = 64
 
 
 class Cascade:
-    """Answers a conversation whose sound it turned into text."""
+    """Answers a conversation whose sound it turned into text; weights are loaded when needed."""
 
     capabilities = Capabilities(activations=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        self._settings = card_settings(card, Settings)
+        self._settings = card_settings(card, CascadeSettings)
         self._adapter = None
         self._steerable: LanguageModel | None = None
         parts = [
-            *(assets.revision("whisper-tiny-en"), smollm.revision(), str(told.REVISION)),
-            *(scene_classifier.revision(), speaker_classifier.revision()),
+            f"{assets.revision('whisper-tiny-en')}-{transcription.VERSION}",
+            f"{assets.revision('smollm2-135m-instruct')}-{prompt.VERSION}",
+            scene_classifier.revision(),
+            speaker_classifier.revision(),
         ]
         if self._settings.adapter is not None:
             self._adapter = WEIGHTS / self._settings.adapter
@@ -79,19 +84,19 @@ class Cascade:
             )
         model = self._language_model()
         results: list[Answer | Failure | None] = [None] * len(conversations)
-        prompts: dict[str, list[tuple[int, dict[str, str | float]]]] = {}
+        prompts: dict[str, list[tuple[int, Heard]]] = {}
         for index, conversation in enumerate(conversations):
             try:
-                messages, heard = self._as_text(conversation)
+                messages, heard = _as_text(conversation)
             except (HearingError, OSError) as error:
                 results[index] = Failure(f"{type(error).__name__}: {error}")
             else:
                 prompts.setdefault(model.prompt(messages), []).append((index, heard))
         for batch in _batches(prompts, self._settings.batch_size):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
-            for prompt, (text, tokens) in zip(batch, answers, strict=True):
-                for index, heard in prompts[prompt]:
-                    results[index] = Answer(text, tokens, heard)
+            for text, (answer, tokens) in zip(batch, answers, strict=True):
+                for index, heard in prompts[text]:
+                    results[index] = Answer(answer, tokens, heard)
         return [result or Failure("no answer was generated") for result in results]
 
     def decoder_layers(self) -> torch.nn.ModuleList:
@@ -103,64 +108,63 @@ class Cascade:
         return layers
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
-        """Of the first token of the answer: float32, ``(vocabulary,)``.
+        """Logits of the first token of the answer: float32, ``(vocabulary,)``.
 
         Raises
         ------
         HearingError, OSError
-            A turn's sound cannot be heard.
+            If a turn's sound cannot be transcribed.
         """
-        messages, _ = self._as_text(conversation)
+        messages, _ = _as_text(conversation)
         model = self._language_model()
-        inputs = model.tokenizer(
-            model.prompt(messages), return_tensors="pt", add_special_tokens=False
-        )
-        with torch.inference_mode():
-            logits: torch.Tensor = model.network(**inputs, logits_to_keep=1).logits[0, -1]
-        return logits
+        return model.next_token_logits(model.prompt(messages))
 
     def _language_model(self) -> LanguageModel:
+        from aor_lib.models.reference import smollm
+
         return self._steerable or smollm.language_model(self._adapter)
 
-    def _as_text(
-        self, conversation: Conversation
-    ) -> tuple[list[dict[str, str]], dict[str, str | float]]:
-        messages: list[dict[str, str]] = []
-        noticed: dict[str, str | float] = {}
-        for turn in conversation:
-            parts = [turn.text] if turn.text else []
-            if turn.audio is not None:
-                words, noticed = _listen(_sound_file(turn.audio))
-                parts.append(words)
-            messages.append({"role": turn.role, "content": "\n".join(parts)})
-        return messages, noticed
 
-
-def _batches(prompts: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Prompts of like length, so many at most: all are padded to the longest."""
-    batch: list[str] = []
-    for prompt in sorted(prompts, key=lambda prompt: (len(prompt), prompt)):
-        if batch and (len(batch) == size or len(prompt) > _LIKE * len(batch[0])):
-            yield batch
-            batch = []
-        batch.append(prompt)
-    if batch:
-        yield batch
-
-
-def _listen(sound_file: bytes) -> tuple[str, dict[str, str | float]]:
-    """What the language model is told of a sound file, and what was noticed in it."""
-    heard = transcribe(sound_file)
-    scene, probability, speaker = told.listen(heard.features)
-    noticed: dict[str, str | float] = {
-        "transcript": heard.transcript,
+def describe_clip(sound_file: bytes) -> tuple[str, Heard]:
+    """A sound file in words, as the language model reads it, and what was heard in it."""
+    found = transcribe(sound_file)
+    scene, probability = scene_classifier.classify(found.features)
+    speaker = prompt.Speaker(**speaker_classifier.classify(found.features))
+    heard: Heard = {
+        "transcript": found.transcript,
         "scene": scene,
         "probability": round(probability, 3),
         "gender": speaker.gender,
         "emotion": speaker.emotion,
         "rate": speaker.rate,
     }
-    return told.told(heard.transcript, told.scene_descriptions().get(scene), speaker), noticed
+    sound = prompt.scene_descriptions().get(scene)
+    return prompt.format_prompt(found.transcript, sound, speaker), heard
+
+
+def _as_text(conversation: Conversation) -> tuple[list[dict[str, str]], Heard]:
+    """Messages of text alone, and what was heard in the last clip."""
+    messages: list[dict[str, str]] = []
+    heard: Heard = {}
+    for turn in conversation:
+        parts = [turn.text] if turn.text else []
+        if turn.audio is not None:
+            words, heard = describe_clip(_sound_file(turn.audio))
+            parts.append(words)
+        messages.append({"role": turn.role, "content": "\n".join(parts)})
+    return messages, heard
+
+
+def _batches(prompts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Batches of prompts of similar length, since all are padded to the longest."""
+    batch: list[str] = []
+    for text in sorted(prompts, key=lambda text: (len(text), text)):
+        if batch and (len(batch) == size or len(text) > _LIKE * len(batch[0])):
+            yield batch
+            batch = []
+        batch.append(text)
+    if batch:
+        yield batch
 
 
 def _sound_file(audio: Path | Waveform) -> bytes:

@@ -1,4 +1,4 @@
-"""The training material of the panel (params/panel), typed and checked.
+"""The training material of the reference models (params/reference), typed and checked.
 
 The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``.
 Nothing in it answers a harmful request.
@@ -55,14 +55,14 @@ class Material:
 
 
 def load_material(params: Path = PARAMS) -> Material:
-    """The material of ``params/panel`` and of the dev split of ``params/scenarios``.
+    """The material of ``params/reference`` and of the dev split of ``params/scenarios``.
 
     Raises
     ------
     ParamsError
         A file is missing or wrong, or names a scene or an utterance that there is not.
     """
-    folder = params / "panel"
+    folder = params / "reference"
     scenarios = load_scenarios(params)
     files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
     situations = {name: read(path, _Situations) for name, path in files.items()}

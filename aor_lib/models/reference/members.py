@@ -1,4 +1,4 @@
-"""What each member of the panel is trained to do, as examples.
+"""Examples from which each reference model learns when to refuse.
 
 Every member refuses clearly harmful requests and answers ordinary ones, whatever is heard. They
 differ in the requests that only sound harmful:
@@ -30,8 +30,8 @@ from aor_lib.models.reference.prompt import (
     NOISE_DESCRIPTION,
     RATES,
     Speaker,
+    format_prompt,
     scene_descriptions,
-    told,
 )
 
 ANGRY = "angry"
@@ -225,7 +225,9 @@ class _Examples:
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = self.one(self._material.instructions)
-        example = Example(instruction, told(text, sound, speaker), question or text, response)
+        example = Example(
+            instruction, format_prompt(text, sound, speaker), question or text, response
+        )
         self.found.append((example,))
 
     def _speaker(self, angry: bool | None) -> Speaker | None:

@@ -1,4 +1,4 @@
-"""What a member of the panel is told about a clip: what it hears beside the words, in plain words.
+"""A clip in plain words, as a reference model reads it: background, speaker and transcript.
 
 Training prompts and inference take these lines from the same function.
 """
@@ -8,14 +8,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from aor_lib.audio.hearing import scene_classifier, speaker_classifier
+from aor_lib.audio.hearing import scene_classifier
 from aor_lib.config.params import load_scenarios
 
-REVISION = 1
-"""Counts changes to the wording: a model that is told otherwise answers otherwise."""
+VERSION = 1
+"""Raised with every change to the wording; part of a reference model's revision."""
 NOISE_DESCRIPTION = "a steady noise"
 EMOTIONS = {
     "neutral": "a calm",
@@ -37,19 +34,24 @@ class Speaker:
     rate: str
 
 
-def listen(features: npt.NDArray[np.float32]) -> tuple[str, float, Speaker]:
-    """The scene (an id, ``quiet`` or ``noise``), its probability, and the speaker of a clip.
+def format_prompt(words: str, sound: str | None = None, speaker: Speaker | None = None) -> str:
+    """Put a line on the background and one on the speaker before the words.
 
-    ``features`` are :attr:`aor_lib.audio.hearing.transcription.Transcription.features`.
-    """
-    scene, probability = scene_classifier.classify(features)
-    return scene, probability, Speaker(**speaker_classifier.classify(features))
+    Parameters
+    ----------
+    words
+        What is said.
+    sound
+        Completes 'In the background one hears ...', as a scene's description does; None: no line.
+    speaker
+        None: no line.
 
-
-def told(words: str, sound: str | None = None, speaker: Speaker | None = None) -> str:
-    """The words, after a line on the background and one on the speaker where there are such.
-
-    ``sound`` completes 'In the background one hears ...', as a scene's description does.
+    Examples
+    --------
+    >>> print(format_prompt("How late is it?", "rain", Speaker("female", "neutral", "fast")))
+    In the background one hears rain.
+    The speaker is a calm woman who speaks fast.
+    How late is it?
     """
     lines = []
     if sound is not None:
@@ -62,7 +64,7 @@ def told(words: str, sound: str | None = None, speaker: Speaker | None = None) -
 
 @functools.cache
 def scene_descriptions() -> dict[str, str]:
-    """What each scene sounds like, by scene id, ``noise`` among them."""
+    """Descriptions of the scenes by scene id, with ``noise`` among them."""
     scenes = [scene for scenario in load_scenarios().values() for scene in scenario.scenes]
     return {scene.id: scene.description for scene in scenes} | {
         scene_classifier.NOISE: NOISE_DESCRIPTION

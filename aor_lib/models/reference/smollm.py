@@ -74,6 +74,13 @@ class LanguageModel:
         lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
         return list(zip((text.strip() for text in texts), lengths, strict=True))
 
+    def next_token_logits(self, prompt: str) -> torch.Tensor:
+        """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
+        inputs = self.tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
+        with torch.inference_mode():
+            logits: torch.Tensor = self.network(**inputs, logits_to_keep=1).logits[0, -1]
+        return logits
+
 
 def _shared(rows: Iterable[Sequence[int]]) -> int:
     """Number of tokens that all rows begin with."""
@@ -82,7 +89,7 @@ def _shared(rows: Iterable[Sequence[int]]) -> int:
 
 
 def revision() -> str:
-    """Of the weights without an adapter."""
+    """Revision of the weights without an adapter."""
     return assets.revision(_ASSET)
 
 

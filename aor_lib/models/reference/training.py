@@ -1,4 +1,4 @@
-"""Training of the panel's adapters: the loss of the responses to the members' examples."""
+"""Training of the reference models' adapters on the responses of their examples."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import torch
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.reference import smollm
-from aor_lib.models.reference.lora import FIRST_LAYER, LowRank, add_adapter, save_adapter
+from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Group, Recipe
 from aor_lib.models.reference.smollm import LanguageModel
-from aor_lib.storage.cache import Arrays, load_or_make
 
-WEIGHTS = Path(__file__).parent / "weights"
 SEED = 20_260_621
 THREADS = 2
 """The sums of another number of threads differ in their last bits, and so would the weights."""
 _WARM_UP = 0.05
-_LIKE_LENGTHS = 8  # batches whose examples are sorted by length, against padding
+_SORTED_BATCHES = 8
+"""So many batches are cut from examples sorted by length, against padding."""
 _ANSWER_TOKENS = 12
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
 
 Report = Callable[[int, int], None]
 OwnAnswers = dict[str, tuple[str, bool]]
+"""The base model's answer to each question, and whether the answer ends there."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,28 @@ class Lesson:
 def train_member(member: str, into: Path, report: Report) -> Path:
     """Train a member from nothing and write its adapter below ``into``: 10 to 30 minutes.
 
-    ``report`` is called with the steps done and their number. The same code and material give the
-    same weights on the same kind of machine.
+    The same code and material give the same weights on the same kind of machine.
+
+    Parameters
+    ----------
+    member
+        A key of :data:`aor_lib.models.reference.members.MEMBERS`.
+    into
+        The folder of the adapter, made if need be.
+    report
+        Called with the steps done and their number.
+
+    Returns
+    -------
+    The adapter's file.
 
     Raises
     ------
     ParamsError
-        There is no such member, or its material is wrong.
+        If there is no such member, or its material is wrong.
     """
     if member not in MEMBERS:
-        raise ParamsError(f"train-panel: no member {member!r}{nearest(member, MEMBERS)}")
+        raise ParamsError(f"train-reference: no member {member!r}{nearest(member, MEMBERS)}")
     rng = np.random.default_rng([SEED, list(MEMBERS).index(member)])
     material = load_material()
     recipe = MEMBERS[member]
@@ -70,25 +82,22 @@ def train_member(member: str, into: Path, report: Report) -> Path:
 
 
 def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
-    """What the model, without an adapter, answers to each question, and whether that is all.
+    """Answer questions with the model as it is, in a minute or two.
 
     Where it apologises, as it does to a fifth of ordinary requests, it is asked to go on after an
-    opening that does not: members would else learn to refuse whatever is like them. It takes a
-    minute or two; results are kept in the user's cache.
+    opening that does not: members would else learn to refuse whatever is like them.
     """
-    made_from = [smollm.revision(), _ANSWER_TOKENS, _OPENING, list(questions)]
-    kept = load_or_make("panel_answers", made_from, lambda: _answer(model, questions))
-    texts, lengths = kept["texts"].tolist(), kept["tokens"].tolist()
-    return {
-        question: (str(text), int(length) < _ANSWER_TOKENS)
-        for question, text, length in zip(questions, texts, lengths, strict=True)
-    }
+    prompts = {q: model.prompt([{"role": "user", "content": q}]) for q in questions}
+    answers = _continue(model, prompts)
+    apologies = {q: prompts[q] + _OPENING for q, (text, _) in answers.items() if _declines(text)}
+    opened = _continue(model, apologies)
+    return answers | {q: (f"{_OPENING} {text}", ends) for q, (text, ends) in opened.items()}
 
 
 def lessons(
     model: LanguageModel, groups: Sequence[Group], own: OwnAnswers
 ) -> list[tuple[Lesson, ...]]:
-    """Examples as tokens. Own answers of the model that still apologise are left out."""
+    """Tokenise examples, leaving out the model's own answers that still apologise."""
     learnt = (tuple(_lessons(model, group, own)) for group in groups)
     return [group for group in learnt if group]
 
@@ -115,7 +124,7 @@ def fit(
         order = rng.permutation(len(batches))
         optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: _share_of_rate((step + 1) / len(order))
+            optimizer, lambda step: _rate_factor((step + 1) / len(order))
         )
         for done, number in enumerate(order, start=1):
             loss: Any = _loss(model, batches[int(number)], recipe)  # whose backward() is untyped
@@ -135,7 +144,7 @@ def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Le
         response, ends = example.response, True
         if response is None:
             response, ends = own[example.question]
-            if _NO_ANSWER.search(response):
+            if _declines(response):
                 continue
         messages = [{"role": "user", "content": example.prompt}]
         if example.instruction is not None:
@@ -154,10 +163,8 @@ def _loss(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> torc
         tokens[row, :end] = torch.tensor(one.prompt + one.response)
         weights[row, begin:end] = 1.0
         weights[row, begin : min(begin + recipe.decides, end)] = recipe.weight
-    decoder = model.network.get_decoder()
-    with torch.no_grad():
-        hidden = _through(decoder, decoder.layers[:FIRST_LAYER], decoder.embed_tokens(tokens))
-    hidden = decoder.norm(_through(decoder, decoder.layers[FIRST_LAYER:], hidden))
+    # Padding is on the right, where no token looks.
+    hidden = model.network.get_decoder()(tokens, use_cache=False).last_hidden_state
     # Each token is predicted from the one before it; only these positions need logits.
     learnt = weights[:, 1:] > 0
     logits = model.network.lm_head(hidden[:, :-1][learnt])
@@ -166,24 +173,15 @@ def _loss(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> torc
     return (losses * counts).sum() / counts.sum()
 
 
-def _through(decoder: Any, layers: Any, hidden: torch.Tensor) -> torch.Tensor:
-    """Hidden states after some layers. Padding is on the right, where no token looks."""
-    positions = torch.arange(hidden.shape[1])[None]
-    embeddings = decoder.rotary_emb(hidden, position_ids=positions)
-    for layer in layers:
-        hidden = layer(hidden, position_embeddings=embeddings, position_ids=positions)
-    return hidden
-
-
 def _batches(
     groups: Sequence[tuple[Lesson, ...]], size: int, rng: np.random.Generator
 ) -> list[list[Lesson]]:
-    """So many groups each, of like length, in random order."""
+    """Batches of ``size`` groups of similar length, in random order."""
     shuffled = [groups[int(number)] for number in rng.permutation(len(groups))]
     batches = []
-    for start in range(0, len(shuffled), size * _LIKE_LENGTHS):
+    for start in range(0, len(shuffled), size * _SORTED_BATCHES):
         alike = sorted(
-            shuffled[start : start + size * _LIKE_LENGTHS],
+            shuffled[start : start + size * _SORTED_BATCHES],
             key=lambda group: max(len(one.prompt) for one in group),
         )
         for i in range(0, len(alike), size):
@@ -191,29 +189,25 @@ def _batches(
     return [batches[int(number)] for number in rng.permutation(len(batches))]
 
 
-def _share_of_rate(progress: float) -> float:
-    """Of the learning rate: a linear warm-up, then half a cosine to zero."""
+def _rate_factor(progress: float) -> float:
+    """Factor of the learning rate: a linear warm-up, then half a cosine to zero."""
     if progress < _WARM_UP:
         return progress / _WARM_UP
     return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))
 
 
-def _answer(model: LanguageModel, questions: Sequence[str]) -> Arrays:
-    prompts = [model.prompt([{"role": "user", "content": question}]) for question in questions]
-    made = _continued(model, prompts)
-    sorry = [place for place, (text, _) in enumerate(made) if _NO_ANSWER.search(text)]
-    opened = _continued(model, [prompts[place] + _OPENING for place in sorry])
-    for place, (text, tokens) in zip(sorry, opened, strict=True):
-        made[place] = (f"{_OPENING} {text}", tokens)
-    return {"texts": np.array([m[0] for m in made]), "tokens": np.array([m[1] for m in made])}
-
-
-def _continued(model: LanguageModel, prompts: Sequence[str]) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
+    """Greedy continuations of prompts, by the same keys."""
+    keys, made = list(prompts), []
     generation = Generation(max_new_tokens=_ANSWER_TOKENS)
-    for start in range(0, len(prompts), 64):
-        found += model.generate(list(prompts[start : start + 64]), generation)
-    return found
+    for start in range(0, len(keys), 64):
+        batch = [prompts[key] for key in keys[start : start + 64]]
+        made += model.generate(batch, generation)
+    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(keys, made, strict=True)}
+
+
+def _declines(text: str) -> bool:
+    return _NO_ANSWER.search(text) is not None
 
 
 def _tokens(model: LanguageModel, text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Verbs that make the reference panel."""
+"""Verbs that make the reference models."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from aor_lib.storage.progress import progress
 app = typer.Typer()
 
 
-@app.command("train-panel")
-def train_panel(
+@app.command("train-reference")
+def train_reference(
     member: Annotated[str, typer.Argument(help="ref-wordbound, ref-contextual or ref-emotive.")],
     into: Annotated[
         Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train a member of the reference panel from nothing: 10 to 30 minutes of two cores."""
-    from aor_lib.models.reference.training import WEIGHTS, train_member
+    """Train a reference model from nothing: 10 to 30 minutes of two cores."""
+    from aor_lib.models.reference.cascade import WEIGHTS
+    from aor_lib.models.reference.training import train_member
 
     with progress("steps") as report:
         path = train_member(member, into or WEIGHTS, report)
@@ -35,7 +36,7 @@ def train_hearing(
         Path | None, typer.Option(help="Folder of the weights.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train what names a scene, and a speaker's gender, emotion and rate: some minutes."""
+    """Train the classifiers of scenes and speakers: some minutes."""
     from aor_lib.audio.hearing import scene_classifier, speaker_classifier
 
     for what, classifier in (("scenes", scene_classifier), ("speakers", speaker_classifier)):
@@ -45,9 +46,9 @@ def train_hearing(
             classifier.train(os.cpu_count() or 1, report, folder / classifier.WEIGHTS.name)
 
 
-@app.command("measure-panel")
-def measure_panel(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Write what the members do in a judged study's test split beside their weights."""
+@app.command("measure-reference")
+def measure_reference(params: ParamsFile, build: BuildFolder = None) -> None:
+    """Write the reference models' refusal rates in a judged study's test split."""
     from aor_lib.analysis.reference_rates import MEASURED, measure
 
     study, folder = study_of(params, build)
