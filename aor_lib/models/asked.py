@@ -1,4 +1,4 @@
-"""A model under check: a few harmless spoken questions, and what it answers to them."""
+"""A model under check: a few harmless spoken questions, and its answers to them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Asked:
 
     @functools.cached_property
     def clips(self) -> tuple[Path, ...]:
-        """A sound file a question; the first two are equally long, the third is longer."""
+        """A sound file per question; the first two are equally long, the third is longer."""
         voice = speech.KokoroVoice(_VOICE)
-        said = [voice.synthesise(question, "normal") for question in QUESTIONS]
+        spoken = [voice.synthesise(question, "normal") for question in QUESTIONS]
         # A model that takes in no more than a clip's length must not pass for one that hears.
-        length = max(len(samples) for samples in said[:2])
+        length = max(len(samples) for samples in spoken[:2])
         clips = []
-        for number, samples in enumerate(said):
+        for number, samples in enumerate(spoken):
             clips.append(self.folder / f"question-{number}.flac")
             padded = np.pad(samples, (0, max(0, length - len(samples))))
             soundfile.write(clips[-1], padded, speech.SAMPLE_RATE, subtype="PCM_16")
@@ -70,11 +70,10 @@ class Asked:
     @functools.cached_property
     def deterministic(self) -> bool:
         """Whether asking each question by itself again brings the same."""
-        again = [self.answers([question])[0].text for question in self.questions]
-        return again == self.alone
+        return [self.answers([question])[0].text for question in self.questions] == self.alone
 
     def answer(self, conversation: Conversation) -> Answer:
-        """The answer to one conversation. Raises ``Failed`` if there is none."""
+        """Ask one conversation, once. Raises ``Failed`` if there is no answer."""
         if conversation not in self._answers:
             (self._answers[conversation],) = self.answers([conversation])
         return self._answers[conversation]
@@ -97,27 +96,29 @@ class Asked:
             raise Failed(f"{len(conversations)} conversations brought {len(results)} results")
         return results
 
-    def change(self, one: Conversation, other: Conversation) -> str | None:
-        """How the model tells two conversations apart, or None where it does not.
+    def require_change(self, one: Conversation, other: Conversation, what: str) -> str:
+        """Describe how the model tells two conversations apart, which differ in ``what``.
 
-        By its answers, or else by the logits of the first token. Raises ``Skipped`` where neither
-        can say.
+        By its answers, or else by the logits of the first token. Raises ``Failed`` where it does
+        not tell them apart, and ``Skipped`` where neither can say.
         """
         if self.deterministic and self.answer(one).text != self.answer(other).text:
-            return "another answer"
+            return f"{what}: another answer"
         if self.model.capabilities.activations:
             moved = distance(self.logits(one), self.logits(other))
-            return f"logits move by up to {moved:.2g}" if moved > NOTICEABLE else None
-        self.require_determinism()
-        return None
+            if moved > NOTICEABLE:
+                return f"{what}: logits move by up to {moved:.2g}"
+        else:
+            self.require_determinism()
+        raise Failed(f"{what}: changes neither the answer nor the logits")
 
     def require_determinism(self) -> None:
-        """Raises ``Skipped`` where answers cannot be compared."""
+        """Raise ``Skipped`` where answers cannot be compared."""
         if not self.deterministic:
             raise Skipped("its answers change by themselves")
 
     def logits(self, conversation: Conversation) -> Any:
-        """Float tensor ``(vocabulary,)``: of the first token of the answer."""
+        """Logits of the first token of the answer: float tensor ``(vocabulary,)``."""
         opened: Any = self.model  # with the methods of those that claim activations
         logits = opened.logits(conversation)
         return logits.reshape(-1, logits.shape[-1])[-1]

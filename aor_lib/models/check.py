@@ -1,4 +1,4 @@
-"""Whether a model does what the study takes for granted: a conformance check of any adapter.
+"""Conformance check of any adapter: does a model do what the study takes for granted?
 
 The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
 """
@@ -25,10 +25,13 @@ from aor_lib.models.base import (
     Waveform,
 )
 
+Check = Callable[[Asked], str]
+_CHECKS: list[tuple[str, str, Check]] = []
+
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of one check. ``what_to_do`` is empty unless it failed."""
+    """Outcome of one check. ``what_to_do`` is empty unless it failed."""
 
     check: str
     outcome: Literal["passed", "failed", "skipped"]
@@ -45,20 +48,20 @@ def check_model(model: AudioModel) -> list[Checked]:
     Raises
     ------
     ModelError
-        It cannot run here at all.
+        If it cannot run here at all.
     """
     rows: list[Checked] = []
     with tempfile.TemporaryDirectory() as folder:
         asked = Asked(model, Path(folder))
-        for name, check, what_to_do in _CHECKS:
+        for name, what_to_do, check in _CHECKS:
             if rows and rows[0].outcome == "failed":
                 rows.append(Checked(name, "skipped", "there are no answers to go by"))
             else:
-                rows.append(_checked(asked, name, check, what_to_do))
+                rows.append(_outcome(asked, name, what_to_do, check))
     return rows
 
 
-def _checked(asked: Asked, name: str, check: Callable[[Asked], str], what_to_do: str) -> Checked:
+def _outcome(asked: Asked, name: str, what_to_do: str, check: Check) -> Checked:
     try:
         return Checked(name, "passed", check(asked))
     except Skipped as reason:
@@ -72,24 +75,46 @@ def _checked(asked: Asked, name: str, check: Callable[[Asked], str], what_to_do:
         return Checked(name, "failed", f"raised {type(error).__name__}: {text!r}", what_to_do)
 
 
+def _check(name: str, what_to_do: str) -> Callable[[Check], Check]:
+    """Register a check, which returns what it saw, or raises ``Failed`` or ``Skipped``."""
+
+    def register(check: Check) -> Check:
+        _CHECKS.append((name, what_to_do, check))
+        return check
+
+    return register
+
+
+@_check(
+    "answers",
+    "Read the error; see that the card's source, architecture and settings fit the model.",
+)
 def _answers(asked: Asked) -> str:
     return f"{QUESTIONS[0]!r} brought {asked.alone[0][:60]!r}"
 
 
+@_check(
+    "is deterministic",
+    "Decode greedily at temperature 0, with dropout off. Where a provider cannot, say so in the "
+    "card's note: a repeated run will differ.",
+)
 def _is_deterministic(asked: Asked) -> str:
     if not asked.deterministic:
         raise Failed("the same question brought another answer")
     return f"{len(asked.alone)} questions brought the same answers twice"
 
 
+@_check("hears", "Pass Turn.audio on, and see that the prompt holds the model's audio token.")
 def _hears(asked: Asked) -> str:
     _require(asked.model.capabilities.audio, "audio")
-    changed = asked.change(*asked.questions[:2])
-    if changed is None:
-        raise Failed("other words in the clip change neither the answer nor the logits")
-    return f"other words in the clip: {changed}"
+    return asked.require_change(asked.questions[0], asked.questions[1], "other words in the clip")
 
 
+@_check(
+    "batch equals single",
+    "Give results in the order of the conversations; pad on the left and pass on every attention "
+    "mask, or set settings.batch_size to 1.",
+)
 def _batch_equals_single(asked: Asked) -> str:
     asked.require_determinism()
     for step in (1, -1):
@@ -99,6 +124,10 @@ def _batch_equals_single(asked: Asked) -> str:
     return "questions of unlike length, asked together in two orders, bring the same answers"
 
 
+@_check(
+    "file equals waveform",
+    "Take Turn.audio as a path and as a Waveform, and resample both in the same way.",
+)
 def _file_equals_waveform(asked: Asked) -> str:
     _require(asked.model.capabilities.audio, "audio")
     samples, sample_rate = soundfile.read(asked.clips[0], dtype="float32")
@@ -109,29 +138,43 @@ def _file_equals_waveform(asked: Asked) -> str:
     return "the same sound brings the same answer as a file and as a waveform"
 
 
+@_check(
+    "takes an instruction",
+    "Where the chat template has no system turn, put its text at the start of the user's.",
+)
 def _takes_an_instruction(asked: Asked) -> str:
     asked.answer((Turn("system", text="Answer in one word."), *asked.questions[0]))
     return "a system turn before the question is taken"
 
 
+@_check(
+    "text only",
+    "Mend it, or declare text_only=False: trials without audio are then not planned.",
+)
 def _text_only(asked: Asked) -> str:
     _require(asked.model.capabilities.text_only, "text_only")
     asked.answer((Turn("user", text=QUESTIONS[0]),))
     return "a written question is answered"
 
 
+@_check(
+    "multi-turn",
+    "Pass on every turn, or declare multi_turn=False: such trials are then not planned.",
+)
 def _multi_turn(asked: Asked) -> str:
     _require(asked.model.capabilities.multi_turn, "multi_turn")
     first, second, last = asked.questions
     between = Turn("assistant", text="I would have to look that up.")
     conversation = (*first, between, *last)
     asked.answer(conversation)
-    changed = asked.change(conversation, (*second, between, *last))
-    if changed is None:
-        raise Failed("another first turn changes neither the answer nor the logits")
-    return f"another first turn: {changed}"
+    return asked.require_change(conversation, (*second, between, *last), "another first turn")
 
 
+@_check(
+    "decoder layers",
+    "Let decoder_layers() name the language model's layers, not the audio encoder's, and "
+    "logits(conversation) run them; or declare activations=False.",
+)
 def _decoder_layers(asked: Asked) -> str:
     _require(asked.model.capabilities.activations, "activations")
     opened: Any = asked.model
@@ -153,6 +196,10 @@ def _decoder_layers(asked: Asked) -> str:
     return f"{len(layers)} layers run, and the logits follow the last one's output"
 
 
+@_check(
+    "failures are typed",
+    "Catch what one conversation raises, and return a Failure in its place.",
+)
 def _failures_are_typed(asked: Asked) -> str:
     _require(asked.model.capabilities.audio, "audio")
     missing, broken = asked.folder / "missing.flac", asked.folder / "broken.flac"
@@ -186,60 +233,3 @@ def _silence(layer: Any, inputs: Any, output: Any) -> Any:
     if isinstance(output, tuple):
         return (output[0] * 0, *output[1:])
     return output * 0
-
-
-_CHECKS: tuple[tuple[str, Callable[[Asked], str], str], ...] = (
-    (
-        "answers",
-        _answers,
-        "Read the error; see that the card's source, architecture and settings fit the model.",
-    ),
-    (
-        "is deterministic",
-        _is_deterministic,
-        "Decode greedily at temperature 0, with dropout off. Where a provider cannot, say so in "
-        "the card's note: a repeated run will differ.",
-    ),
-    (
-        "hears",
-        _hears,
-        "Pass Turn.audio on, and see that the prompt holds the model's audio token.",
-    ),
-    (
-        "batch equals single",
-        _batch_equals_single,
-        "Give results in the order of the conversations; pad on the left and pass on every "
-        "attention mask, or set settings.batch_size to 1.",
-    ),
-    (
-        "file equals waveform",
-        _file_equals_waveform,
-        "Take Turn.audio as a path and as a Waveform, and resample both in the same way.",
-    ),
-    (
-        "takes an instruction",
-        _takes_an_instruction,
-        "Where the chat template has no system turn, put its text at the start of the user's.",
-    ),
-    (
-        "text only",
-        _text_only,
-        "Mend it, or declare text_only=False: trials without audio are then not planned.",
-    ),
-    (
-        "multi-turn",
-        _multi_turn,
-        "Pass on every turn, or declare multi_turn=False: such trials are then not planned.",
-    ),
-    (
-        "decoder layers",
-        _decoder_layers,
-        "Let decoder_layers() name the language model's layers, not the audio encoder's, and "
-        "logits(conversation) run them; or declare activations=False.",
-    ),
-    (
-        "failures are typed",
-        _failures_are_typed,
-        "Catch what one conversation raises, and return a Failure in its place.",
-    ),
-)

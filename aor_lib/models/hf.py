@@ -11,24 +11,25 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import torch
 from pydantic import Field
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, ParamsError
-from aor_lib.models import hf_checkpoint, hf_generate
+from aor_lib.config.typed_yaml import Params
+from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_architectures import (
     ARCHITECTURES,
     ArchitectureName,
-    decoder_layers,
     load_network,
     load_processor,
 )
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
+
+if TYPE_CHECKING:
+    import torch
 
 CPU_GIB = 4
 """A model that needs more memory than this is not tried without a GPU."""
@@ -38,7 +39,7 @@ _GIB = 2**30
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
 
-class Settings(Params):
+class HuggingFaceSettings(Params):
     """Settings of a Hugging Face checkpoint in its model card."""
 
     architecture: ArchitectureName
@@ -54,7 +55,6 @@ class Settings(Params):
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
     )
-    trust_remote_code: bool = False
 
 
 class HuggingFaceModel:
@@ -68,12 +68,7 @@ class HuggingFaceModel:
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
-        self._settings = card_settings(card, Settings)
-        if self._settings.trust_remote_code and not hf_checkpoint.COMMIT.fullmatch(card.revision):
-            raise ParamsError(
-                f"model {card.id}: revision: settings.trust_remote_code needs a commit "
-                f"(40 hexadecimal digits), not {card.revision!r}"
-            )
+        self._settings = card_settings(card, HuggingFaceSettings)
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
         self._batch_size = self._settings.batch_size
@@ -101,20 +96,26 @@ class HuggingFaceModel:
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
+        from aor_lib.models import hf_generate
+
         network, processor = self.load()
-        heard = with_waveforms(processor, self._settings.architecture, conversation)
-        inputs = model_inputs(processor, self._settings.architecture, [heard])
+        ready = with_waveforms(processor, self._settings.architecture, conversation)
+        inputs = model_inputs(processor, self._settings.architecture, [ready])
         return hf_generate.next_token_logits(network, inputs)[0]
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The language model's layers, for hooks.
+        """The language model's layers, not an audio encoder's, for hooks.
 
         A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.
         """
-        return decoder_layers(self.load()[0])
+        network, _ = self.load()
+        layers: torch.nn.ModuleList = network.get_decoder().layers
+        return layers
 
     def load(self) -> tuple[Any, Any]:
-        """The model and its processor; whatever other model was loaded is let go first."""
+        """Load the model and its processor; whatever other model was loaded is let go first."""
+        import torch
+
         if self not in _loaded:
             _loaded.clear()
             gc.collect()
@@ -141,6 +142,8 @@ class HuggingFaceModel:
         self, conversations: list[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
         """Answers in batches; a batch that needs too much memory is halved, and so are the next."""
+        import torch
+
         results: list[Answer | Failure] = []
         while waiting := conversations[len(results) :]:
             batch = waiting[: self._batch_size if generation.temperature == 0 else 1]
@@ -151,13 +154,13 @@ class HuggingFaceModel:
                 # The process can use the GPU no more.
                 raise ModelError(f"{self.card.id}: the GPU failed: {_one_line(error)}") from error
             except Exception as error:  # noqa: BLE001 - checkpoints raise anything
-                if len(batch) == 1:
-                    results.append(_failure(error))
-                out_of_memory = _is_out_of_memory(error)
+                failure = _failure(error)
             torch.cuda.empty_cache()
-            if len(batch) > 1 and out_of_memory:
+            if len(batch) == 1:
+                results.append(failure)
+            elif "OutOfMemoryError" in failure.error or "out of memory" in failure.error:
                 self._batch_size = len(batch) // 2
-            elif len(batch) > 1:
+            else:
                 # Whatever it is, it may be the fault of one of them.
                 for conversation in batch:
                     results += self._answer_alike([conversation], generation)
@@ -166,11 +169,15 @@ class HuggingFaceModel:
     def _answer_batch(
         self, batch: list[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
+        from aor_lib.models import hf_generate
+
         network, processor = self.load()
         inputs = model_inputs(processor, self._settings.architecture, batch)
         return hf_generate.answers(network, processor.tokenizer, inputs, generation)
 
     def _read_checkpoint(self) -> tuple[Any, Any]:
+        import torch
+
         settings = self._settings
         folder = hf_checkpoint.folder(self.card, self.revision)
         device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
@@ -181,34 +188,23 @@ class HuggingFaceModel:
             dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
             attn_implementation=settings.attention,
             device_map=device if device == "auto" else {"": device},
-            trust_remote_code=settings.trust_remote_code,
         )
-        processor = load_processor(settings.architecture, folder, settings.trust_remote_code)
-        return network, processor
+        return network, load_processor(settings.architecture, folder)
 
 
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
-    needed = card.memory_gib
-    if needed is None or device_map == "cpu":
+    if card.memory_gib is None or device_map == "cpu":
         return
+    import torch
+
     if torch.cuda.is_available():
         every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
         found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / _GIB
-        if found < needed:
-            raise ModelError(
-                f"{card.id} needs a GPU with {needed:g} GiB of memory; "
-                f"the one found here has {found:.0f} GiB"
-            )
-    elif needed > CPU_GIB:
-        raise ModelError(
-            f"{card.id} needs a GPU with {needed:g} GiB of memory; none was found here"
-        )
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and "out of memory" in str(error)
-    )
+        problem = f"the one found here has {found:.0f} GiB" if found < card.memory_gib else None
+    else:
+        problem = "none was found here" if card.memory_gib > CPU_GIB else None
+    if problem:
+        raise ModelError(f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory; {problem}")
 
 
 def _failure(error: Exception) -> Failure:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import torch
-
 ArchitectureName = Literal[
     "qwen2_audio",
     "qwen2_5_omni",
@@ -93,8 +91,8 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
 assert tuple(ARCHITECTURES) == get_args(ArchitectureName)
 
 
-def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool) -> Any:
-    """The processor of a checkpoint for text and audio."""
+def load_processor(name: ArchitectureName, folder: Path) -> Any:
+    """Load the processor of a checkpoint for text and audio."""
     import transformers
 
     architecture = ARCHITECTURES[name]
@@ -107,7 +105,7 @@ def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool
     audio = features.from_pretrained(folder)
     tokenizers: Any = transformers.AutoTokenizer
     parts = {
-        "tokenizer": tokenizers.from_pretrained(folder, trust_remote_code=trust_remote_code),
+        "tokenizer": tokenizers.from_pretrained(folder),
         "feature_extractor": audio,
         "audio_processor": audio,
     }
@@ -119,18 +117,27 @@ def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool
 def load_network(
     name: ArchitectureName, folder: Path, adapter: str | None = None, **options: Any
 ) -> Any:
-    """The model of a checkpoint, for inference. ``options`` are those of ``from_pretrained``.
+    """Load the model of a checkpoint for inference.
+
+    Parameters
+    ----------
+    name
+        The architecture that the checkpoint must be of.
+    folder
+        The checkpoint.
+    adapter
+        Folder in the checkpoint with a LoRA adapter to put on it; None: none but its own.
+    options
+        Further arguments of ``from_pretrained``.
 
     Raises
     ------
     ValueError
-        The checkpoint is of another architecture, or lacks weights or its LoRA adapter.
+        If the checkpoint is of another architecture, or lacks weights or its LoRA adapter.
     """
     import transformers
 
-    found = transformers.AutoConfig.from_pretrained(
-        folder, trust_remote_code=options.get("trust_remote_code", False)
-    )
+    found = transformers.AutoConfig.from_pretrained(folder)
     if found.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
             f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"
@@ -165,13 +172,6 @@ def leave_out_gemma3n_vision() -> None:
             self.post_init()
 
     transformers.AutoModel.register(transformers.Gemma3nVisionConfig, NoVision, exist_ok=True)
-
-
-def decoder_layers(network: Any) -> torch.nn.ModuleList:
-    """The layers of the language model, not those of an audio encoder."""
-    layers = network.get_decoder().layers
-    assert isinstance(layers, torch.nn.ModuleList)
-    return layers
 
 
 def _require_all_weights(missing: Iterable[str]) -> None:

@@ -16,14 +16,14 @@ _NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"
 
 
 def revision(card: ModelCard) -> str:
-    """What exactly a card names: a commit, or of a local folder a hash of what is in it.
+    """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it.
 
     A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
 
     Raises
     ------
     ModelError
-        The card names a local folder that does not exist.
+        If the card names a local folder that does not exist.
     """
     if (local := _local_folder(card)) is not None:
         return _folder_hash(local)
@@ -44,7 +44,7 @@ def revision(card: ModelCard) -> str:
 
 
 def folder(card: ModelCard, revision: str) -> Path:
-    """The folder to load from; a checkpoint of the hub is fetched to the cache if need be."""
+    """Find the folder to load from, fetching a checkpoint of the hub to the cache if need be."""
     if (local := _local_folder(card)) is not None:
         return local
     import huggingface_hub
@@ -66,7 +66,7 @@ def _local_folder(card: ModelCard) -> Path | None:
 
 
 def _folder_hash(path: Path) -> str:
-    """Of the settings, templates and tokenizers in a folder, and the sizes of its weights."""
+    """Hash of a folder's settings, templates and tokenizers, and of the sizes of its weights."""
     content: dict[str, str | int] = {}
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         settles = file.suffix in {".json", ".jinja", ".txt", ".model", ".py"}

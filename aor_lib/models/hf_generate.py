@@ -1,4 +1,4 @@
-"""What a Hugging Face model makes of its inputs: answers, or the logits of the next token."""
+"""Answers of a loaded Hugging Face model, and logits of their first token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aor_lib.models.base import Answer, Failure
 def answers(
     network: Any, tokenizer: Any, inputs: Any, generation: Generation
 ) -> list[Answer | Failure]:
-    """An answer for each row of the inputs. Above temperature 0 sampled from the seed."""
+    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
         sampling = {"do_sample": True, "temperature": generation.temperature}
@@ -29,13 +29,13 @@ def answers(
     texts = tokenizer.batch_decode(written, skip_special_tokens=True)
     results: list[Answer | Failure] = []
     for text, tokens in zip(texts, written.tolist(), strict=True):
-        said = Answer(text.strip(), sum(token != padding for token in tokens))
-        results.append(said if said.text else Failure("empty answer: no text was generated"))
+        answer = Answer(text.strip(), sum(token != padding for token in tokens))
+        results.append(answer if answer.text else Failure("empty answer: no text was generated"))
     return results
 
 
 def next_token_logits(network: Any, inputs: Any) -> torch.Tensor:
-    """Logits of the first token of each row's answer, as the model has them.
+    """Logits of the first token of each row's answer.
 
     float32 on the CPU, ``(rows, vocabulary)``. They come from ``generate``, the way of answers:
     some models put their inputs or adapters in order there.

@@ -1,4 +1,4 @@
-"""From conversations to what a Hugging Face model takes: a prompt each, and its clips' features."""
+"""Conversations as inputs of a Hugging Face model: prompts, and features of their clips."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
 def with_waveforms(
     processor: Any, name: ArchitectureName, conversation: Conversation
 ) -> Conversation:
-    """The conversation with every clip read, and resampled to the rate that the processor takes.
+    """Read every clip of a conversation, resampled to the rate that the processor takes.
 
     Raises
     ------
     FileNotFoundError, soundfile.LibsndfileError
-        A clip cannot be read.
+        If a clip cannot be read.
     ValueError
-        A clip is empty, or so long that the model would not hear its end.
+        If a clip is empty, or so long that the model would not hear its end.
     """
     features = processor._audio_processor
     heard = []
@@ -52,9 +52,9 @@ def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
 def model_inputs(
     processor: Any, name: ArchitectureName, conversations: Sequence[Conversation]
 ) -> Any:
-    """Tensors for ``generate``: a row for each conversation, padded on the left.
+    """Tensors for ``generate``: one row per conversation, padded on the left.
 
-    The conversations are :func:`with_waveforms`; either all of them have audio or none has.
+    The conversations come from :func:`with_waveforms`; all of them have audio, or none has.
     """
     if not ARCHITECTURES[name].system_turn:
         conversations = [without_system_turns(conversation) for conversation in conversations]
@@ -87,7 +87,7 @@ def model_inputs(
 
 
 def without_system_turns(conversation: Conversation) -> Conversation:
-    """The same words, with those of the system at the start of the first other turn."""
+    """Move the words of system turns to the start of the first other turn."""
     system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
     first, *rest = [turn for turn in conversation if turn.role != "system"]
     text = "\n".join([*system, *([first.text] if first.text else [])])
