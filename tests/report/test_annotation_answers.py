@@ -3,13 +3,13 @@ from collections import Counter
 import ipywidgets as widgets
 import pandas as pd
 import pytest
+from aor_lib.report.annotation.answer_store import AnswerStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.config.records import Arm, Generation, Response, Status, Stimulus, Trial, Verdict
 from aor_lib.inference.store import STORE, Store
 from aor_lib.report.annotation import answers as label_answers
-from aor_lib.report.annotation.answer_store import AnswerStore
 from aor_lib.report.annotation.answers import AnswerSession, load_answers, plan, ratings
 from aor_lib.report.annotation.session import LabellingError
 from aor_lib.report.annotation.store import LabelStore, LabelStoreError
