@@ -41,7 +41,8 @@ def cohen_kappa(first: pd.Series[Any], second: pd.Series[Any]) -> tuple[float, f
     if len(labels) < 2:
         return np.nan, np.nan, np.nan
     table = pd.crosstab(both["first"], both["second"])
-    result = cohens_kappa(table.reindex(index=labels, columns=labels, fill_value=0))
+    with np.errstate(invalid="ignore", divide="ignore"):  # of its test, where nothing varies
+        result = cohens_kappa(table.reindex(index=labels, columns=labels, fill_value=0))
     if result.kappa == 1:
         return 1.0, np.nan, np.nan
     return float(result.kappa), max(-1.0, result.kappa_low), min(1.0, result.kappa_upp)
