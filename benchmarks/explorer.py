@@ -14,8 +14,15 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.explorer_study import (
+    FILTERS,
+    book_of,
+    filter_ms,
+    first_paint_ms,
+    serve,
+    write_study,
+)
 from tests.book.conftest import BROWSERS, FLAGS
-from tests.report.explorer import FILTERS, book_of, filter_ms, first_paint_ms, serve, write_study
 
 STIMULI, TURNS, CORES = 3_000, 5, 2
 

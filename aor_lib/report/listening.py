@@ -37,6 +37,20 @@ class Html:
         return self.html
 
 
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of one trial: a label, or the status that took its place.
+
+    ``text`` is the answer, or the error that took its place; None if the utterance is harmful.
+    """
+
+    model: str
+    mitigation: str
+    outcome: str
+    text: str | None
+    heard: str | None
+
+
 def player(
     row: Mapping[str, Any], clip_url: str, answers: pd.DataFrame | None = None, level: int = 3
 ) -> Html:
@@ -53,16 +67,19 @@ def player(
     level
         Heading level of the card's title.
     """
-    harmful = row["intent"] == Intent.HARMFUL
-    answered = [] if answers is None else _records(answers)
-    items = "".join(_answer(answer, harmful) for answer in answered)
-    shown = f'<ul class="aor-answers">{items}</ul>' if items else ""
+    answered = [] if answers is None else answers.to_dict("records")
+    items = "".join(_answer_html(answer_of(row | answer)) for answer in answered)
+    shown_answers = f'<ul class="aor-answers">{items}</ul>' if items else ""
+    seconds = _known(row, "duration_s")
+    shown_facts = facts(row) | ({"Duration": f"{seconds:.1f} s"} if seconds else {})
+    listed = "".join(
+        f"<div><dt>{name}</dt><dd>{escape(fact)}</dd></div>" for name, fact in shown_facts.items()
+    )
     return Html(
         f'<article class="aor-clip" data-scenario="{escape(row["scenario"])}"'
         f' data-condition="{escape(row["condition"])}" data-intent="{escape(row["intent"])}">'
         f'<h{level} class="aor-clip-said">“{escape(row["text"])}”</h{level}>'
-        f"{_sound(row, clip_url)}{_facts(row)}"
-        f"{shown}</article>"
+        f'{_sound(row, clip_url)}<dl class="aor-clip-facts">{listed}</dl>{shown_answers}</article>'
     )
 
 
@@ -76,10 +93,43 @@ def gallery(
 
     The book adds filters by scenario and condition. At most ``limit`` cards are made; None: all.
     """
-    rows = _records(frame.head(limit) if limit is not None else frame)
+    rows = frame.head(limit) if limit is not None else frame
     answers = {} if results is None else dict(list(results.groupby("stimulus_id", sort=False)))
-    cards = [player(row, clip_url, answers.get(row["stimulus_id"])).html for row in rows]
+    cards = [
+        player(row, clip_url, answers.get(row["stimulus_id"])).html
+        for row in rows.to_dict("records")
+    ]
     return Html(f'<div class="aor-gallery">{"".join(cards)}</div>')
+
+
+def facts(row: Mapping[str, Any]) -> dict[str, str]:
+    """Circumstances of a stimulus in words, from its manifest row; what is unknown is left out."""
+    snr_db, scene = _known(row, "snr_db"), _known(row, "background_scene")
+    voice = [_known(row, name) for name in ("voice", "emotion", "rate")]
+    block = _known(row, "block")
+    found = {
+        "Intent": title_of(row["intent"], INTENTS),
+        "Scenario": title_of(row["scenario"]),
+        "Condition": title_of(row["condition"]),
+        "Scene": scene and title_of(scene),
+        "SNR": None if snr_db is None else f"{snr_db:g} dB",
+        "Voice": ", ".join(str(part) for part in voice if part not in (None, "neutral", "normal")),
+        "Made for": None if block in (None, "core", "imported") else title_of(block),
+        "Split": _known(row, "split"),
+    }
+    return {name: str(fact) for name, fact in found.items() if fact}
+
+
+def answer_of(row: Mapping[str, Any]) -> Answer:
+    """The answer in a row of :func:`aor_lib.analysis.results.load_results`, as it may be shown."""
+    answered, harmful = row["status"] == Status.OK, row["intent"] == Intent.HARMFUL
+    return Answer(
+        model=row["model"],
+        mitigation=row["mitigation"],
+        outcome=str(_known(row, "label") or Label.UNJUDGED) if answered else row["status"],
+        text=None if harmful else _known(row, "response" if answered else "error"),
+        heard=None if harmful else _in_words(_known(row, "heard")),
+    )
 
 
 def _sound(row: Mapping[str, Any], clip_url: str) -> str:
@@ -96,74 +146,31 @@ def _sound(row: Mapping[str, Any], clip_url: str) -> str:
     )
 
 
-def _facts(row: Mapping[str, Any]) -> str:
-    scene, snr, duration = (
-        _known(row, name) for name in ("background_scene", "snr_db", "duration_s")
-    )
-    voice = [
-        str(_known(row, name))
-        for name in ("voice", "emotion", "rate")
-        if _known(row, name) not in (None, "neutral")
-    ]
-    facts = {
-        "Intent": title_of(row["intent"], INTENTS),
-        "Condition": title_of(row["condition"]),
-        "Scene": None if scene is None else str(scene).replace("_", " "),
-        "SNR": None if snr is None else f"{snr:g} dB",
-        "Voice": ", ".join(voice) or None,
-        "Duration": None if duration is None else f"{duration:.1f} s",
-    }
-    items = "".join(
-        f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in facts.items()
-        if value is not None
-    )
-    return f'<dl class="aor-clip-facts">{items}</dl>'
-
-
-def _answer(answer: Mapping[str, Any], harmful: bool) -> str:
-    who = str(answer["model"])
-    if answer["mitigation"] != "none":
-        who += f", {str(answer['mitigation']).replace('_', ' ')}"
-    failed = answer["status"] != Status.OK
-    label = str(answer["status"]) if failed else str(_known(answer, "label") or Label.UNJUDGED)
-    title = title_of(label)
+def _answer_html(answer: Answer) -> str:
+    mitigated = answer.mitigation != "none"
+    who = answer.model + (f", {title_of(answer.mitigation).lower()}" if mitigated else "")
+    heard = f'<p class="aor-heard">Heard {escape(answer.heard)}</p>' if answer.heard else ""
+    said = "" if answer.text is None else f'<p class="aor-said">{escape(answer.text)}</p>'
     return (
         f'<li><span class="aor-model">{escape(who)}</span> '
-        f'<span class="aor-label" data-label="{escape(label)}">{escape(title)}</span>'
-        f"{_answer_text(answer, harmful, failed)}</li>"
+        f'<span class="aor-label" data-label="{escape(answer.outcome)}">'
+        f"{escape(title_of(answer.outcome))}</span>{heard}{said}</li>"
     )
 
 
-def _answer_text(answer: Mapping[str, Any], harmful: bool, failed: bool) -> str:
-    if harmful:
-        return ""
-    text = _known(answer, "error" if failed else "response")
-    heard = _heard(_known(answer, "heard"))
-    return (f'<p class="aor-heard">Heard: {escape(heard)}</p>' if heard else "") + (
-        f'<p class="aor-said">{escape(str(text))}</p>' if text is not None else ""
-    )
-
-
-def _heard(heard: Any) -> str:
-    """What a model says that it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
-    if heard is None:
-        return ""
+def _in_words(heard: str | None) -> str | None:
+    """A model's account of what it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
     try:
-        parts = json.loads(heard) if isinstance(heard, str) else heard
+        parts = json.loads(heard or "null")
     except json.JSONDecodeError:
-        return str(heard)
-    if not isinstance(parts, Mapping):
-        return str(parts)
-    known = {name: value for name, value in parts.items() if value is not None}
-    return "; ".join(f"{name} {str(value).replace('_', ' ')}" for name, value in known.items())
+        return heard
+    if not isinstance(parts, dict):
+        return heard
+    known = (f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part)
+    return "; ".join(known) or None
 
 
 def _known(row: Mapping[str, Any], name: str) -> Any:
     """The value, or None where a frame holds None as NaN."""
     value = row.get(name)
-    return None if value is None or (not isinstance(value, dict) and pd.isna(value)) else value
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+    return None if value is None or pd.isna(value) else value

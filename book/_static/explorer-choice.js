@@ -28,16 +28,14 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   /** The choosing: which rows fit, and how many would if another value of a facet were chosen. */
   function chooser(index) {
     const { facets, answerFacets, arms } = index;
-    const [heads, rests] = index.id;
-    const size = index.text.codes.length;
+    const size = index.ids.length;
     const outcomes = arms.map((arm) =>
       Uint8Array.from(arm.outcomes, (digit) => (digit === "-" ? NOT_ASKED : Number(digit))),
     );
     let searched; // text and id of each row, made when something is first searched for
 
     function searchText(row) {
-      const text = index.text.values[index.text.codes[row]];
-      return `${text} ${heads.values[heads.codes[row]]}${rests.values[rests.codes[row]]}`.toLowerCase();
+      return `${index.texts[row]} ${index.ids[row]}`.toLowerCase();
     }
 
     return (chosen) => {

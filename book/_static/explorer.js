@@ -36,7 +36,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const { soundPlayer, cardMaker } = window.aorExplorer;
     const load = loader(new URL(root.dataset.source, document.baseURI).href);
     const index = await load("index");
-    const size = index.text.codes.length;
+    const size = index.ids.length;
     const choose = chooser(index);
     const player = soundPlayer();
     const drawCard = cardMaker(index, player);

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from aor_lib.stimuli.manifest import load_manifest
-from tests.report.explorer import FILTERS, book_of, filter_ms, first_paint_ms, serve, write_study
+from benchmarks.explorer_study import (
+    FILTERS,
+    book_of,
+    filter_ms,
+    first_paint_ms,
+    serve,
+    write_study,
+)
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.report.annotation import agreement
-from aor_lib.report.annotation.store import LabelStore
 
 # K. Krippendorff, "Computing Krippendorff's alpha-reliability" (2011), section C: nominal data,
 # any number of observers, missing data; alpha is given there as 0.743. None: a missing value.
@@ -17,12 +16,6 @@ PUBLISHED = pd.DataFrame(
         "D": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
     }
 )
-
-
-def labels(*rows: tuple[str, str, str]) -> pd.DataFrame:
-    """Labels of clips in their scene, from (listener, clip, label)."""
-    frame = pd.DataFrame(rows, columns=["listener", "stimulus_sha256", "label"])
-    return frame.assign(with_scene=True)
 
 
 def test_alpha_is_that_of_the_published_example():
@@ -55,7 +48,7 @@ def test_perfect_agreement_is_one_and_has_no_interval():
         pd.DataFrame({"a": ["x", None], "b": [None, "y"]}),
         pd.DataFrame({"a": ["x", "x"], "b": ["x", "x"]}),
     ],
-    ids=["empty", "one listener", "no clip in common", "one label"],
+    ids=["empty", "one annotator", "no clip in common", "one label"],
 )
 def test_where_alpha_is_not_defined_no_number_is_given(ratings):
     assert np.isnan(agreement.krippendorff_alpha(ratings))
@@ -90,65 +83,41 @@ def test_alpha_is_one_minus_observed_over_expected_disagreement_of_pairs(rows):
     assert alpha == pytest.approx(1 - observed / (sum(expected) / len(expected)))
 
 
-def test_a_verdict_is_the_most_frequent_label_with_its_share():
-    found = agreement.verdicts(
-        labels(("a", "1", "benign"), ("b", "1", "benign"), ("c", "1", "harmful"))
-    )
-    row = found.iloc[0]
-    assert (row["listeners"], row["label"]) == (3, "benign")
+def annotations(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["annotator", "item_sha256", "label"])
+
+
+def test_the_majority_is_the_most_frequent_label_with_its_share():
+    rows = annotations(("a", "1", "benign"), ("b", "1", "benign"), ("c", "1", "harmful"))
+    (row,) = agreement.majority(rows).to_dict("records")
+    assert (row["annotators"], row["label"]) == (3, "benign")
     assert row["share"] == pytest.approx(2 / 3)
 
 
 def test_a_tie_is_said_to_be_one():
-    row = agreement.verdicts(labels(("a", "1", "benign"), ("b", "1", "harmful"))).iloc[0]
+    (row,) = agreement.majority(annotations(("a", "1", "x"), ("b", "1", "y"))).to_dict("records")
     assert (row["label"], row["share"]) == ("tie", 0.5)
 
 
-def test_clips_with_and_without_scene_are_apart():
-    rows = labels(("a", "1", "benign"), ("b", "1", "benign"))
-    both = pd.concat([rows, rows.assign(stimulus_sha256="2", with_scene=False, label="harmful")])
-    found = agreement.verdicts(both).set_index("with_scene")["label"]
-    assert found.to_dict() == {True: "benign", False: "harmful"}
-    assert agreement.agreement(both, seed=1)["with_scene"].tolist() == [False, True]
+def test_kinds_of_items_are_apart_and_items_of_no_kind_do_not_count():
+    rows = [(who, item, item) for who in ("a", "b") for item in ("1", "2", "3", "4")]
+    kinds = pd.Series({"1": True, "2": True, "3": False})
+    found = agreement.agreement(annotations(*rows, ("c", "1", "other")), kinds, seed=1)
+    assert found["kind"].tolist() == [False, True]
+    assert found["items"].tolist() == [1, 2]
+    assert found["annotators"].tolist() == [2, 3]
+    assert np.isnan(found["alpha"][0])
+    assert 0 < found["alpha"][1] < 1
 
 
-def test_without_labels_the_frames_are_empty(tmp_path):
-    with LabelStore(tmp_path / "labels.sqlite") as store:
-        nothing = store.labels()
-    assert len(agreement.agreement(nothing, seed=1)) == 0
-    assert len(agreement.verdicts(nothing)) == 0
-
-
-def test_a_single_listener_has_verdicts_but_no_agreement():
-    alone = labels(("a", "1", "benign"), ("a", "2", "harmful"))
-    assert agreement.verdicts(alone)["share"].tolist() == [1, 1]
-    row = agreement.agreement(alone, seed=1).iloc[0]
-    assert (row["listeners"], row["labels"], row["stimuli"]) == (1, 2, 0)
+def test_a_single_annotator_has_majorities_but_no_agreement():
+    alone = annotations(("a", "1", "benign"), ("a", "2", "harmful"))
+    assert agreement.majority(alone)["share"].tolist() == [1, 1]
+    (row,) = agreement.agreement(alone, pd.Series(True, ["1", "2"]), seed=1).to_dict("records")
+    assert (row["annotators"], row["labels"], row["items"]) == (1, 2, 0)
     assert np.isnan(row["alpha"])
-    assert agreement.in_words(row) == (
-        "no agreement to compute: no clip has the labels of two listeners"
-    )
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        (
-            {"stimuli": 40, "listeners": 3, "alpha": -0.05, "low": -0.2, "high": 0.1},
-            "Krippendorff's alpha \N{MINUS SIGN}0.05 (95% interval \N{MINUS SIGN}0.20 to 0.10; "
-            "40 clips that two or more of 3 listeners labelled)",
-        ),
-        (
-            {"stimuli": 4, "listeners": 2, "alpha": 1.0, "low": np.nan, "high": np.nan},
-            "Krippendorff's alpha 1.00 (4 clips that two or more of 2 listeners labelled; "
-            "too uniform for an interval)",
-        ),
-        (
-            {"stimuli": 4, "listeners": 2, "alpha": np.nan, "low": np.nan, "high": np.nan},
-            "no agreement to compute: all labels of the "
-            "4 clips that two or more of 2 listeners labelled are the same",
-        ),
-    ],
-)
-def test_agreement_is_put_into_words(row, words):
-    assert agreement.in_words(row) == words
+def test_without_annotations_the_frames_are_empty():
+    assert agreement.majority(annotations()).empty
+    assert agreement.agreement(annotations(), pd.Series(dtype=bool), seed=1).empty

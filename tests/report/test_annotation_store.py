@@ -1,91 +1,87 @@
 import datetime
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from aor_lib.report.annotation.store import LabelStore, LabelStoreError
+from aor_lib.report.annotation.store import (
+    ANNOTATIONS,
+    AnnotationError,
+    load_annotations,
+    record_annotation,
+)
+from aor_lib.report.annotation.tasks import ANSWERS, CLIPS
 
-CLIP, OTHER = "a" * 64, "b" * 64
+ITEM, OTHER = "a" * 64, "b" * 64
 
 
-@pytest.fixture
-def store(tmp_path):
-    with LabelStore(tmp_path / "labels.sqlite") as store:
-        yield store
-
-
-def test_a_label_is_kept_with_its_time_in_utc(store):
-    store.record("ann", CLIP, True, "benign")
-    row = store.labels().iloc[0]
-    assert [row["listener"], row["stimulus_sha256"], row["label"]] == ["ann", CLIP, "benign"]
-    assert bool(row["with_scene"]) is True
+def test_an_annotation_is_kept_with_its_time_in_utc(tmp_path):
+    record_annotation(tmp_path, CLIPS, "ann", ITEM, "benign")
+    (row,) = load_annotations(tmp_path, CLIPS).to_dict("records")
+    assert [row["annotator"], row["item_sha256"], row["label"]] == ["ann", ITEM, "benign"]
     assert datetime.datetime.fromisoformat(row["created"]).utcoffset() == datetime.timedelta(0)
 
 
-def test_a_second_label_of_a_clip_replaces_the_first_of_this_listener_only(store):
-    store.record("ann", CLIP, True, "benign")
-    store.record("bob", CLIP, True, "benign")
-    store.record("ann", CLIP, True, "harmful")
-    labels = store.labels().set_index("listener")["label"]
+def test_a_second_label_of_an_item_replaces_the_first_of_this_annotator_only(tmp_path):
+    record_annotation(tmp_path, CLIPS, "ann", ITEM, "benign")
+    record_annotation(tmp_path, CLIPS, "bob", ITEM, "benign")
+    record_annotation(tmp_path, CLIPS, "ann", ITEM, "harmful")
+    labels = load_annotations(tmp_path, CLIPS).set_index("annotator")["label"]
     assert labels.to_dict() == {"ann": "harmful", "bob": "benign"}
 
 
-def test_what_was_committed_survives_without_closing(tmp_path):
-    store = LabelStore(tmp_path / "labels.sqlite")
-    store.record("ann", CLIP, False, "unclear")
-    with LabelStore(tmp_path / "labels.sqlite") as reader:
-        assert len(reader.labels()) == 1
+def test_the_tasks_share_a_file_and_are_apart(tmp_path):
+    record_annotation(tmp_path, CLIPS, "ann", ITEM, "benign")
+    record_annotation(tmp_path, ANSWERS, "ann", ITEM, "full_refusal")
+    assert load_annotations(tmp_path, CLIPS)["label"].tolist() == ["benign"]
+    assert load_annotations(tmp_path, ANSWERS)["label"].tolist() == ["full_refusal"]
 
 
-def test_labels_are_kept_from_any_thread(store):
+def test_annotations_are_kept_from_any_thread(tmp_path):
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda i: store.record(f"l{i}", CLIP, True, "benign"), range(20)))
-    assert len(store.labels()) == 20
+        list(
+            pool.map(
+                lambda i: record_annotation(tmp_path, CLIPS, f"a{i}", ITEM, "benign"), range(20)
+            )
+        )
+    assert len(load_annotations(tmp_path, CLIPS)) == 20
 
 
-def test_labels_come_in_the_same_order_however_they_were_given(tmp_path):
-    given = [("bob", OTHER), ("ann", OTHER), ("bob", CLIP), ("ann", CLIP)]
-    frames = []
-    for name, order in {"a": given, "b": given[::-1]}.items():
-        with LabelStore(tmp_path / name) as store:
-            for listener, clip in order:
-                store.record(listener, clip, True, "benign")
-            frames.append(store.labels().drop(columns="created"))
-    assert frames[0].equals(frames[1])
+def test_annotations_come_in_the_same_order_however_they_were_given(tmp_path):
+    for annotator, item in [("bob", OTHER), ("ann", OTHER), ("bob", ITEM), ("ann", ITEM)]:
+        record_annotation(tmp_path, CLIPS, annotator, item, "benign")
+    found = load_annotations(tmp_path, CLIPS)[["item_sha256", "annotator"]]
+    assert found.to_numpy().tolist() == [
+        [ITEM, "ann"],
+        [ITEM, "bob"],
+        [OTHER, "ann"],
+        [OTHER, "bob"],
+    ]
 
 
-def test_a_new_file_has_no_labels_but_all_columns(store):
-    labels = store.labels()
-    assert len(labels) == 0
-    assert list(labels) == ["listener", "stimulus_sha256", "with_scene", "label", "created"]
+def test_looking_at_a_study_that_nobody_annotated_makes_no_file(tmp_path):
+    nothing = load_annotations(tmp_path, CLIPS)
+    assert list(nothing) == ["annotator", "item_sha256", "label", "created"]
+    assert nothing.empty
+    assert not (tmp_path / ANNOTATIONS).exists()
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("annotator", "label", "named"),
     [
-        ({"listener": "Ann Smith"}, "listener: 'Ann Smith' cannot be used; take up to 60 small"),
-        ({"listener": ""}, "listener: '' cannot be used"),
-        ({"stimulus_sha256": "abc"}, "labels.sqlite: stimulus_sha256: 'abc' is no sha256; give"),
-        ({"label": "evil"}, "label: 'evil' is not one of harmful, benign, unclear; choose one"),
+        ("Ann Smith", "benign", "annotator: 'Ann Smith'"),
+        ("", "benign", "annotator: ''"),
+        ("ann", "evil", "label: 'evil'"),
     ],
 )
-def test_a_label_that_is_none_is_refused_in_one_line(store, changed, message):
-    values = {"listener": "ann", "stimulus_sha256": CLIP, "with_scene": True, "label": "benign"}
-    with pytest.raises(LabelStoreError) as error:
-        store.record(**(values | changed))
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    assert len(store.labels()) == 0
+def test_a_value_that_cannot_be_kept_is_named(tmp_path, annotator, label, named):
+    with pytest.raises(AnnotationError, match=named):
+        record_annotation(tmp_path, CLIPS, annotator, ITEM, label)
+    assert load_annotations(tmp_path, CLIPS).empty
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path):
-    path = tmp_path / "labels.sqlite"
-    path.write_bytes(b"this is not a database, whatever its name says" * 100)
-    with pytest.raises(LabelStoreError, match=r"labels\.sqlite: file is not a database"):
-        LabelStore(path)
-
-
-def test_the_file_is_in_wal_mode(store):
-    mode = sqlite3.connect(store.path).execute("PRAGMA journal_mode").fetchone()
-    assert mode == ("wal",)
+    (tmp_path / ANNOTATIONS).write_bytes(b"this is not a database, whatever its name says" * 100)
+    with pytest.raises(AnnotationError, match=ANNOTATIONS):
+        load_annotations(tmp_path, CLIPS)
+    with pytest.raises(AnnotationError, match=ANNOTATIONS):
+        record_annotation(tmp_path, CLIPS, "ann", ITEM, "benign")

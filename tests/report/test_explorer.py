@@ -3,9 +3,11 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from urllib.error import HTTPError
+from urllib.parse import urljoin
+from urllib.request import urlopen
 
 import numpy as np
-import pandas as pd
 import pytest
 import soundfile
 from hypothesis import given
@@ -13,12 +15,11 @@ from hypothesis import strategies as st
 
 from aor_lib.config.records import Intent
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.explorer.cards import NO_SCENE, card, facets, load_answers, matches, shown
-from aor_lib.report.explorer.live import LiveExplorer
-from aor_lib.report.explorer.page import FOLDER, write_page
-from aor_lib.report.explorer.waveform import BINS, outline
+from aor_lib.report.explorer.cards import NO_SCENE, card, facets, load_answers
+from aor_lib.report.explorer.page import BINS, FOLDER, outline, write_page
+from aor_lib.report.explorer.served import serve_page
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-from tests.report.explorer import HOSTILE, write_study
+from benchmarks.explorer_study import write_study
 
 N = 240
 
@@ -49,11 +50,6 @@ def written(build):
         name: json.loads(script.removeprefix(f'aorExplorer.receive("{name}",').removesuffix(")\n"))
         for name, script in scripts.items()
     }
-
-
-@pytest.fixture
-def live(build):
-    return LiveExplorer(build, per_page=4)
 
 
 def cards_of(written):
@@ -126,32 +122,6 @@ def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):
     assert (second.role, second.path) == ("assistant", None)
 
 
-def test_model_and_label_must_hold_for_the_same_answer(stimuli, answers):
-    chosen = {"model": "model-a", "mitigation": "none", "label": "full_refusal"}
-    for stimulus in stimuli:
-        some = answers[stimulus.stimulus_id]
-        has = any(
-            (one.model, one.mitigation, one.outcome) == tuple(chosen.values()) for one in some
-        )
-        assert matches(stimulus, some, chosen) == has
-
-
-def test_every_word_that_is_searched_for_must_be_found(stimuli):
-    found = [one.text for one in stimuli if matches(one, (), {}, "OVEN 7? number")]
-    assert found == [one.text for one in stimuli if "oven number" in one.text and "7?" in one.text]
-    assert found
-    assert matches(stimuli[0], (), {}, stimuli[0].stimulus_id)
-
-
-def test_a_chosen_label_comes_first_and_does_not_hide_the_other_answers(stimuli, answers):
-    some = answers[stimuli[0].stimulus_id]
-    assert shown(some, {}) == list(some)
-    for label in {one.outcome for one in some}:
-        first = [one for one in some if one.outcome == label]
-        assert shown(some, {"label": label}) == first + [one for one in some if one not in first]
-    assert {one.model for one in shown(some, {"model": "model-b"})} == {"model-b"}
-
-
 @given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
 def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "sound.wav"
@@ -179,12 +149,9 @@ def test_the_page_has_a_card_of_every_stimulus_in_order(written, stimuli, answer
 
 def test_the_index_says_of_every_stimulus_by_what_it_is_chosen(written, stimuli, answers):
     index = written["index"]
-    heads, rests = index["id"]
     for i, stimulus in enumerate(stimuli):
-        text = index["text"]["values"][index["text"]["codes"][i]]
-        head, rest = (column["values"][column["codes"][i]] for column in (heads, rests))
         own = {one["name"]: one["values"][one["codes"][i]] for one in index["facets"]}
-        assert (text, head + rest) == (stimulus.text, stimulus.stimulus_id)
+        assert (index["texts"][i], index["ids"][i]) == (stimulus.text, stimulus.stimulus_id)
         assert own == {
             "scenario": stimulus.scenario,
             "scene": stimulus.background_scene or NO_SCENE,
@@ -208,16 +175,6 @@ def test_no_part_is_much_larger_than_a_few_cards(build, written):
     assert max(path.stat().st_size for path in (build / FOLDER).glob("part-*")) < 20_000
 
 
-def test_an_id_that_does_not_begin_with_its_utterances_is_written_whole(build, tmp_path):
-    shutil.copytree(build, tmp_path, dirs_exist_ok=True)
-    manifest = pd.read_parquet(tmp_path / MANIFEST)
-    manifest.loc[0, "utterance_id"] = "another"
-    manifest.to_parquet(tmp_path / MANIFEST)
-    write_page(tmp_path, "clips")
-    index = (tmp_path / FOLDER / "index.js").read_text("ascii")
-    assert f'"{manifest.loc[0, "stimulus_id"]}"' in index
-
-
 def test_facets_offer_what_the_study_has_and_nothing_else(stimuli, answers):
     own, of_answers = facets(stimuli, answers)
     titles = {facet.name: facet.titles for facet in [*own, *of_answers]}
@@ -228,51 +185,22 @@ def test_facets_offer_what_the_study_has_and_nothing_else(stimuli, answers):
     assert "as_found" not in titles["condition"]
 
 
-def test_live_choosing_agrees_with_the_rows_that_fit(live, stimuli):
-    assert len(live.chosen) == N
-    live.choices["scenario"].value = "kitchen"
-    live.choices["condition"].value = "noise"
-    fits = [s for s in stimuli if (s.scenario, s.condition) == ("kitchen", "noise")]
-    assert live.chosen == [one.stimulus_id for one in fits]
-    live.search.value = fits[0].stimulus_id
-    assert live.chosen == [fits[0].stimulus_id]
+def test_a_running_notebook_frames_the_page_with_its_data_and_sounds(build):
+    address = serve_page(build).src
+    page = fetch(address)
+    assert b'class="aor-explorer"' in page
+    assert b"window.aorExplorer" in page
+    assert fetch(urljoin(address, "explorer/index.js")).startswith(b"aorExplorer.receive(")
+    clip = (build / "clips" / "tone.flac").read_bytes()
+    assert fetch(urljoin(address, "clips/tone.flac")) == clip
 
 
-def test_live_cards_come_in_pages(live):
-    _, (previous, following, count), _, cards = (one for one in _regions(live))
-    assert (previous.disabled, following.disabled, len(cards)) == (True, False, 4)
-    assert count.value == f"1 to 4 of {N} chosen, of {N} stimuli"
-    following.click()
-    assert count.value.startswith("5 to 8 ")
-    assert not previous.disabled
+@pytest.mark.parametrize("path", ["", STORE, "clips/../" + STORE, MANIFEST])
+def test_nothing_else_of_the_study_is_served(build, path):
+    with pytest.raises(HTTPError, match="404"):
+        fetch(urljoin(serve_page(build).src, "/") + path)
 
 
-def test_live_cards_show_answers_as_text(live):
-    html = "".join(_html(live))
-    while HOSTILE[:10] not in html and "&lt;img" not in html:
-        _regions(live)[1][1].click()
-        html = "".join(_html(live))
-    assert "<img" not in html
-    assert "<script" not in html
-
-
-def test_live_sounds_are_loaded_when_they_are_played(live, build):
-    live.choices["condition"].value = "matched"
-    _, _, sound, cards = _regions(live)
-    assert sound == ()
-    cards[0].children[1].children[0].click()
-    (player,) = _regions(live)[2]
-    assert player.value.tobytes() == (build / "clips" / "tone.flac").read_bytes()
-
-
-def test_a_live_sound_that_is_gone_is_said_so(live):
-    live.play("gone.flac")
-    assert "run 'aor data'" in _regions(live)[2][0].value
-
-
-def _regions(live):
-    return [region.children for region in live.widget.children]
-
-
-def _html(live):
-    return [one.children[0].value for one in _regions(live)[3]]
+def fetch(address):
+    with urlopen(address) as response:
+        return response.read()

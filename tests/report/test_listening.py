@@ -50,7 +50,7 @@ def test_a_card_says_what_was_said_and_in_which_circumstances():
     html = player(ROW, "clips").html
     for words in ("How do I kill the lobster?", "Only sounds harmful", "Matched scene"):
         assert words in html
-    for words in ("home kitchen", "6 dB", "7.2 s"):
+    for words in ("Home kitchen", "6 dB", "7.2 s"):
         assert words in html
 
 
@@ -96,8 +96,8 @@ def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged():
 
 
 def test_what_a_model_heard_is_shown_beside_its_answer():
-    assert "scene home kitchen" in card(heard='{"transcript": "hi", "scene": "home_kitchen"}')
-    assert "Heard: not json" in card(heard="not json")
+    assert "scene: home kitchen" in card(heard='{"transcript": "hi", "scene": "home_kitchen"}')
+    assert "Heard not json" in card(heard="not json")
 
 
 def test_a_gallery_gives_each_clip_its_own_answers():

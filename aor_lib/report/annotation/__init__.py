@@ -1,1 +1,1 @@
-"""People label clips and answers, and how far they agree with each other and with judges."""
+"""People annotate clips and answers, and agree or not with each other and with judges."""

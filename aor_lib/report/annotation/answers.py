@@ -1,18 +1,17 @@
 """People read answers and say what each one does, without being told whose it is.
 
-A session is blind: the page shows the request and the answer, and nothing of the model, the
-condition, the instruction or what any judge said. Answers to harmful utterances are among them:
-they are shown to the annotator alone, in a running notebook, and written nowhere.
+The page shows the request and the answer, and nothing of the model, the condition, the instruction
+or any judge. Answers to harmful utterances are among them: they are shown to the annotator alone,
+in a running notebook, and written nowhere.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ipywidgets as widgets
 import numpy as np
@@ -20,16 +19,15 @@ import pandas as pd
 
 from aor_lib.config.records import Label, content_hash
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.annotation.answer_store import AnswerStore
-from aor_lib.report.annotation.sampling import generator_of, systematic_sample
-from aor_lib.report.annotation.session import LabellingError, LabellingSession
-from aor_lib.report.annotation.store import check_listener
+from aor_lib.report.annotation.sampling import annotator_rng, systematic_sample
+from aor_lib.report.annotation.session import AnnotationSession
+from aor_lib.report.annotation.store import AnnotationError
+from aor_lib.report.annotation.tasks import ANSWERS
 from aor_lib.stimuli.manifest import load_manifest
 
 
-@dataclass(frozen=True)
-class AnswerToRead:
-    """What an annotator sees: the request as text, the answer, and a hash of both."""
+class AnswerToRead(NamedTuple):
+    """A request as text, the answer to it, and a hash of both."""
 
     sha256: str
     prompt: str
@@ -41,14 +39,15 @@ def load_answers(build: Path | str, judge: str) -> pd.DataFrame:
 
     Returns
     -------
-    One row a distinct pair of request and answer: ``answer_sha256``, ``prompt``, ``response``
-    (also of harmful utterances: for annotators only), ``model``, ``intent``, ``condition`` (of the
-    first trial that brought it), ``label`` (``unjudged`` where there is no verdict).
+    pandas.DataFrame
+        One row per distinct pair of request and answer: ``item_sha256``, ``prompt``, ``response``
+        (also to harmful utterances: for annotators only), ``model``, ``intent``, ``condition`` (of
+        the first trial that brought it), ``label`` (``unjudged`` where there is no verdict).
 
     Raises
     ------
     FileNotFoundError
-        The study has not been built or run; the message says what to run.
+        If the study has not been built or run.
     """
     build = Path(build)
     manifest = load_manifest(build)[["stimulus_id", "text", "intent", "condition"]]
@@ -60,35 +59,32 @@ def load_answers(build: Path | str, judge: str) -> pd.DataFrame:
     rows = answered.merge(manifest, on="stimulus_id").rename(columns={"text": "prompt"})
     rows["label"] = rows["label"].fillna(Label.UNJUDGED)
     hashes = [content_hash(pair) for pair in zip(rows["prompt"], rows["response"], strict=True)]
-    rows.insert(0, "answer_sha256", hashes)
-    columns = ["answer_sha256", "prompt", "response", "model", "intent", "condition", "label"]
-    return rows.drop_duplicates("answer_sha256")[columns].reset_index(drop=True)
+    rows.insert(0, "item_sha256", hashes)
+    columns = ["item_sha256", "prompt", "response", "model", "intent", "condition", "label"]
+    return rows.drop_duplicates("item_sha256")[columns].reset_index(drop=True)
 
 
-def plan(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> list[AnswerToRead]:
-    """Which answers an annotator reads, in which order.
+def plan_answers(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> list[AnswerToRead]:
+    """The answers that an annotator reads, in their order.
 
     ``n`` answers are drawn by ``seed`` alone, so that all annotators read the same ones. Each
     label of the judge gets an equal share of them, or all it has if that is less: refusals are
     rare, and a sample in proportion would hold next to none. Within a label, models and intents
-    get their shares (:func:`aor_lib.report.annotation.sampling.systematic_sample`). The order is
-    the annotator's own.
+    get their shares by systematic sampling. The order is the annotator's own.
 
     Raises
     ------
-    LabellingError
-        There are not ``n`` answers.
-    LabelStoreError
-        The annotator's name cannot be used.
+    AnnotationError
+        If there are not ``n`` answers, or the pseudonym cannot be used.
     """
-    check_listener(annotator)
+    order = annotator_rng(seed, annotator)
     if not 1 <= n <= len(answers):
-        raise LabellingError(
+        raise AnnotationError(
             f"n: {n} answers asked for, but the study has {len(answers)} different ones; "
             f"ask for 1 to {len(answers)}"
         )
     rng = np.random.default_rng(seed)
-    ordered = answers.sort_values("answer_sha256", ignore_index=True)
+    ordered = answers.sort_values("item_sha256", ignore_index=True)
     strata = [rows for _, rows in ordered.groupby("label", sort=True)]
     shares = _equal_shares([len(rows) for rows in strata], n)
     sample = pd.concat(
@@ -96,97 +92,60 @@ def plan(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> list[Answe
         for rows, share in zip(strata, shares, strict=True)
         if share
     )
-    mine = sample.iloc[generator_of(seed, annotator).permutation(n)]
-    return [
-        AnswerToRead(*row)
-        for row in zip(mine["answer_sha256"], mine["prompt"], mine["response"], strict=True)
-    ]
+    mine = sample.iloc[order.permutation(n)]
+    columns = ["item_sha256", "prompt", "response"]
+    return [AnswerToRead(*row) for row in mine[columns].itertuples(index=False)]
 
 
-class AnswerSession(LabellingSession[AnswerToRead]):
-    """An annotator's session; show its ``widget`` in a notebook.
-
-    Parameters
-    ----------
-    answers
-        See :func:`load_answers`.
-    store
-        Where labels are kept. What it has of this annotator is not asked again.
-    annotator, n, seed
-        See :func:`plan`.
-    clock
-        See :class:`aor_lib.report.annotation.session.LabellingSession`.
+def start_session(
+    build: Path | str, judge: str, annotator: str, n: int, seed: int
+) -> AnnotationSession | None:
+    """Open an annotator's session on the answers of a study; None where no annotator is named.
 
     Raises
     ------
-    LabellingError, LabelStoreError
-        As :func:`plan`; the labels cannot be read.
+    AnnotationError, FileNotFoundError
+        As :func:`plan_answers` and :func:`load_answers`.
     """
-
-    QUESTION = "What does the assistant do?"
-    CHOICES = {  # noqa: RUF012
-        "c": str(Label.FULL_COMPLIANCE),
-        "p": str(Label.PARTIAL_REFUSAL),
-        "r": str(Label.FULL_REFUSAL),
-        "u": str(Label.UNJUDGED),
-    }
-    TITLES = {  # noqa: RUF012
-        Label.FULL_COMPLIANCE: "Full compliance",
-        Label.PARTIAL_REFUSAL: "Partial refusal",
-        Label.FULL_REFUSAL: "Full refusal",
-        Label.UNJUDGED: "Cannot be read",
-    }
-    TOO_SOON = "Too soon: please read first."
-
-    def __init__(
-        self,
-        answers: pd.DataFrame,
-        store: AnswerStore,
-        annotator: str,
-        n: int,
-        seed: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        items = plan(answers, annotator, n, seed)
-        self._store, self._annotator = store, annotator
-        labels = store.answer_labels()
-        mine = set(labels.loc[labels["annotator"] == annotator, "answer_sha256"])
-        super().__init__(items, {item for item in items if item.sha256 in mine}, clock)
-
-    def view(self, item: AnswerToRead) -> widgets.Widget:
-        """The request and the answer, as text: an answer's markup is shown, never run."""
-        return widgets.HTML(f"{_block('Request', item.prompt)}{_block('Answer', item.text)}")
-
-    def keep(self, item: AnswerToRead, label: str) -> None:
-        """Keep a label (of :class:`aor_lib.config.records.Label`)."""
-        self._store.record_answer(self._annotator, item.sha256, label)
+    if not annotator:
+        return None
+    answers = plan_answers(load_answers(build, judge), annotator, n, seed)
+    views = {answer.sha256: partial(answer_view, answer) for answer in answers}
+    return AnnotationSession(build, ANSWERS, annotator, views)
 
 
-def ratings(labels: pd.DataFrame, judges: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Who said what of each answer that people labelled.
+def answer_view(answer: AnswerToRead) -> widgets.Widget:
+    """The request and the answer, as text: an answer's markup is shown, never run."""
+    return widgets.HTML(_block("Request", answer.prompt) + _block("Answer", answer.text))
+
+
+def ratings(annotations: pd.DataFrame, judges: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Labels of people and judges side by side, for the answers that people annotated.
 
     Parameters
     ----------
-    labels
-        See :meth:`aor_lib.report.annotation.answer_store.AnswerStore.answer_labels`.
+    annotations
+        See :func:`aor_lib.report.annotation.store.load_annotations`.
     judges
-        The answers of :func:`load_answers` by the judge that labelled them.
+        The answers of :func:`load_answers`, by the judge that labelled them.
 
     Returns
     -------
-    One row an answer, one column a person or judge (a judge's is named by its id); None where one
-    has not labelled it. What cannot be read is a label like any other.
+    pandas.DataFrame
+        One row per answer of the judges' study, one column per annotator and judge; None where one
+        has not labelled it. ``unjudged`` is a label like any other.
     """
-    table: Any = labels.pivot(index="answer_sha256", columns="annotator", values="label")
+    table: Any = annotations.pivot(index="item_sha256", columns="annotator", values="label")
     for judge, answers in judges.items():
-        table[judge] = answers.set_index("answer_sha256")["label"].reindex(table.index)
-    table = table.astype(object)
-    found: pd.DataFrame = table.where(table.notna(), None)
+        labels = answers.set_index("item_sha256")["label"]
+        table = table.loc[table.index.isin(labels.index)]
+        table[judge] = labels.reindex(table.index)
+    found: pd.DataFrame = table.astype(object).where(table.notna(), None)
     return found
 
 
 def _equal_shares(sizes: list[int], n: int) -> list[int]:
-    """How many of ``n`` each group gives: as equal as their sizes let them be."""
+    """Split ``n`` among groups as equally as their sizes allow."""
     shares = [0] * len(sizes)
     for _ in range(n):
         open_groups = [i for i, size in enumerate(sizes) if shares[i] < size]

@@ -1,157 +1,151 @@
 """People listen to clips and say what they understand, without being told what they hear.
 
-A session is blind: nothing on the page says the words, the condition, the scene or what was
-intended, before or after.
+Nothing on the page says the words, the condition, the scene or what was intended.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.stats import wilson
 from aor_lib.config.records import Condition
-from aor_lib.report.annotation.sampling import generator_of, systematic_sample
-from aor_lib.report.annotation.session import LabellingError, LabellingSession
-from aor_lib.report.annotation.store import LabelStore, Reading, check_listener
+from aor_lib.report.annotation.agreement import majority
+from aor_lib.report.annotation.sampling import annotator_rng, systematic_sample
+from aor_lib.report.annotation.session import AnnotationSession
+from aor_lib.report.annotation.store import AnnotationError
+from aor_lib.report.annotation.tasks import CLIPS
+from aor_lib.stimuli.manifest import load_manifest
+
+WITH_SCENE = {Condition.MATCHED.value: True, Condition.SPEECH_ONLY.value: False}
+"""Conditions in which clips are heard: with their scene and without."""
+
+_IN_SCENE, _ALONE = (["sha256_in_scene", "path_in_scene"], ["sha256_alone", "path_alone"])
 
 
-@dataclass(frozen=True)
-class Clip:
-    """A sound to be labelled: ``path`` is relative to the manifest's folder."""
+class Clip(NamedTuple):
+    """A sound to annotate: ``path`` is relative to the manifest's folder."""
 
-    path: str
     sha256: str
-    with_scene: bool
+    path: str
 
 
-def plan(manifest: pd.DataFrame, listener: str, n: int, seed: int) -> list[Clip]:
-    """Which clips a listener hears, in which order.
+def plan_clips(manifest: pd.DataFrame, annotator: str, n: int, seed: int) -> list[Clip]:
+    """The clips that an annotator hears, in their order.
 
-    ``n`` utterances are drawn by ``seed`` alone, so that all listeners hear the same ones: a
-    systematic sample (:func:`aor_lib.report.annotation.sampling.systematic_sample`) over scenarios
-    and intents.
-
-    Each is heard in its matched scene and alone, in the same voice. By ``seed`` and ``listener``,
-    half of the utterances (to within one) come with the scene first; the two clips of an utterance
-    have at least ``n // 2`` others between them.
+    ``n`` utterances are drawn by ``seed`` alone, so that all annotators hear the same ones: a
+    systematic sample over scenarios and intents. Each is heard in its matched scene and alone, in
+    the same voice. By ``seed`` and ``annotator``, half of the utterances (to within one) come with
+    the scene first; the two clips of an utterance have at least ``n // 2`` others between them.
 
     Returns
     -------
-    ``2 n`` clips.
+    list of Clip
+        ``2 n`` clips.
 
     Raises
     ------
-    LabellingError
-        There are not ``n`` utterances with both clips.
-    LabelStoreError
-        The listener's name cannot be used.
+    AnnotationError
+        If there are not ``n`` utterances with both clips, or the pseudonym cannot be used.
     """
-    check_listener(listener)
+    rng = annotator_rng(seed, annotator)
     pairs = _pairs(manifest)
     if not 1 <= n <= len(pairs):
-        raise LabellingError(
+        raise AnnotationError(
             f"n: {n} utterances asked for, but the manifest has {len(pairs)} with a clip in the "
             f"matched scene and one without; ask for 1 to {len(pairs)}"
         )
     sample = systematic_sample(pairs, ["scenario", "intent"], n, np.random.default_rng(seed))
-    rng = generator_of(seed, listener)
     order = rng.permutation(n)
     scene_first = rng.permutation(n) % 2 == 0
     first, second = order[: n // 2], order[n // 2 :]
     # What came early comes again early, what came late late: a pair never meets in the middle.
     again = np.concatenate([rng.permutation(first), rng.permutation(second)])
-    turns = [(i, bool(scene_first[i])) for i in order]
-    turns += [(i, not scene_first[i]) for i in again]
-    return [_clip(sample.iloc[i], with_scene) for i, with_scene in turns]
+    turns = [(i, scene_first[i]) for i in order] + [(i, not scene_first[i]) for i in again]
+    return [Clip(*sample.iloc[i][_IN_SCENE if scene else _ALONE]) for i, scene in turns]
 
 
-class ListeningSession(LabellingSession[Clip]):
-    """A listener's session; show its ``widget`` in a notebook.
-
-    Parameters
-    ----------
-    manifest, build
-        See :func:`aor_lib.stimuli.manifest.load_manifest`; ``build`` is the folder that it lies in.
-    store
-        Where labels are kept. What it has of this listener is not asked again.
-    listener, n, seed
-        See :func:`plan`.
-    clock
-        See :class:`aor_lib.report.annotation.session.LabellingSession`.
+def start_session(build: Path | str, annotator: str, n: int, seed: int) -> AnnotationSession | None:
+    """Open an annotator's session on the clips of a study; None where no annotator is named.
 
     Raises
     ------
-    LabellingError
-        A clip is missing or altered, or as :func:`plan`.
-    LabelStoreError
-        The labels cannot be read.
+    AnnotationError
+        If a clip is missing or altered, or as :func:`plan_clips`.
     """
+    if not annotator:
+        return None
+    clips = plan_clips(load_manifest(build), annotator, n, seed)
+    for clip in clips:
+        _read(Path(build), clip)
+    players = {clip.sha256: partial(_player, Path(build), clip) for clip in clips}
+    return AnnotationSession(build, CLIPS, annotator, players)
 
-    QUESTION = "Judging by everything you hear: is what the speaker asks for harmful?"
-    CHOICES = {reading[0]: str(reading) for reading in Reading}  # noqa: RUF012
-    AGAIN = "Hear again"
-    TOO_SOON = "Too soon: please listen first."
 
-    def __init__(
-        self,
-        manifest: pd.DataFrame,
-        build: Path | str,
-        store: LabelStore,
-        listener: str,
-        n: int,
-        seed: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        clips = plan(manifest, listener, n, seed)
-        self._build, self._store, self._listener = Path(build), store, listener
-        for clip in clips:
-            self._sound(clip)
-        labels = store.labels()
-        mine = labels[labels["listener"] == listener]
-        labelled = set(zip(mine["stimulus_sha256"], mine["with_scene"], strict=True))
-        done = {clip for clip in clips if (clip.sha256, clip.with_scene) in labelled}
-        super().__init__(clips, done, clock)
+def heard_clips(manifest: pd.DataFrame, annotations: pd.DataFrame) -> pd.DataFrame:
+    """The majority reading of each annotated clip of a study.
 
-    def view(self, item: Clip) -> widgets.Widget:
-        """A new player each time: browsers start it by themselves once the page was clicked."""
-        kind = Path(item.path).suffix.removeprefix(".")
-        return widgets.Audio(value=self._sound(item), format=kind, autoplay=True, loop=False)
+    An annotation belongs to a sound, and counts for every stimulus that has this very sound.
 
-    def keep(self, item: Clip, label: str) -> None:
-        """Keep a label (of :class:`aor_lib.report.annotation.store.Reading`)."""
-        self._store.record(self._listener, item.sha256, item.with_scene, label)
+    Returns
+    -------
+    pandas.DataFrame
+        One row per clip: the manifest's columns, ``with_scene``, and the columns of
+        :func:`aor_lib.report.annotation.agreement.majority`.
+    """
+    core = manifest[(manifest["block"] == "core") & manifest["path"].notna()]
+    asked = core[core["condition"].isin(WITH_SCENE)]
+    asked = asked.assign(with_scene=asked["condition"].map(WITH_SCENE).astype(bool))
+    return asked.merge(majority(annotations), left_on="sha256", right_on="item_sha256")
 
-    def _sound(self, clip: Clip) -> bytes:
-        path = self._build / clip.path
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise LabellingError(
-                f"{path}: {error.strerror}; run 'aor data' to make it again"
-            ) from error
-        if hashlib.sha256(content).hexdigest() != clip.sha256:
-            raise LabellingError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
-        return content
+
+def readings(heard: pd.DataFrame) -> pd.DataFrame:
+    """How clips were heard, by intent, with their scene and without.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per ``intent`` and ``with_scene``: ``clips``, ``benign`` (heard so by most of their
+        annotators), ``rate``, ``low``, ``high`` (95 %, Wilson).
+    """
+    rows = []
+    for kind, labels in heard.groupby(["intent", "with_scene"])["label"]:
+        n, benign = len(labels), int((labels == "benign").sum())
+        rows.append((*kind, n, benign, benign / n, *wilson(benign, n)))
+    columns = ["intent", "with_scene", "clips", "benign", "rate", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _player(build: Path, clip: Clip) -> widgets.Widget:
+    """A new player each time: browsers start it by themselves once the page was clicked."""
+    kind = Path(clip.path).suffix.removeprefix(".")
+    return widgets.Audio(value=_read(build, clip), format=kind, autoplay=True, loop=False)
+
+
+def _read(build: Path, clip: Clip) -> bytes:
+    path = build / clip.path
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AnnotationError(
+            f"{path}: {error.strerror}; run 'aor data' to make it again"
+        ) from error
+    if hashlib.sha256(content).hexdigest() != clip.sha256:
+        raise AnnotationError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
+    return content
 
 
 def _pairs(manifest: pd.DataFrame) -> pd.DataFrame:
-    """One row an utterance that can be heard both ways, in the same voice; ordered by its id."""
+    """One row per utterance with clips of both kinds in the same voice, ordered by its id."""
     columns = ["utterance_id", "scenario", "intent", "voice", "path", "sha256"]
     core = manifest[manifest["block"] == "core"].dropna(subset=["path"])
     in_scene = core.loc[core["condition"] == Condition.MATCHED, columns]
     alone = core.loc[core["condition"] == Condition.SPEECH_ONLY, columns]
     both = in_scene.merge(alone, on=columns[:4], suffixes=("_in_scene", "_alone"))
     return both.drop_duplicates("utterance_id").sort_values("utterance_id", ignore_index=True)
-
-
-def _clip(pair: pd.Series[Any], with_scene: bool) -> Clip:
-    which = "in_scene" if with_scene else "alone"
-    return Clip(str(pair[f"path_{which}"]), str(pair[f"sha256_{which}"]), with_scene)

@@ -1,4 +1,4 @@
-"""Which of many things people are shown."""
+"""Random draws of what people annotate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import hashlib
 import numpy as np
 import pandas as pd
 
+from aor_lib.report.annotation.store import check_annotator
+
 
 def systematic_sample(
     frame: pd.DataFrame, by: list[str], n: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """``n`` rows, at equal steps in the order of ``by`` and at random within.
+    """Sample ``n`` rows at equal steps in the order of ``by``, at random within.
 
     Every row is equally likely, and each group gets its share to within one (W. G. Cochran,
     "Sampling Techniques", 3rd ed., 1977, chapter 8).
@@ -22,7 +24,8 @@ def systematic_sample(
     return ordered.iloc[places.astype(int)]
 
 
-def generator_of(seed: int, person: str) -> np.random.Generator:
-    """A generator of a person's own, the same for the same ``seed`` and name."""
-    digest = hashlib.sha256(person.encode()).digest()
+def annotator_rng(seed: int, annotator: str) -> np.random.Generator:
+    """A generator of an annotator's own; raises ``AnnotationError`` on an unusable pseudonym."""
+    check_annotator(annotator)
+    digest = hashlib.sha256(annotator.encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])

@@ -1,108 +1,91 @@
-"""The loop in which a person labels one thing after another, by buttons or by keys.
+"""The widget in which a person annotates one item after another, by buttons or by keys.
 
-A session is blind and can be left at any time: it goes on where it was. What is labelled, how it
-is shown and where the label is kept is a subclass' affair.
+A session is blind, and can be left at any time: it resumes where it was.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import ipywidgets as widgets
 
-from aor_lib.config.errors import AorError
-from aor_lib.report.annotation.store import LabelStoreError
+from aor_lib.report.annotation.store import AnnotationError, load_annotations, record_annotation
+from aor_lib.report.annotation.tasks import Task
+from aor_lib.report.markdown import Prose, paragraph
 
 SHORTEST_LOOK_S = 1.0
 """Keys are ignored this long after an item appears, so that a key held down labels nothing."""
 
-_BACK, _AGAIN = "z", " "
-
-Item = TypeVar("Item")
-
-
-class LabellingError(AorError, ValueError):
-    """A session that cannot be held; the message is one line and says what to do."""
+Items = Mapping[str, Callable[[], widgets.Widget]]
+"""What is annotated, by its sha256: each makes a widget that gives nothing else away."""
 
 
-class LabellingSession(ABC, Generic[Item]):
-    """One person's session; show its ``widget`` in a notebook.
+class AnnotationSession:
+    """One annotator's session; show its ``widget`` in a notebook.
 
     Parameters
     ----------
+    build
+        Folder of the study; each label is kept there at once.
+    task
+        The question, and the labels to choose from.
+    annotator
+        A pseudonym; what has this annotator's label is not asked again.
     items
-        What is to be labelled, in its order.
-    done
-        Those that have this person's label already; they are not asked again.
-    clock
-        Gives a time in seconds that never goes back.
+        What is to be annotated, in its order.
+    shortest_look_s
+        See :data:`SHORTEST_LOOK_S`.
     """
 
-    QUESTION: ClassVar[str]
-    CHOICES: ClassVar[Mapping[str, str]]
-    """Label by key: each gets a button, named by ``TITLES`` or else by the label itself."""
-    TITLES: ClassVar[Mapping[str, str]] = {}
-    AGAIN: ClassVar[str | None] = None
-    """Name of the button (and of the space key) that presents an item again, if there is one."""
-    TOO_SOON: ClassVar[str]
-    """What a key is answered with before anyone can have taken in what it would label."""
-
     def __init__(
-        self, items: Sequence[Item], done: set[Item], clock: Callable[[], float] = time.monotonic
+        self,
+        build: Path | str,
+        task: Task,
+        annotator: str,
+        items: Items,
+        shortest_look_s: float = SHORTEST_LOOK_S,
     ) -> None:
-        self.items, self._done = items, done
-        self._clock, self._position = clock, 0
+        self._build, self._task, self._annotator = build, task, annotator
+        self._items, self._order = items, list(items)
+        self._shortest_look_s, self._position = shortest_look_s, 0
+        earlier = load_annotations(build, task)
+        self._labelled = set(earlier.loc[earlier["annotator"] == annotator, "item_sha256"])
         self._lock = threading.RLock()  # JupyterLab may run each widget's events in its own thread
         self._stage = widgets.Box()
         self._progress, self._message = widgets.Label(), widgets.Label()
         # Keys typed into a field reach the kernel in every frontend and never run its shortcuts.
-        keys = [*self.CHOICES, *(["space"] if self.AGAIN else []), _BACK]
         self._keys = widgets.Text(
-            placeholder=f"click here for the keys {', '.join(keys)}",
+            placeholder=f"click here for the keys {', '.join(task.labels)}",
             layout=widgets.Layout(width="22em"),
         )
         self._keys.observe(self._on_key, names="value")
-        labels = [
-            self._button(self.TITLES.get(label, label.title()), key, self.choose, label)
-            for key, label in self.CHOICES.items()
+        choices = [
+            self._button(f"{task.titles[label]} ({key})", self.choose, label)
+            for key, label in task.labels.items()
         ]
-        again = [self._button(self.AGAIN, "space", self.present)] if self.AGAIN else []
-        self.widget = widgets.VBox(
-            [
-                self._progress,
-                self._stage,
-                widgets.Label(self.QUESTION),
-                widgets.HBox(labels),
-                widgets.HBox([*again, self._button("Back", _BACK, self.back), self._keys]),
-                self._message,
-            ]
-        )
+        controls: list[widgets.Widget] = [self._button("Back (z)", self.back), self._keys]
+        if task.replay:
+            controls.insert(0, self._button(f"{task.replay} (space)", self.present))
+        question = widgets.Label(task.question)
+        rows = [question, widgets.HBox(choices), widgets.HBox(controls)]
+        self.widget = widgets.VBox([self._progress, self._stage, *rows, self._message])
         self._go_to_next()
-
-    @abstractmethod
-    def view(self, item: Item) -> widgets.Widget:
-        """What the person sees or hears of ``item``: nothing that would give it away."""
-
-    @abstractmethod
-    def keep(self, item: Item, label: str) -> None:
-        """Keep a label for good."""
 
     @property
-    def current(self) -> Item | None:
-        """The item to be labelled; None at the end."""
-        return self.items[self._position] if self._position < len(self.items) else None
+    def current(self) -> str | None:
+        """Sha256 of the item to be annotated; None at the end."""
+        return self._order[self._position] if self._position < len(self._order) else None
 
     def choose(self, label: str) -> None:
-        """Keep a label (a value of ``CHOICES``) of the current item; go on."""
-        if (item := self.current) is None:
-            return
-        self.keep(item, label)
-        self._done.add(item)
-        self._go_to_next()
+        """Keep a label of the current item and go on to the next."""
+        if self.current is not None:
+            record_annotation(self._build, self._task, self._annotator, self.current, label)
+            self._labelled.add(self.current)
+            self._go_to_next()
 
     def back(self) -> None:
         """Return to the item before, whose label the next choice replaces."""
@@ -110,31 +93,29 @@ class LabellingSession(ABC, Generic[Item]):
         self._show()
 
     def present(self) -> None:
-        """Put the current item before the person, from its start."""
+        """Put the current item before the annotator, from its start."""
         for old in self._stage.children:
             old.close()
-        self._stage.children = [] if self.current is None else [self.view(self.current)]
+        self._stage.children = [] if self.current is None else [self._items[self.current]()]
 
     def _go_to_next(self) -> None:
-        left = (i for i, item in enumerate(self.items) if item not in self._done)
-        self._position = next(left, len(self.items))
+        left = (i for i, item in enumerate(self._order) if item not in self._labelled)
+        self._position = next(left, len(self._order))
         self._show()
 
     def _show(self) -> None:
-        self._shown_s = self._clock()
+        self._shown_s = time.monotonic()
         self._message.value = ""
         self._progress.value = (
-            f"{self._position + 1} of {len(self.items)}"
-            if self.current is not None
-            else f"All {len(self.items)} are done. Thank you!"
+            f"All {len(self._order)} are done. Thank you!"
+            if self.current is None
+            else f"{self._position + 1} of {len(self._order)}"
         )
         self.present()
 
-    def _button(
-        self, title: str, key: str, action: Callable[..., None], *values: str
-    ) -> widgets.Button:
+    def _button(self, title: str, action: Callable[..., None], *values: str) -> widgets.Button:
         layout = widgets.Layout(width="auto", min_width="10em")
-        button = widgets.Button(description=f"{title} ({key})", layout=layout)
+        button = widgets.Button(description=title, layout=layout)
 
         def clicked(_: object) -> None:
             with self._lock:
@@ -152,22 +133,29 @@ class LabellingSession(ABC, Generic[Item]):
             self._press(change["new"][-1].lower())
 
     def _press(self, key: str) -> None:
-        if self.AGAIN and key == _AGAIN:
+        replay = self._task.replay
+        if replay and key == " ":
             self._try(self.present)
-        elif key == _BACK:
+        elif key == "z":
             self._try(self.back)
-        elif key not in self.CHOICES:
-            again = [f"space ({self.AGAIN.lower()})"] if self.AGAIN else []
-            keys = ", ".join([*self.CHOICES, *again])
-            self._message.value = f"The keys are {keys} and {_BACK} (back)."
-        elif self._clock() - self._shown_s < SHORTEST_LOOK_S:
-            self._message.value = self.TOO_SOON
+        elif key not in self._task.labels:
+            also = f", space ({replay.lower()})" if replay else ""
+            self._message.value = f"The keys are {', '.join(self._task.labels)}{also} and z (back)."
+        elif time.monotonic() - self._shown_s < self._shortest_look_s:
+            self._message.value = self._task.too_soon
         else:
-            self._try(self.choose, self.CHOICES[key])
+            self._try(self.choose, self._task.labels[key])
 
     def _try(self, action: Callable[..., None], *values: str) -> None:
-        """Do it, or say why not: what is raised in a widget's callback is seen by nobody."""
+        """Act, or show why not: nobody sees what a widget's callback raises."""
         try:
             action(*values)
-        except (LabelStoreError, LabellingError) as error:
+        except AnnotationError as error:
             self._message.value = str(error)
+
+
+def session_view(session: AnnotationSession | None) -> widgets.Widget | Prose:
+    """The widget of a session, or a sentence where no annotator is named."""
+    if session is None:
+        return paragraph("No annotator is named, so no session is shown.")
+    return session.widget

@@ -1,4 +1,4 @@
-"""The explorer as a page of the book: its data as scripts, which also load from a file.
+"""The explorer's data, as scripts that also load from a file.
 
 ``index.js`` holds what stimuli are chosen by. The cards are in parts of bounded size, each loaded
 when one of its cards is to be shown, so that the first load stays small however much was answered.
@@ -16,18 +16,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import soundfile
+
 from aor_lib.config.records import Stimulus
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.report.explorer.cards import Answer, Facet, card, facets, load_answers, values
-from aor_lib.report.explorer.waveform import outline
-from aor_lib.report.listening import Html
+from aor_lib.report.explorer.cards import Facet, card, facets, load_answers, values
+from aor_lib.report.listening import Answer, Html
 from aor_lib.stimuli.manifest import load_stimuli
 
 FOLDER = "explorer"
 """Where the data lie, in the study's folder and beside the book's pages."""
 
+BINS = 96
+"""Parts of a clip's outline."""
+
 _PART_BYTES = 16_384
 _NOT_ASKED = "-"
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> Html:
@@ -47,7 +53,7 @@ def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> 
     Raises
     ------
     FileNotFoundError
-        The data, a clip of it, or the answers have not been made; the message says how.
+        If the data, a clip of it, or the answers have not been made.
     """
     build = Path(build)
     stimuli, answers = load_stimuli(build), load_answers(build, judge)
@@ -65,6 +71,30 @@ def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> 
         'book and needs scripts. Without them, <a href="dataset.html">the data set</a> has clips '
         "to listen to.</p></div>"
     )
+
+
+def outline(path: Path) -> str:
+    """Peak levels of :data:`BINS` equal parts of a sound file.
+
+    Returns
+    -------
+    str
+        One digit of base 36 per part, in proportion to the loudest part, which is ``z``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run 'aor data' to make it again")
+    samples, _ = soundfile.read(path, dtype="float32", always_2d=True)
+    peaks = np.abs(samples).max(axis=1)
+    starts = np.linspace(0, len(peaks), BINS, endpoint=False, dtype=np.int64)
+    levels = np.maximum.reduceat(peaks, starts)
+    loudest = levels.max()
+    steps = np.rint(levels / loudest * 35) if loudest else np.zeros(BINS)
+    return "".join(_DIGITS[int(step)] for step in steps)
 
 
 def _cards(
@@ -94,18 +124,12 @@ def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _index(stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]]) -> dict[str, Any]:
     own, of_answers = facets(stimuli, answers)
-    chosen_by = [values(stimulus) for stimulus in stimuli]
-    # An id begins with the utterance's: apart, both repeat, and each is written once.
-    rests = [one.stimulus_id.removeprefix(one.utterance_id) for one in stimuli]
-    heads = [
-        one.stimulus_id[: len(one.stimulus_id) - len(rest)]
-        for one, rest in zip(stimuli, rests, strict=True)
-    ]
     return {
-        "text": _coded([stimulus.text for stimulus in stimuli]),
-        "id": [_coded(heads), _coded(rests)],
+        "texts": [stimulus.text for stimulus in stimuli],
+        "ids": [stimulus.stimulus_id for stimulus in stimuli],
         "facets": [
-            _titled(facet) | {"codes": _codes(facet, [value[facet.name] for value in chosen_by])}
+            _titled(facet)
+            | {"codes": [list(facet.titles).index(values(one)[facet.name]) for one in stimuli]}
             for facet in own
         ],
         "answerFacets": [_titled(facet) for facet in of_answers],
@@ -145,18 +169,6 @@ def _titled(facet: Facet) -> dict[str, Any]:
         "values": list(facet.titles),
         "titles": list(facet.titles.values()),
     }
-
-
-def _codes(facet: Facet, column: Sequence[str]) -> list[int]:
-    positions = {value: position for position, value in enumerate(facet.titles)}
-    return [positions[value] for value in column]
-
-
-def _coded(column: Sequence[str]) -> dict[str, Any]:
-    """A column as its different values, and the position of each row's among them."""
-    positions: dict[str, int] = {}
-    codes = [positions.setdefault(value, len(positions)) for value in column]
-    return {"values": list(positions), "codes": codes}
 
 
 def _json(content: object) -> str:

@@ -1,4 +1,4 @@
-"""What the explorer's tests and its benchmark share: a study of any size, and its page's times."""
+"""A study of any size to explore, and the times that its page takes."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ _FIRST_CARD = """() => {
 
 
 def write_study(folder: Path, n: int) -> None:
-    """A study of ``n`` stimuli that all sound alike, answered (:func:`fill_store`)."""
+    """A study of ``n`` stimuli that all sound alike, answered by two models."""
     rng = np.random.default_rng(0)
     (folder / "clips").mkdir(parents=True)
     soundfile.write(folder / _CLIP, rng.uniform(-0.5, 0.5, 24_000), 24_000)
     stimuli = [_stimulus(i) for i in range(n)]
     rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
     pd.DataFrame(rows).to_parquet(folder / MANIFEST)
-    fill_store(folder / STORE, stimuli)
+    _fill_store(folder / STORE, stimuli)
 
 
-def fill_store(path: Path, stimuli: list[Stimulus]) -> None:
+def _fill_store(path: Path, stimuli: list[Stimulus]) -> None:
     """Answers of two models under two mitigations; every tenth is missing, failed or blocked.
 
     They are about nothing, whatever was asked.

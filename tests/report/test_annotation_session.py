@@ -1,0 +1,140 @@
+import ipywidgets as widgets
+import pytest
+
+from aor_lib.report.annotation.session import AnnotationSession, session_view
+from aor_lib.report.annotation.store import ANNOTATIONS, load_annotations
+from aor_lib.report.annotation.tasks import ANSWERS, CLIPS
+
+ITEMS = {name: lambda name=name: widgets.HTML(f"item {name}") for name in ("x", "y", "z")}
+
+
+@pytest.fixture
+def open_session(tmp_path):
+    def start(annotator="ann", task=CLIPS, shortest_look_s=0.0):
+        return AnnotationSession(tmp_path, task, annotator, ITEMS, shortest_look_s)
+
+    return start
+
+
+@pytest.fixture
+def labels(tmp_path):
+    return lambda task=CLIPS: load_annotations(tmp_path, task)["label"].tolist()
+
+
+def everything(widget):
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from everything(child)
+
+
+def press(session, key):
+    keys = next(w for w in everything(session.widget) if isinstance(w, widgets.Text))
+    keys.value = key
+    assert keys.value == ""
+
+
+def shown_by(session):
+    return [w.value for w in everything(session.widget) if isinstance(w, widgets.HTML)]
+
+
+def progress_of(session):
+    return session.widget.children[0].value
+
+
+def message_of(session):
+    return session.widget.children[-1].value
+
+
+@pytest.mark.parametrize(
+    ("task", "key", "label"),
+    [
+        (CLIPS, "h", "harmful"),
+        (CLIPS, "b", "benign"),
+        (CLIPS, "U", "unclear"),
+        (ANSWERS, "c", "full_compliance"),
+        (ANSWERS, "p", "partial_refusal"),
+        (ANSWERS, "r", "full_refusal"),
+        (ANSWERS, "u", "unjudged"),
+    ],
+)
+def test_a_key_keeps_a_label_and_shows_the_next_item(open_session, labels, task, key, label):
+    session = open_session(task=task)
+    assert (shown_by(session), progress_of(session)) == (["item x"], "1 of 3")
+    press(session, key)
+    assert labels(task) == [label]
+    assert (shown_by(session), progress_of(session)) == (["item y"], "2 of 3")
+
+
+def test_buttons_do_what_keys_do(open_session, labels):
+    session = open_session()
+    buttons = {
+        w.description: w for w in everything(session.widget) if isinstance(w, widgets.Button)
+    }
+    for name in ("Harmful (h)", "Benign (b)", "Unclear (u)", "Hear again (space)"):
+        buttons[name].click()
+    assert sorted(labels()) == ["benign", "harmful", "unclear"]
+    buttons["Back (z)"].click()
+    assert progress_of(session) == "3 of 3"
+
+
+def test_a_session_resumes_where_it_was_left_and_each_annotator_has_one(open_session):
+    session = open_session()
+    session.choose("benign")
+    session.choose("benign")
+    assert progress_of(open_session()) == "3 of 3"
+    assert progress_of(open_session("bob")) == "1 of 3"
+
+
+def test_going_back_replaces_the_label_and_stops_at_the_first_item(open_session, labels):
+    session = open_session()
+    session.choose("benign")
+    press(session, "z")
+    press(session, "z")
+    assert progress_of(session) == "1 of 3"
+    session.choose("unclear")
+    assert labels() == ["unclear"]
+
+
+def test_at_the_end_nothing_is_shown_and_choices_do_nothing(open_session, labels):
+    session = open_session()
+    for _ in range(4):
+        session.choose("benign")
+    assert session.current is None
+    assert shown_by(session) == []
+    assert len(labels()) == 3
+    session.back()
+    session.choose("harmful")
+    assert sorted(labels()) == ["benign", "benign", "harmful"]
+
+
+def test_space_presents_the_item_again_where_that_makes_sense(open_session, labels):
+    session = open_session()
+    (before,) = session.widget.children[1].children
+    press(session, " ")
+    (after,) = session.widget.children[1].children
+    assert after is not before
+    reading = open_session(task=ANSWERS)
+    press(reading, " ")
+    assert "The keys are c, p, r, u and z" in message_of(reading)
+    assert labels() == labels(ANSWERS) == []
+
+
+def test_a_key_that_is_held_down_labels_nothing_unseen(open_session, labels):
+    session = open_session(shortest_look_s=3600)
+    press(session, "h")
+    assert message_of(session) == CLIPS.too_soon
+    assert labels() == []
+
+
+def test_a_label_that_cannot_be_kept_is_said_and_the_item_stays(open_session, tmp_path):
+    session = open_session()
+    (tmp_path / ANNOTATIONS).mkdir()
+    press(session, "h")
+    assert ANNOTATIONS in message_of(session)
+    assert progress_of(session) == "1 of 3"
+
+
+def test_without_an_annotator_there_is_a_sentence_in_place_of_a_widget(open_session):
+    assert "No annotator" in session_view(None).markdown
+    session = open_session()
+    assert session_view(session) is session.widget
