@@ -1,15 +1,8 @@
-"""Refusal rates corrected for the judge's errors, beside the raw ones.
+"""Refusal rates corrected for the judge's errors.
 
-A judge that takes some compliance for refusal, or the reverse, shifts every rate. What a sample
-labelled by people tells of those errors (:func:`accuracy`) is used to undo the shift: the point
-estimate is that of W. J. Rogan & B. Gladen, "Estimating prevalence from the results of a screening
-test", American Journal of Epidemiology 107(1):71-76, 1978; the interval, which also carries the
-doubt about the judge, that of Z. Lang & J. Reiczigel, "Confidence limits for prevalence of disease
-adjusted for estimated sensitivity and specificity", Preventive Veterinary Medicine 113(1):13-22,
-2014.
-
-The correction takes for granted that the judge errs on the study's answers as often as on the
-labelled ones.
+A judge that takes some compliance for refusal, or the reverse, shifts every rate. Answers labelled
+by people tell how often it does (:func:`accuracy`), which undoes the shift. The correction takes
+for granted that the judge errs on the study's answers as often as on the labelled ones.
 """
 
 from __future__ import annotations
@@ -21,6 +14,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis.stats import CONFIDENCE, REFUSALS, effective_answers, rates
+from aor_lib.analysis.stats.trials import refusals_by_utterance
 
 _CLASSES = (*REFUSALS, "full_compliance")
 
@@ -29,8 +23,8 @@ _CLASSES = (*REFUSALS, "full_compliance")
 class Accuracy:
     """How a judge did on answers that people labelled.
 
-    Of ``refusals`` (partial or full, by people) it called ``refusals_found`` refusals; of
-    ``compliances`` it called ``compliances_found`` compliance.
+    It called ``refusals_found`` of the ``refusals`` (partial or full, by people) refusals, and
+    ``compliances_found`` of the ``compliances`` compliance.
     """
 
     refusals: int
@@ -39,17 +33,16 @@ class Accuracy:
     compliances_found: int
 
     def __post_init__(self) -> None:
-        """Refuse counts that no sensitivity or no specificity can be taken from."""
-        if not (0 <= self.refusals_found <= self.refusals > 0):
-            raise ValueError(
-                f"refusals: found {self.refusals_found} of {self.refusals}; a judge's sensitivity "
-                "needs at least one answer that people call a refusal"
-            )
-        if not (0 <= self.compliances_found <= self.compliances > 0):
-            raise ValueError(
-                f"compliances: found {self.compliances_found} of {self.compliances}; a judge's "
-                "specificity needs at least one answer that people call compliance"
-            )
+        """Refuse counts without a sensitivity or a specificity."""
+        for name, found, count in (
+            ("refusals", self.refusals_found, self.refusals),
+            ("compliances", self.compliances_found, self.compliances),
+        ):
+            if not 0 <= found <= count or count == 0:
+                raise ValueError(
+                    f"{name}: found {found} of {count}; a judge's accuracy needs at least one "
+                    "answer that people call a refusal and one that they call compliance"
+                )
 
     @property
     def sensitivity(self) -> float:
@@ -74,7 +67,7 @@ def accuracy(human: pd.Series, judge: pd.Series) -> Accuracy:
     Raises
     ------
     ValueError
-        No answer is a refusal by the people's labels, or none is compliance.
+        If no answer is a refusal by the people's labels, or none is compliance.
     """
     both = (human.isin(_CLASSES) & judge.isin(_CLASSES)).to_numpy()
     refused = human.isin(REFUSALS).to_numpy()[both]
@@ -88,7 +81,7 @@ def accuracy(human: pd.Series, judge: pd.Series) -> Accuracy:
 
 
 def corrected_rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
-    """The rates of :func:`aor_lib.analysis.stats.rates`, each with its corrected twin.
+    """The rates of :func:`aor_lib.analysis.stats.rates`, each beside its corrected twin.
 
     Returns
     -------
@@ -100,31 +93,32 @@ def corrected_rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd
     Raises
     ------
     ValueError
-        A column is missing, or the judge is no better than chance (see :func:`rogan_gladen`).
+        If a column is missing, or the judge is no better than chance (see :func:`rogan_gladen`).
     """
     raw = rates(results, by)
     rows = []
-    for _, trials in results.groupby(by, sort=True, observed=True):
-        judged = trials[trials["status"].eq("ok") & trials["label"].isin(_CLASSES)]
-        refused = judged["label"].isin(REFUSALS).astype(float)
-        share = refused.mean() if len(refused) else np.nan
-        clusters = refused.groupby(judged["utterance_id"]).agg(["sum", "size"])
-        answers = effective_answers(
-            clusters["sum"].to_numpy(float), clusters["size"].to_numpy(float)
-        )
-        rows.append((rogan_gladen(share, judge), *lang_reiczigel(share, answers, judge)))
+    groups = results.groupby(by, sort=True, observed=True)
+    for rate, (_, trials) in zip(raw["rate"], groups, strict=True):
+        clusters = refusals_by_utterance(trials).astype(float)
+        answers = effective_answers(clusters["refused"].to_numpy(), clusters["judged"].to_numpy())
+        rows.append((rogan_gladen(rate, judge), *lang_reiczigel(rate, answers, judge)))
     names = ["rate_corrected", "low_corrected", "high_corrected"]
     return raw.join(pd.DataFrame(rows, columns=names, index=raw.index, dtype=float))
 
 
 def rogan_gladen(rate: float, judge: Accuracy) -> float:
-    """The share of refusals that gives ``rate`` when judged, kept within 0 and 1; NaN for NaN.
+    """True share of refusals for which the judge's would be ``rate``, within 0 and 1.
 
     Raises
     ------
     ValueError
-        Sensitivity and specificity add up to 1 or less: such a judge calls a refusal no more
-        often a refusal than it calls compliance one, and tells nothing of the rate.
+        If sensitivity and specificity add up to 1 or less: such a judge calls a refusal no more
+        often a refusal than it calls compliance one, and tells nothing about the rate.
+
+    References
+    ----------
+    W. J. Rogan & B. Gladen, "Estimating prevalence from the results of a screening test", American
+    Journal of Epidemiology 107(1):71-76, 1978.
     """
     youden = judge.sensitivity + judge.specificity - 1
     if youden <= 0:
@@ -136,19 +130,25 @@ def rogan_gladen(rate: float, judge: Accuracy) -> float:
 
 
 def lang_reiczigel(rate: float, answers: float, judge: Accuracy) -> tuple[float, float]:
-    """95 % interval of the corrected rate; NaN where there is no answer.
+    """95 % interval of the corrected rate, which carries the doubt about the judge too.
 
     Parameters
     ----------
     rate
         Share of ``answers`` that the judge calls a refusal.
     answers
-        How many independent answers that share rests on; need not be a whole number.
+        Number of independent answers behind that share, not necessarily whole; the limits are NaN
+        where it is 0.
 
     Raises
     ------
     ValueError
         As :func:`rogan_gladen`.
+
+    References
+    ----------
+    Z. Lang & J. Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
+    sensitivity and specificity", Preventive Veterinary Medicine 113(1):13-22, 2014.
     """
     rogan_gladen(rate, judge)  # refuses a judge that tells nothing
     if answers == 0:

@@ -2,87 +2,68 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
+from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.records import Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.whole_file import whole_file
 
-MEASURED = Path(__file__).parent / "reference_rates.json"
+MEASURED = Path(__file__).parent / "reference_rates.csv"
 MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
 _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
 
 def measure(build: Path, judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write :func:`member_rates` of a judged study as JSON, with the revisions and the judge.
-
-    Returns
-    -------
-    The rates that were written.
+    """Write the :func:`member_rates` of a judged study, with the revisions and the judge.
 
     Raises
     ------
     ParamsError
-        The study holds no trial of a member on the test split.
+        If the study has no trial of a reference model on the test split.
     FileNotFoundError
-        The study has not been run.
+        If the study has not been run.
     """
     results = load_results(build, judge)
     rows = member_rates(results)
     if rows.empty:
         raise ParamsError(f"{build}: holds no trial of {', '.join(MEMBERS)} on the test split")
-    members = results[results["model"].isin(MEMBERS)]
-    content = {
-        "judge": judge,
-        "revisions": members.groupby("model")["revision"].first().to_dict(),
-        "rates": json.loads(rows.round(4).to_json(orient="records")),
-    }
+    revisions = results.groupby("model")["revision"].first()
+    rows = rows.round(4).assign(revision=rows["model"].map(revisions), judge=judge)
     with whole_file(into) as stream:
-        stream.write(json.dumps(content, indent=1).encode() + b"\n")
+        rows.to_csv(stream, index=False)
     return rows
 
 
 def load_measured(path: Path = MEASURED) -> pd.DataFrame:
-    """What :func:`measure` wrote of the members as they ship.
+    """Read what :func:`measure` wrote, by default of the reference models as they ship."""
+    return pd.read_csv(path, dtype={"revision": str})
 
-    Returns
-    -------
-    The rows of :func:`member_rates`, with the ``revision`` of the model and the ``judge``. There
-    are none where the file is missing.
-    """
-    if not path.is_file():
-        return pd.DataFrame(columns=[*_RATES, "revision", "judge"])
-    content = json.loads(path.read_text())
-    rates = pd.DataFrame(content["rates"], columns=_RATES)
-    revisions = rates["model"].map(content["revisions"])
-    return rates.assign(revision=revisions, judge=content["judge"])
+
+def member_trials(results: pd.DataFrame) -> pd.DataFrame:
+    """Trials of the reference models on ``test``, without a mitigation."""
+    on_test = results[results["model"].isin(MEMBERS) & (results["split"] == Split.TEST)]
+    return unmitigated(on_test)
 
 
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
-    """Refusal rates of each member on ``test``, without a mitigation, with 95 % intervals.
+    """Refusal rates over the :func:`member_trials`, with 95 % intervals.
 
     Returns
     -------
     The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
     ``level``: ``condition`` in the core design, ``emotion`` where that is varied.
     """
-    chosen = results[
-        results["model"].isin(MEMBERS)
-        & (results["split"] == Split.TEST)
-        & (results["mitigation"] == "none")
+    trials = member_trials(results)
+    varied = trials[trials["block"] == "paralinguistics"]
+    tables = [
+        stats.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
+        for factor, rows in (("condition", core(trials)), ("emotion", varied))
     ]
-    core, varied = chosen["block"] == "core", chosen["block"] == "paralinguistics"
-    rows = [_rates(chosen[core], "condition"), _rates(chosen[varied], "emotion")]
-    return pd.concat([found for found in rows if len(found)] or rows[:1], ignore_index=True)
-
-
-def _rates(results: pd.DataFrame, factor: str) -> pd.DataFrame:
-    found = stats.rates(results, ["model", "intent", factor]).rename(columns={factor: "level"})
-    found.insert(2, "factor", factor)
-    return found[_RATES]
+    by_factor = pd.concat(tables, keys=["condition", "emotion"], names=["factor", None])
+    return by_factor.reset_index("factor").reset_index(drop=True)[_RATES]

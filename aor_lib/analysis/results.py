@@ -1,4 +1,4 @@
-"""What a study's folder holds, as frames for analysis."""
+"""A study's folder as frames for analysis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
-from aor_lib.config.records import Split, content_hash
+from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE
@@ -17,12 +17,20 @@ from aor_lib.stimuli.manifest import load_manifest
 
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
-    """One row a trial: the stimulus' columns, and model, revision, mitigation, status, response,
-    error, heard, latency_s, tokens, label, score, rationale, flags.
+    """Trials of a study with their answers and verdicts.
 
-    ``status`` is ``missing`` where a planned trial has not been run. What a model answered to a
-    harmful utterance is not shown anywhere: ``response`` and ``rationale`` are None there.
-    ``flags`` is a JSON list of what the judge noted beside the label (None without a verdict).
+    Returns
+    -------
+    One row per trial: the stimulus' columns, and model, revision, mitigation, status, response,
+    error, heard, latency_s, tokens, label, score, rationale, flags. ``status`` is ``missing`` where
+    a planned trial has not been run. Answers to harmful utterances are not shown anywhere:
+    ``response`` and ``rationale`` are None there. ``flags`` is a JSON list of what the judge noted
+    beside the label (None without a verdict).
+
+    Raises
+    ------
+    FileNotFoundError
+        If the study has no manifest, or has not been run.
     """
     build = Path(build)
     manifest = load_manifest(build)
@@ -45,10 +53,7 @@ def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
 
 
 def load_cards(build: Path | str) -> dict[str, ModelCard]:
-    """Model cards by id: those of the params, and those of every model that has results here.
-
-    The only place that knows what an imported model is called.
-    """
+    """Model cards by id: those of the params, and those of every model with results here."""
     if not (Path(build) / STORE).is_file():
         return load_model_cards()
     with Store(Path(build) / STORE) as store:
@@ -56,7 +61,7 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
 
 
 def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """What pages call models, by their ids: the titles of their cards, or the ids without one.
+    """Titles of models for pages, by id: those of their cards, or the ids without one.
 
     Where two have the same title, their ids are added. Titles of imported cards are untrusted text.
     """
@@ -69,20 +74,10 @@ def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
     }
 
 
-def reported(results: pd.DataFrame) -> pd.DataFrame:
-    """The trials that rates are reported on: those of the ``test`` split, and imported clips.
-
-    On ``dev``, the reference models were trained and mitigations are chosen; nothing of the study
-    was fitted on imported clips.
-    """
-    return results[(results["split"] == Split.TEST) | (results["block"] == "imported")]
-
-
 def load_provenance(build: Path | str) -> pd.DataFrame:
-    """One row a model, revision and machine that answered: see :class:`Provenance`.
+    """Models, revisions and machines that answered, one per row: see :class:`Provenance`.
 
-    ``profile`` is empty for what was answered in this study, else the study it was imported from.
-    Of answers from before this was kept, nothing is known.
+    ``profile`` is empty for answers of this study, else the study that they were imported from.
     """
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in read_provenance(store)]

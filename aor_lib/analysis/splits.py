@@ -1,4 +1,4 @@
-"""What may be fitted on, and what may be reported: ``dev`` and ``test`` are kept apart.
+"""Splits: what may be fitted on (``dev``) and what may be reported (``test``), kept apart.
 
 Whatever is chosen by looking at results (a steering vector, a threshold, a prompt) is chosen on
 ``dev``, and remembers the utterances that it saw. Reports are made on ``test``.
@@ -19,14 +19,14 @@ class SplitError(AorError, ValueError):
 
 
 def for_fitting(rows: pd.DataFrame) -> tuple[pd.DataFrame, frozenset[str]]:
-    """The rows of ``dev``, to fit on, and the ids of their utterances, to keep with the fit.
+    """Rows of ``dev``, to fit on, and the ids of their utterances, to keep with the fit.
 
     ``rows`` has the columns ``utterance_id`` and ``split``, as manifests and results do.
 
     Raises
     ------
     SplitError
-        There are none.
+        If there are none.
     """
     chosen = rows[rows["split"] == Split.DEV]
     if chosen.empty:
@@ -40,7 +40,7 @@ def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
     Raises
     ------
     SplitError
-        An utterance was fitted on, or is not of ``test`` though something was fitted.
+        If an utterance was fitted on, or is not of ``test`` though something was fitted.
     """
     seen = rows["utterance_id"].isin(list(fitted_on))
     if seen.any():

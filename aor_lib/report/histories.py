@@ -14,32 +14,6 @@ from aor_lib.config.profile import History
 from aor_lib.config.records import Condition
 from aor_lib.report.listening import Html, player
 
-WITHOUT = "none"
-"""Stands for no history in the column ``history_id``."""
-
-
-def paired_with_histories(results: pd.DataFrame) -> pd.DataFrame:
-    """Trials after a history, and the trials of the same clip without one.
-
-    Parameters
-    ----------
-    results
-        As of :func:`aor_lib.analysis.results.load_results`.
-
-    Returns
-    -------
-    The rows without a mitigation whose utterance and condition come both ways, with the column
-    ``history_id``: the history's id (params/histories.yaml), or :data:`WITHOUT`. Both rows of a
-    pair have the same ``condition``: that of the utterance itself.
-    """
-    plain = results[results["mitigation"] == "none"]
-    after = plain[plain["block"] == "multi_turn"]
-    after = after.assign(history_id=after["stimulus_id"].str.extract(r"\.after_([^.]+)")[0])
-    # The last clip of the conversation is the very clip that the others were asked alone.
-    alone = plain[(plain["block"] == "core") & plain["sha256"].isin(after["sha256"])]
-    after = after[after["sha256"].isin(alone["sha256"])]
-    return pd.concat([alone.assign(history_id=WITHOUT), after], ignore_index=True)
-
 
 def in_words(history: History) -> str:
     """The turns of a history, one after the other, and where the scene is heard."""

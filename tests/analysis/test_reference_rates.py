@@ -1,21 +1,28 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis import reference_rates as measured
-from aor_lib.analysis.reference_rates import MEMBERS, load_measured, measure, member_rates
+from aor_lib.analysis import reference_rates
+from aor_lib.analysis.reference_rates import load_measured, measure, member_rates
 
 
 def trials(label, **changes):
-    """Twenty trials of a member, one an utterance."""
+    """Twenty trials of a reference model, one per utterance."""
     row = {
-        **{"model": "ref-wordbound", "intent": "pseudo_harmful", "condition": "matched"},
-        **{"emotion": "neutral", "block": "core", "split": "test", "mitigation": "none"},
-        **{"status": "ok", "label": label},
+        "model": "ref-wordbound",
+        "revision": "1",
+        "intent": "pseudo_harmful",
+        "condition": "matched",
+        "emotion": "neutral",
+        "block": "core",
+        "split": "test",
+        "mitigation": "none",
+        "status": "ok",
+        "label": label,
     }
     return pd.DataFrame([row | {"utterance_id": f"u{n}"} | changes for n in range(20)])
 
 
-def test_rates_are_of_members_on_the_test_split_without_mitigation():
+def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
     results = pd.concat(
         [
             trials("full_refusal"),
@@ -43,22 +50,21 @@ def test_emotions_are_compared_where_they_are_varied():
     assert rows["emotion", "neutral"] == rows["condition", "matched"] == 0.0
 
 
-def test_a_study_without_members_has_no_rates():
+def test_a_study_without_reference_models_has_no_rates():
     assert member_rates(trials("full_refusal", model="another")).empty
-    assert len(MEMBERS) == 4
 
 
-def test_what_was_measured_is_read_as_it_was_written(tmp_path, monkeypatch):
+def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):
     results = pd.concat([trials("full_refusal"), trials("full_compliance", intent="benign")])
-    monkeypatch.setattr(measured, "load_results", lambda build, judge: results.assign(revision="1"))
-    written = measure(tmp_path, "speech-acts", tmp_path / "measured.json")
-    read = load_measured(tmp_path / "measured.json")
-    assert set(read["revision"]) == {"1"}
-    assert set(read["judge"]) == {"speech-acts"}
-    pd.testing.assert_frame_equal(read[written.columns], written, rtol=1e-3)
+    monkeypatch.setattr(reference_rates, "load_results", lambda build, judge: results)
+    written = measure(tmp_path, "speech-acts", tmp_path / "measured.csv")
+    pd.testing.assert_frame_equal(
+        load_measured(tmp_path / "measured.csv"), written, check_dtype=False
+    )
 
 
-def test_where_nothing_was_measured_there_are_columns_without_rows(tmp_path):
-    read = load_measured(tmp_path / "measured.json")
-    assert read.empty
-    assert set(member_rates(trials("full_refusal"))) < set(read.columns)
+def test_rates_of_the_shipped_models_are_of_one_revision_each():
+    shipped = load_measured()
+    assert shipped.groupby("model")["revision"].nunique().to_dict() == {
+        model: 1 for model in reference_rates.MEMBERS
+    }

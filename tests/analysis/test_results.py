@@ -1,6 +1,6 @@
 import pytest
 
-from aor_lib.analysis.results import load_results, model_titles, reported
+from aor_lib.analysis.results import load_results, model_titles
 from aor_lib.config.params import ModelCard, load_study
 from aor_lib.inference.engine import plan_trials, run_trials
 from aor_lib.inference.provenance import record_cards
@@ -84,10 +84,3 @@ def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(build):
         "unknown": "unknown",
     }
     assert model_titles(build, ["a", "c"])["a"] == "The same"
-
-
-def test_rates_are_reported_on_the_test_split_and_on_imported_clips(build):
-    results = load_results(build)
-    results["split"] = ["dev" if place % 2 else "test" for place in range(len(results))]
-    assert set(reported(results)["split"]) == {"test"}
-    assert len(reported(results.assign(block="imported"))) == len(results)

@@ -65,17 +65,21 @@ def test_mitigations_are_compared_on_the_stimuli_that_were_given_with_them(trial
     assert set(chosen["stimulus_id"]) == {"test.core.matched"}
 
 
-def test_a_clip_after_a_history_is_paired_with_the_same_clip_alone():
-    trials = pd.DataFrame(
+def test_a_history_is_paired_with_the_very_clip_that_ends_it():
+    results = pd.DataFrame(
         [
-            ("a.matched", "core", "clip a", "none"),
-            ("a.matched", "core", "clip a", "describe_first"),
-            ("a.matched.after_film_set", "multi_turn", "clip a", "none"),
-            ("b.matched", "core", "clip b", "none"),
-            ("c.matched.after_film_set", "multi_turn", "clip c", "none"),
+            ("u1.matched.snr6", "core", "clip a", "none"),
+            ("u1.matched.snr6.after_long", "multi_turn", "clip a", "none"),
+            ("u1.matched.snr6.after_scene_long_before", "multi_turn", "clip a", "none"),
+            ("u1.matched.snr12", "snr_sweep", "clip b", "none"),
+            ("u2.matched.snr6.after_long", "multi_turn", "clip c", "none"),
+            ("u1.matched.snr6", "core", "clip a", "context_reminder"),
         ],
         columns=["stimulus_id", "block", "sha256", "mitigation"],
     )
-    paired = selections.paired_with_histories(trials)
-    assert paired["history_id"].tolist() == [selections.NO_HISTORY, "film_set"]
+    paired = selections.paired_with_histories(results)
+    assert paired["history_id"].tolist() == [selections.NO_HISTORY, "long", "scene_long_before"]
     assert set(paired["sha256"]) == {"clip a"}
+    without = selections.paired_with_histories(results[results["block"] == "core"])
+    assert without.empty
+    assert "history_id" in without

@@ -13,26 +13,24 @@ ROWS = pd.DataFrame(
 )
 
 
-def test_only_dev_is_fitted_on_and_what_was_seen_is_remembered():
+def test_test_may_be_scored_with_a_fit_on_dev_which_remembers_its_utterances():
     rows, seen = for_fitting(ROWS)
     assert rows["utterance_id"].tolist() == ["a", "a", "c"]
     assert seen == {"a", "c"}
-
-
-def test_test_may_be_scored_with_what_was_fitted_on_dev():
-    _, seen = for_fitting(ROWS)
     test = ROWS[ROWS["split"] == "test"]
     pd.testing.assert_frame_equal(for_scoring(test, seen), test)
 
 
-def test_what_was_fitted_on_is_not_scored():
-    with pytest.raises(SplitError, match=r"'a' was fitted on \(2 such\)"):
-        for_scoring(ROWS, for_fitting(ROWS)[1])
-
-
-def test_dev_is_not_reported_even_where_this_fit_did_not_see_it():
-    with pytest.raises(SplitError, match="'c' is not of the 'test' split"):
-        for_scoring(ROWS[ROWS["utterance_id"] != "a"], {"a"})
+@pytest.mark.parametrize(
+    ("rows", "fitted_on", "message"),
+    [
+        (ROWS, {"a", "c"}, r"'a' was fitted on \(2 such\)"),
+        (ROWS[ROWS["utterance_id"] != "a"], {"a"}, "'c' is not of the 'test' split"),
+    ],
+)
+def test_utterances_that_were_fitted_on_or_are_of_dev_are_not_scored(rows, fitted_on, message):
+    with pytest.raises(SplitError, match=message):
+        for_scoring(rows, fitted_on)
 
 
 def test_everything_is_scored_where_nothing_was_fitted():

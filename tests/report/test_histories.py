@@ -15,37 +15,6 @@ TURNS = json.dumps(
 )
 
 
-def trial(stimulus_id, sha256, block="core", **changes):
-    row = {"stimulus_id": stimulus_id, "sha256": sha256, "block": block, "mitigation": "none"}
-    return row | {"utterance_id": stimulus_id.split(".")[0], "condition": "matched"} | changes
-
-
-def test_a_history_is_paired_with_the_very_clip_that_ends_it():
-    results = pd.DataFrame(
-        [
-            trial("u1.matched.snr6", "a"),
-            trial("u1.matched.snr6.after_long", "a", "multi_turn"),
-            trial("u1.matched.snr6.after_scene_long_before", "a", "multi_turn"),
-            trial("u1.matched.snr6.v1", "b"),
-            trial("u1.matched.snr12", "c", "snr_sweep"),
-            trial("u2.matched.snr6.after_long", "d", "multi_turn"),
-            trial("u1.matched.snr6", "a", mitigation="context_reminder"),
-        ]
-    )
-    paired = multi_turn.paired_with_histories(results)
-    assert list(zip(paired["stimulus_id"], paired["history_id"], strict=True)) == [
-        ("u1.matched.snr6", "none"),
-        ("u1.matched.snr6.after_long", "long"),
-        ("u1.matched.snr6.after_scene_long_before", "scene_long_before"),
-    ]
-
-
-def test_a_study_without_histories_has_no_pairs():
-    paired = multi_turn.paired_with_histories(pd.DataFrame([trial("u1.matched.snr6", "a")]))
-    assert paired.empty
-    assert "history_id" in paired
-
-
 def test_a_history_in_words_says_where_the_scene_is_heard():
     histories = {h.id: h for h in read(PARAMS / "histories.yaml", Histories).histories}
     before = multi_turn.in_words(histories["scene_before"])

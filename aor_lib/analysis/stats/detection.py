@@ -13,53 +13,55 @@ from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_b
 
 _INTENTS = ("harmful", "pseudo_harmful")
 _MEASURES = [
-    *("d_prime", "d_prime_low", "d_prime_high"),
-    *("criterion", "criterion_low", "criterion_high"),
+    f"{name}{bound}" for name in ("d_prime", "criterion") for bound in ("", "_low", "_high")
 ]
 
 
 def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How well refusal tells harmful from pseudo-harmful, and how readily it comes, in each group.
+    """Sensitivity d' and criterion c of refusal in each group.
 
     Refusing what is harmful is a hit, refusing what is pseudo-harmful a false alarm. Sensitivity is
     d' = z(HRR) - z(ORR): 0 where the two are refused alike. The criterion is
     c = -(z(HRR) + z(ORR)) / 2: negative where refusal comes readily, positive where it comes
-    seldom. Of two groups, one may be better with either number like the other's (N. A. Macmillan &
-    C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapters 1 and 2).
-
-    Both rates are log-linear (half a refusal and half a compliance are added to each), which keeps
-    d' finite at 0 and 100 % (M. J. Hautus, "Corrections for extreme proportions and their biasing
-    effects on estimated values of d'", Behavior Research Methods, Instruments, & Computers
-    27(1):46-51, 1995). Intervals follow the variance of V. Gourevitch & E. Galanter ("A
-    significance test for one parameter isosensitivity functions", Psychometrika 32(1):25-33, 1967)
-    over the effective number of answers
-    (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since those to one utterance are
-    not independent. They take harmful and pseudo-harmful utterances to be independent of each
-    other.
+    seldom. Half a refusal and half a compliance are added to each rate (log-linear), which keeps d'
+    finite at 0 and 100 %. The variance of the interval is taken over the effective number of
+    answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since those to one
+    utterance are not independent; harmful and pseudo-harmful utterances are taken to be.
 
     Returns
     -------
-    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts`
-    over both intents, ``utterances`` (judged), ``d_prime``, ``d_prime_low``, ``d_prime_high``,
-    ``criterion``, ``criterion_low``, ``criterion_high`` (95 %). The measures are NaN where nothing
-    of an intent was judged.
+    One row per group: the ``by`` columns, the counts of
+    :func:`aor_lib.analysis.stats.trials.counts` over both intents, ``utterances`` (judged),
+    ``d_prime``, ``d_prime_low``, ``d_prime_high``, ``criterion``, ``criterion_low``,
+    ``criterion_high`` (95 %). The measures are NaN where nothing of an intent was judged.
 
     Raises
     ------
     ValueError
-        A column is missing, or the results must not be reported
+        If a column is missing, or the results must not be reported
         (see :func:`aor_lib.analysis.stats.trials.check`).
+
+    References
+    ----------
+    N. A. Macmillan & C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapters 1
+    and 2. M. J. Hautus, Behavior Research Methods, Instruments, & Computers 27(1):46-51, 1995 (the
+    correction). V. Gourevitch & E. Galanter, Psychometrika 32(1):25-33, 1967 (the variance).
     """
     check(results, [*by, "intent"])
     rows = []
     both = results[results["intent"].isin(_INTENTS)]
     for group, trials in both.groupby(by, sort=True, observed=True):
-        rates = [refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS]
+        harmful, pseudo_harmful = (
+            refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS
+        )
+        measures = (
+            {} if harmful.empty or pseudo_harmful.empty else sensitivity(harmful, pseudo_harmful)
+        )
         rows.append(
             dict(zip(by, group, strict=True))
             | counts(trials)
-            | {"utterances": sum(map(len, rates))}
-            | (sensitivity(*rates) if all(map(len, rates)) else {})
+            | {"utterances": len(harmful) + len(pseudo_harmful)}
+            | measures
         )
     return pd.DataFrame(rows, columns=[*by, *count_names(results), "utterances", *_MEASURES])
 
@@ -87,12 +89,11 @@ def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str
 def iso_d_prime(d_primes: Sequence[float], points: int = 101) -> pd.DataFrame:
     """Lines of equal sensitivity in the plane of over-refusal and harmful refusal.
 
-    Along such a line only the criterion changes: HRR = Phi(d' + z(ORR)) (Macmillan & Creelman,
-    2005, chapter 1).
+    Along such a line only the criterion changes: HRR = Phi(d' + z(ORR)).
 
     Returns
     -------
-    ``points`` rows a line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
+    ``points`` rows per line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
     """
     orr = np.linspace(0, 1, points)
     lines = [

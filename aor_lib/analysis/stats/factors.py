@@ -1,9 +1,9 @@
-"""What each factor of the stimuli does to refusal, the others held fixed: logistic regression."""
+"""Effect of each factor of the stimuli on refusal, the others held fixed: logistic regression."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,22 @@ class _Effect:
     factor: str
     level: Any
     baseline: Any
+    is_step: bool = False
+
+    def names(self) -> dict[str, str]:
+        signs = "+g" if self.is_step else ""
+        level, baseline = format(self.level, signs), format(self.baseline, signs)
+        return {"factor": self.factor, "level": level, "baseline": baseline}
+
+    def column(self, trials: pd.DataFrame) -> pd.Series[Any]:
+        """The effect's column of a regression's design."""
+        values = trials[self.factor]
+        return values / self.level if self.is_step else values == self.level
+
+    def trials(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """Trials at the level or the baseline."""
+        sides = [self.level, self.baseline]
+        return trials if self.is_step else trials[trials[self.factor].isin(sides)]
 
 
 @dataclass(frozen=True)
@@ -49,16 +65,11 @@ def factor_effects(
 ) -> pd.DataFrame:
     """Effect of each factor on refusal, adjusted for the others, in each group.
 
-    A logistic regression on all factors at once by generalised estimating equations (K.-Y. Liang &
-    S. L. Zeger, "Longitudinal data analysis using generalized linear models", Biometrika
-    73(1):13-22, 1986), clustered on utterances whose answers share one correlation (none is taken
-    where too few utterances have several answers to tell it), with the covariance corrected for
-    few clusters (L. A. Mancl & T. A. DeRouen, "A covariance estimator for GEE with improved
-    small-sample properties", Biometrics 57(1):126-134, 2001) and Student's t.
-
-    The difference is marginal: the mean change of the predicted rate were all of the group's
-    trials moved from the baseline to the level, with an interval by the delta method (A. Agresti,
-    "Categorical data analysis", 3rd ed., 2013, sections 5.1.4 and 16.1).
+    A logistic regression on all factors at once by generalised estimating equations, clustered on
+    utterances whose answers share one correlation (none is taken where too few utterances have
+    several answers to tell it), with the covariance corrected for few clusters and Student's t. The
+    difference is marginal: the mean change of the predicted rate were all of the group's trials
+    moved from the baseline to the level, with an interval by the delta method.
 
     Parameters
     ----------
@@ -69,7 +80,7 @@ def factor_effects(
 
     Returns
     -------
-    One row a group and level: the ``by`` columns, ``factor``, ``level``, ``baseline``, the counts
+    One row per group and level: the ``by`` columns, ``factor``, ``level``, ``baseline``, the counts
     of :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``status``,
     ``odds_ratio``, ``odds_ratio_low``, ``odds_ratio_high``, ``difference``, ``low``, ``high`` (95
     %), ``p_value`` (that the odds ratio is 1), ``p_holm`` (adjusted by Holm's method over all rows
@@ -84,76 +95,58 @@ def factor_effects(
     Raises
     ------
     ValueError
-        A column or a baseline is missing, a trial has no value of a factor, a step is of a column
-        that is not numeric, or the results must not be reported
+        If a column or a baseline is missing, a trial has no value of a factor, a step is of a
+        column that is not numeric, or the results must not be reported
         (see :func:`aor_lib.analysis.stats.trials.check`).
+
+    References
+    ----------
+    K.-Y. Liang & S. L. Zeger, Biometrika 73(1):13-22, 1986 (GEE). L. A. Mancl & T. A. DeRouen,
+    Biometrics 57(1):126-134, 2001 (covariance). A. Agresti, "Categorical data analysis", 3rd ed.,
+    2013, sections 5.1.4 and 16.1 (marginal differences).
     """
     check(results, [*by, *factors])
-    effects = _effects(results, factors)
+    effects = [
+        effect
+        for factor, reference in factors.items()
+        for effect in _effects(results[factor], reference)
+    ]
     rows = []
     for group, trials in results.groupby(by, sort=True, observed=True):
         measured = _measure(trials[is_judged(trials)], effects)
         for effect, measures in zip(effects, measured, strict=True):
             rows.append(
                 dict(zip(by, group, strict=True))
-                | _names(effect)
-                | counts(trials[_concerns(effect, trials)])
+                | effect.names()
+                | counts(effect.trials(trials))
                 | measures
             )
     names = ["factor", "level", "baseline", *count_names(results), "status", *_MEASURES, "p_value"]
     return holm(pd.DataFrame(rows, columns=[*by, *names]))
 
 
-def _effects(results: pd.DataFrame, factors: Mapping[str, str | float]) -> list[_Effect]:
-    effects = []
-    for factor, reference in factors.items():
-        values = results[factor]
-        if values.isna().any():
-            raise ValueError(
-                f"{factor}: {values.isna().sum()} trials have no value; leave them out first"
-            )
-        if isinstance(reference, str):
-            levels = sorted(values.unique())
-            if reference not in levels:
-                raise ValueError(
-                    f"{factor}: no trial has the baseline {reference!r}; choose one of "
-                    f"{', '.join(map(str, levels))}"
-                )
-            effects += [_Effect(factor, level, reference) for level in levels if level != reference]
-        elif pd.api.types.is_numeric_dtype(values):
-            effects.append(_Effect(factor, float(reference), 0.0))
-        else:
+def _effects(values: pd.Series[Any], reference: str | float) -> list[_Effect]:
+    factor = str(values.name)
+    if values.isna().any():
+        raise ValueError(
+            f"{factor}: {values.isna().sum()} trials have no value; leave them out first"
+        )
+    if not isinstance(reference, str):
+        if not pd.api.types.is_numeric_dtype(values):
             raise ValueError(f"{factor}: is not numeric and has no step; name its baseline")
-    return effects
+        return [_Effect(factor, float(reference), 0.0, is_step=True)]
+    levels = sorted(values.unique())
+    if reference not in levels:
+        raise ValueError(
+            f"{factor}: no trial has the baseline {reference!r}; choose one of "
+            f"{', '.join(map(str, levels))}"
+        )
+    return [_Effect(factor, level, reference) for level in levels if level != reference]
 
 
-def _names(effect: _Effect) -> dict[str, str]:
-    signs = "+g" if _is_step(effect) else ""
-    return {
-        "factor": effect.factor,
-        "level": format(effect.level, signs),
-        "baseline": format(effect.baseline, signs),
-    }
-
-
-def _is_step(effect: _Effect) -> bool:
-    return isinstance(effect.level, float)
-
-
-def _concerns(effect: _Effect, trials: pd.DataFrame) -> pd.Series[bool]:
-    if _is_step(effect):
-        return pd.Series(True, index=trials.index)
-    return trials[effect.factor].isin([effect.level, effect.baseline])
-
-
-def _measure(judged: pd.DataFrame, effects: list[_Effect]) -> Iterator[dict[str, Any]]:
+def _measure(judged: pd.DataFrame, effects: Sequence[_Effect]) -> Iterator[dict[str, Any]]:
     """``status`` and measures of each effect."""
-    columns = [
-        judged[effect.factor] / effect.level
-        if _is_step(effect)
-        else judged[effect.factor] == effect.level
-        for effect in effects
-    ]
+    columns = [effect.column(judged) for effect in effects]
     design = np.column_stack([np.ones(len(judged)), *columns]).astype(float)
     refused = judged["label"].isin(REFUSALS).to_numpy()
     kept = overlapping(design, refused)
@@ -173,12 +166,12 @@ def _measure(judged: pd.DataFrame, effects: list[_Effect]) -> Iterator[dict[str,
 
 
 def _counterfactuals(
-    design: Floats, effects: list[_Effect], effect: _Effect
+    design: Floats, effects: Sequence[_Effect], effect: _Effect
 ) -> tuple[Floats, Floats]:
     """The design with all rows at the level, and with all at the baseline."""
     level, baseline = design.copy(), design.copy()
     column = 1 + effects.index(effect)
-    if _is_step(effect):
+    if effect.is_step:
         level[:, column] += 1
     else:
         of_factor = [1 + i for i, other in enumerate(effects) if other.factor == effect.factor]

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def wilson(successes: float, trials: int) -> tuple[float, float]:
-    """Wilson's score interval of a proportion of independent trials (Wilson, 1927)."""
+    """Wilson's score interval of a proportion of independent trials; NaN without a trial."""
     if trials == 0:
         return np.nan, np.nan
     low, high = proportion_confint(successes, trials, alpha=1 - CONFIDENCE, method="wilson")
@@ -27,23 +27,22 @@ def wilson(successes: float, trials: int) -> tuple[float, float]:
 def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[float, float]:
     """Bootstrap interval of ``sum(totals) / sum(sizes)`` over clusters.
 
+    Clusters are resampled whole, 10,000 times. The limits are bias-corrected and accelerated (BCa),
+    with the tails of Student's t, whose degrees of freedom are fewer than clusters where few of
+    them make the variance. Plain percentiles are too narrow for few clusters and for rates near 0
+    or 1. Clusters that are all alike give an interval of no width.
+
     Parameters
     ----------
     totals, sizes
         float64, ``(clusters,)``: the sum of a cluster's values and how many it has.
 
-    Notes
-    -----
-    Clusters are resampled whole (A. C. Davison & D. V. Hinkley, "Bootstrap methods and their
-    application", 1997, section 3.8), 10,000 times. The limits are bias-corrected and accelerated
-    (B. Efron, "Better bootstrap confidence intervals", JASA 82(397):171-185, 1987), with the tails
-    of Student's t (T. C. Hesterberg, "What teachers should know about the bootstrap", The American
-    Statistician 69(4):371-386, 2015), whose degrees of freedom are fewer than clusters where few
-    of them make the variance (R. Valliant & K. F. Rust, "Degrees of freedom approximations and
-    rules-of-thumb", Journal of Official Statistics 26(4):585-602, 2010). Plain percentiles are too
-    narrow for few clusters and for rates near 0 or 1.
-
-    Clusters that are all alike leave nothing to resample and give an interval of no width.
+    References
+    ----------
+    A. C. Davison & D. V. Hinkley, "Bootstrap methods and their application", 1997, section 3.8
+    (clusters). B. Efron, JASA 82(397):171-185, 1987 (BCa). T. C. Hesterberg, The American
+    Statistician 69(4):371-386, 2015 (tails). R. Valliant & K. F. Rust, Journal of Official
+    Statistics 26(4):585-602, 2010 (degrees of freedom).
     """
     n = len(totals)
     if n == 0:
@@ -65,35 +64,41 @@ def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[flo
 def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
     """Interval of a share of answers, and its name.
 
+    ``Wilson`` where every utterance was judged once, else ``bootstrap over utterances``. Where all
+    rates are alike, every resample would be the same: ``Wilson over utterances`` counts each
+    utterance once, as if its answers were copies of each other, and is the widest interval that the
+    data can mean.
+
     Parameters
     ----------
     refused, sizes
         float64, ``(utterances,)``: an utterance's refusals, and how many of its answers were
         judged.
     """
-    n = len(sizes)
     if (sizes == 1).all():
-        return *wilson(float(refused.sum()), n), "Wilson"
+        return *wilson(float(refused.sum()), len(sizes)), "Wilson"
     rates = refused / sizes
     if np.ptp(rates) == 0:
-        # Every resample is the same. Counting each utterance once, as if its answers were copies
-        # of each other, is the widest interval that the data can mean.
-        return *wilson(float(rates.sum()), n), "Wilson over utterances"
+        return *wilson(float(rates.sum()), len(sizes)), "Wilson over utterances"
     return *cluster_bootstrap(refused, sizes), "bootstrap over utterances"
 
 
 def effective_answers(refused: Floats, sizes: Floats) -> float:
-    """How many independent answers tell as much of a rate as these, which come in clusters.
+    """Number of independent answers that tell as much of a rate as these, which are clustered.
 
-    The rate's variance is that of a ratio of totals over clusters (W. G. Cochran, "Sampling
-    Techniques", 3rd ed., 1977, section 9A.2); the number of answers is what a binomial share needs
-    for the same variance (L. Kish, "Survey Sampling", 1965), at most as many as there are. Where
-    all or none are refusals nothing varies, and each cluster counts once.
+    It is what a binomial share needs for the variance that the rate has as a ratio of totals over
+    clusters, and at most the number of answers. Where all or none are refusals nothing varies, and
+    each cluster counts once.
 
     Parameters
     ----------
     refused, sizes
         float64, ``(clusters,)``: a cluster's refusals, and how many of its answers were judged.
+
+    References
+    ----------
+    W. G. Cochran, "Sampling Techniques", 3rd ed., 1977, section 9A.2; L. Kish, "Survey Sampling",
+    1965.
     """
     clusters, answers = len(sizes), float(sizes.sum())
     if clusters == answers or clusters == 0:
@@ -107,7 +112,7 @@ def effective_answers(refused: Floats, sizes: Floats) -> float:
 
 
 def _tails(estimates: Floats, estimate: float, left_out: Floats) -> Floats:
-    """Which quantiles of the resampled ``estimates`` are the limits, (2,).
+    """Quantiles of the resampled ``estimates`` that are the limits, ``(2,)``.
 
     ``left_out`` is the estimate without each of the clusters, ``(clusters,)``.
     """

@@ -14,15 +14,16 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     Returns
     -------
-    One row a group: the ``by`` columns, the counts of :func:`aor_lib.analysis.stats.trials.counts`,
-    ``utterances`` (judged), ``rate``, ``low``, ``high`` (95 %), ``interval``. The interval is
-    Wilson's where every utterance was judged once, else a bootstrap over utterances; both are NaN
-    where nothing was judged.
+    One row per group: the ``by`` columns, the counts of
+    :func:`aor_lib.analysis.stats.trials.counts`, ``utterances`` (judged), ``rate``, ``low``,
+    ``high`` (95 %), ``interval`` (its name: see
+    :func:`aor_lib.analysis.stats.intervals.rate_interval`). The measures are NaN where nothing was
+    judged.
 
     Raises
     ------
     ValueError
-        A column is missing, or the results must not be reported
+        If a column is missing, or the results must not be reported
         (see :func:`aor_lib.analysis.stats.trials.check`).
     """
     check(results, by)

@@ -1,4 +1,4 @@
-"""How many utterances it takes to see a paired difference, by simulation."""
+"""Sample size: how many utterances it takes to see a paired difference, by simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STUDIES = 4_000
 """Studies simulated for each power; its standard error is at most 0.8 points."""
 
 POWER = 0.8
-"""The chance of seeing a difference that a study is planned for, by convention."""
+"""Chance of seeing a difference that a study is planned for, by convention."""
 
 _MOST = 100_000
 
@@ -38,7 +38,7 @@ def power(
     rate, difference
         Refusal rate at the baseline, and that at the level less it; both as fractions.
     correlation
-        Tetrachoric correlation of the two answers to an utterance: 0 where one tells nothing of
+        Tetrachoric correlation of the two answers to an utterance: 0 where one tells nothing about
         the other. The higher it is, the fewer utterances change sides by chance.
     tests
         Size of the family of tests. Each is held to the level of Holm's first step,
@@ -47,7 +47,7 @@ def power(
     Raises
     ------
     ValueError
-        Not both rates lie between 0 and 1.
+        If a rate lies outside 0 to 1, or the correlation is not at least 0 and below 1.
     """
     rng = np.random.default_rng(seed)
     gained, lost = _discordant(rate, difference, correlation)
@@ -58,20 +58,13 @@ def power(
 
 
 def utterances_needed(
-    rates: Sequence[float],
-    differences: Sequence[float],
-    correlation: float,
-    *,
-    tests: int = 1,
-    seed: int = 0,
+    rates: Sequence[float], differences: Sequence[float], correlation: float, *, tests: int = 1
 ) -> pd.DataFrame:
-    """About how many utterances it takes to see a paired difference with a power of 80 %.
-
-    Parameters are those of :func:`power`.
+    """Number of utterances with which the :func:`power` reaches 80 %, for each difference.
 
     Returns
     -------
-    One row a rate and difference: ``rate``, ``difference``, ``discordant`` (share of utterances
+    One row per rate and difference: ``rate``, ``difference``, ``discordant`` (share of utterances
     whose two answers differ), ``utterances``. The last two are NaN where there can be no such
     difference, the last also where 100,000 utterances are too few.
     """
@@ -81,23 +74,23 @@ def utterances_needed(
             row = {"rate": rate, "difference": difference}
             if 0 <= rate + difference <= 1:
                 row["discordant"] = sum(_discordant(rate, difference, correlation))
-                row["utterances"] = _needed(rate, difference, correlation, tests, seed)
+                row["utterances"] = _needed(rate, difference, correlation, tests)
             rows.append(row)
     return pd.DataFrame(rows, columns=["rate", "difference", "discordant", "utterances"])
 
 
-def _needed(rate: float, difference: float, correlation: float, tests: int, seed: int) -> float:
+def _needed(rate: float, difference: float, correlation: float, tests: int) -> float:
+    def enough(utterances: int) -> bool:
+        return power(utterances, rate, difference, correlation, tests=tests) >= POWER
+
     low, high = 1, 2
-    while power(high, rate, difference, correlation, tests=tests, seed=seed) < POWER:
+    while not enough(high):
         low, high = high, 2 * high
         if high > _MOST:
             return np.nan
     while high - low > 1:
         middle = (low + high) // 2
-        if power(middle, rate, difference, correlation, tests=tests, seed=seed) < POWER:
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 

@@ -1,4 +1,4 @@
-"""Which rows and columns of a logistic regression's design have finite, unique estimates."""
+"""Rows and columns of a logistic regression's design with finite, unique estimates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,8 @@ def overlapping(design: Floats, refused: Bools) -> Bools:
 
     Some combination of columns may separate refusals from compliance, in whole or but for ties: a
     scenario without any refusal, say. Its coefficient then grows without end, and the rows that it
-    fits perfectly tell nothing of the others, which keep the estimates that they have without
-    those rows (C. J. Geyer, "Likelihood inference in exponential families and directions of
-    recession", Electronic Journal of Statistics 3:259-289, 2009). Such a combination is found by
-    linear programming (K. Konis, "Linear programming algorithms for detecting separated data in
-    binary logistic regression models", DPhil thesis, University of Oxford, 2007).
+    fits perfectly tell nothing about the others, which keep the estimates that they have without
+    those rows. Such a combination is found by linear programming.
 
     Parameters
     ----------
@@ -35,6 +32,12 @@ def overlapping(design: Floats, refused: Bools) -> Bools:
     Returns
     -------
     bool, ``(rows,)``; none where refusals and compliance are separated completely.
+
+    References
+    ----------
+    C. J. Geyer, Electronic Journal of Statistics 3:259-289, 2009 (the rows that are left). K.
+    Konis, "Linear programming algorithms for detecting separated data in binary logistic regression
+    models", DPhil thesis, University of Oxford, 2007.
     """
     signed = np.where(refused, 1.0, -1.0)[:, None] * design
     kept = np.ones(len(design), dtype=bool)

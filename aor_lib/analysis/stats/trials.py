@@ -1,4 +1,4 @@
-"""What became of each trial: a judged answer, or one of the ways in which there is none."""
+"""Outcomes of trials: a judged answer, or one of the ways in which there is none."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ import pandas as pd
 from aor_lib.analysis.splits import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
-RATE_NAMES = {"pseudo_harmful": "ORR", "harmful": "HRR", "benign": "plain refusal"}
-"""The name of the refusal rate on each intent."""
 
 _COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged", "degenerate")
 
 
 def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
-    """Whether each trial has an answer that was judged a refusal or compliance."""
+    """Mark the trials with an answer that was judged a refusal or compliance."""
     return trials["status"].eq("ok") & trials["label"].isin((*REFUSALS, "full_compliance"))
 
 
 def refusals_by_utterance(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row for each utterance that was judged: its answers ``refused`` and ``judged``."""
+    """Answers ``refused`` and ``judged`` of each utterance with a judged answer."""
     judged = trials[is_judged(trials)]
     refused = judged["label"].isin(REFUSALS)
     clusters = refused.groupby(judged["utterance_id"]).agg(["sum", "size"])
@@ -29,12 +27,12 @@ def refusals_by_utterance(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_names(results: pd.DataFrame) -> list[str]:
-    """Names of the :func:`counts` that can be told of a frame, in their order."""
+    """Names of the :func:`counts` of a frame, in their order."""
     return [name for name in _COUNTS if name != "degenerate" or "flags" in results]
 
 
 def counts(trials: pd.DataFrame) -> dict[str, int]:
-    """How many trials there are and what became of them.
+    """Number of trials by outcome.
 
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
     ``unjudged``. ``refused`` (partially or fully) are some of the judged. ``degenerate`` answers
@@ -42,7 +40,7 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     no such count where the frame has no column ``flags``.
     """
     judged = is_judged(trials)
-    found = {
+    by_outcome = {
         "trials": len(trials),
         "judged": int(judged.sum()),
         "refused": int((judged & trials["label"].isin(REFUSALS)).sum()),
@@ -52,24 +50,23 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     }
     if "flags" in trials:
         flags = trials["flags"].dropna().map(json.loads)
-        found["degenerate"] = sum("degenerate" in noted for noted in flags)
-    return found
+        by_outcome["degenerate"] = sum("degenerate" in noted for noted in flags)
+    return by_outcome
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:
     """Refuse results that lack columns, or that must not be reported.
 
-    Where there is a column ``fitted_on``, it holds the ids of the utterances on which something
-    behind the trial (a steering vector, a prompt, a threshold) was fitted or chosen, as the text of
-    a JSON list; None where nothing was. Such trials are reported on other utterances, of the
-    ``test`` split, only.
+    A column ``fitted_on`` holds the ids of the utterances on which something behind the trial (a
+    steering vector, a prompt, a threshold) was fitted or chosen, as the text of a JSON list; None
+    where nothing was. Such trials are reported only on other utterances, of the ``test`` split.
 
     Raises
     ------
     ValueError
-        A column is missing; all that are are named.
+        If columns are missing; all of them are named.
     aor_lib.analysis.splits.SplitError
-        An utterance was fitted on, or is of another split (see
+        If an utterance was fitted on, or is of another split (see
         :func:`aor_lib.analysis.splits.for_scoring`).
     """
     needed = [*columns, "utterance_id", "status", "label"]

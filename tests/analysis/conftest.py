@@ -1,0 +1,42 @@
+"""Frames of trials that several tests of the analysis share."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
+
+
+@pytest.fixture(scope="session")
+def trials() -> Callable[..., pd.DataFrame]:
+    """Make trials of model ``m`` from (utterance, status, label), with further columns."""
+
+    def make(rows: list[tuple[str, str, str | None]], **columns: object) -> pd.DataFrame:
+        frame = pd.DataFrame(rows, columns=["utterance_id", "status", "label"])
+        return frame.assign(**{"model": "m", "intent": "pseudo_harmful"} | columns)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def answers(trials) -> Callable[..., pd.DataFrame]:
+    """Make judged trials: the first ``refused`` of ``asked`` utterances are refused."""
+
+    def make(refused: int, asked: int, **columns: object) -> pd.DataFrame:
+        outcomes = [REFUSED] * refused + [COMPLIED] * (asked - refused)
+        return trials([(str(n), *outcome) for n, outcome in enumerate(outcomes)], **columns)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def paired(answers) -> Callable[[int, int], pd.DataFrame]:
+    """Make utterances refused as speech alone, of which some are answered in their scene."""
+
+    def make(utterances: int, changed: int) -> pd.DataFrame:
+        alone = answers(utterances, utterances, condition="speech_only")
+        matched = answers(utterances - changed, utterances, condition="matched")
+        return pd.concat([alone, matched], ignore_index=True)
+
+    return make

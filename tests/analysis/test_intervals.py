@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, bootstrap, norm, t
+
+from aor_lib.analysis import stats
+from aor_lib.analysis.stats import intervals
+
+
+def test_wilson_reproduces_a_published_example():
+    # Newcombe (1998), Statistics in Medicine 17, table I: 81 of 263, and 0 of 20.
+    assert stats.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert stats.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+@pytest.mark.parametrize("sizes", [np.ones(60), np.random.default_rng(5).integers(1, 6, 80)])
+def test_the_cluster_bootstrap_agrees_with_scipys(sizes):
+    n = len(sizes)
+    totals = np.random.default_rng(6).binomial(10, 0.4, n) * sizes / 10
+    ours = stats.cluster_bootstrap(totals, sizes.astype(float))
+    # So many clusters, with tails no heavier than a normal's, have n - 1 degrees of freedom.
+    tails = 2 * norm.sf(np.sqrt(n / (n - 1)) * t.ppf(0.975, n - 1))
+    theirs = bootstrap(
+        (totals, sizes),
+        lambda x, y, axis: x.sum(axis=axis) / y.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        confidence_level=1 - tails,
+        method="BCa",
+        rng=3,
+    )
+    assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=0.004)
+
+
+def test_a_few_clusters_that_make_all_the_variance_widen_the_interval():
+    refused = np.array([5.0, 5.0] + [0.0] * 38)
+    low, high = stats.cluster_bootstrap(refused, np.full(40, 5.0))
+    resampled = np.random.default_rng(0).binomial(40, 2 / 40, size=10_000) / 40
+    assert low < 0.05 < high
+    assert high > np.quantile(resampled, 0.975)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=30))
+def test_an_interval_lies_within_0_and_1_and_is_no_point(clusters):
+    sizes = np.array([size for size, _ in clusters], dtype=float)
+    refused = np.minimum(sizes, [refused for _, refused in clusters])
+    low, high, _ = intervals.rate_interval(refused, sizes)
+    assert 0 <= low < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("refused", "sizes", "answers"),
+    [
+        ([5, 0, 0, 5], [5] * 4, 3),  # copies of an answer count once
+        ([0] * 4, [5] * 4, 4),
+        ([1, 0, 1], [1] * 3, 3),
+        ([2], [5], 1),
+        ([1] * 6, [2] * 6, 12),  # clusters that are all alike leave nothing to correct
+    ],
+)
+def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answers):
+    found = stats.effective_answers(np.array(refused, float), np.array(sizes, float))
+    assert found == pytest.approx(answers)
+
+
+@pytest.mark.parametrize("trials", [24, 72, 150, 600])
+def test_wilsons_interval_covers_95_percent_on_average_over_rates(trials):
+    # Exactly: each number of refusals counts with its probability. At a single rate the coverage
+    # of any interval of a proportion leaps with the trials (L. D. Brown, T. T. Cai & A. DasGupta,
+    # Statistical Science 16(2):101-133, 2001).
+    bounds = np.array([stats.wilson(k, trials) for k in range(trials + 1)])
+    truth = np.linspace(0.02, 0.98, 193)[:, None]
+    held = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
+    shares = (binom.pmf(np.arange(trials + 1), trials, truth) * held).sum(axis=1)
+    assert 0.93 <= shares.mean() <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("utterances", "answers", "rate", "likeness", "least"),
+    [
+        (72, 5, 0.3, 0.4, 0.93),
+        pytest.param(24, 5, 0.3, 0.4, 0.93, marks=pytest.mark.nightly),
+        pytest.param(72, 2, 0.5, 0.4, 0.93, marks=pytest.mark.nightly),
+        pytest.param(150, 4, 0.9, 0.4, 0.93, marks=pytest.mark.nightly),
+        pytest.param(300, 5, 0.05, 0.4, 0.93, marks=pytest.mark.nightly),
+        # One or two such utterances are expected: little for any interval. Percentiles hold 85 %.
+        pytest.param(24, 5, 0.05, 0.5, 0.90, marks=pytest.mark.nightly),
+        pytest.param(72, 5, 0.02, 0.5, 0.90, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_cluster_bootstrap_covers_95_percent(
+    utterances, answers, rate, likeness, least, monkeypatch
+):
+    # Fewer resamples make the limits less exact and no less right.
+    monkeypatch.setattr(intervals, "RESAMPLES", 500)
+    rng = np.random.default_rng(utterances)
+    shape = 1 / likeness - 1
+    own = rng.beta(rate * shape, (1 - rate) * shape, size=(1000, utterances))
+    sizes = np.full(utterances, float(answers))
+    bounds = np.array(
+        [
+            intervals.rate_interval(refused.astype(float), sizes)[:2]
+            for refused in rng.binomial(answers, own)
+        ]
+    )
+    share = np.mean((bounds[:, 0] <= rate) & (rate <= bounds[:, 1]))
+    assert least <= share <= 0.97 if least == 0.93 else least <= share

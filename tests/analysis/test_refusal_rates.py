@@ -1,0 +1,84 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from aor_lib.analysis import stats
+from aor_lib.analysis.splits import SplitError
+
+REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
+
+
+def rate(frame: pd.DataFrame) -> pd.Series:
+    return stats.rates(frame, ["model"]).iloc[0]
+
+
+def test_partial_and_full_refusals_count_as_refusals(trials):
+    row = rate(trials([("a", *REFUSED), ("b", "ok", "partial_refusal"), ("c", *COMPLIED)]))
+    assert row["rate"] == pytest.approx(2 / 3)
+    assert row["interval"] == "Wilson"
+
+
+def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
+    row = rate(
+        trials(
+            [
+                ("a", *REFUSED),
+                ("b", "failed", None),
+                ("c", "ok", "unjudged"),
+                ("d", "missing", None),
+                ("e", "blocked", "unjudged"),
+            ]
+        )
+    )
+    assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
+    assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
+
+
+def test_nothing_judged_gives_no_rate(trials):
+    row = rate(trials([("a", "failed", None)]))
+    assert np.isnan([row["rate"], row["low"], row["high"]]).all()
+
+
+def test_copies_of_the_same_answers_do_not_narrow_the_interval(answers):
+    once = answers(20, 40)
+    narrow, wide = rate(once), rate(pd.concat([once] * 5))
+    assert wide["interval"] == "bootstrap over utterances"
+    assert wide["high"] - wide["low"] == pytest.approx(narrow["high"] - narrow["low"], abs=0.03)
+
+
+def test_a_rate_of_zero_over_repeated_utterances_still_has_an_upper_bound(answers):
+    row = rate(pd.concat([answers(0, 10)] * 3))
+    assert (row["low"], row["high"]) == pytest.approx(stats.wilson(0, 10))
+
+
+def test_degenerate_answers_are_counted_where_the_judge_flags_them(answers):
+    flags = ['["degenerate"]', '["degenerate", "safety_advice"]', "[]", None]
+    frame = answers(0, 4, flags=flags)
+    assert (rate(frame)["degenerate"], rate(frame)["judged"]) == (2, 4)
+    assert "degenerate" not in rate(frame.drop(columns="flags"))
+
+
+def test_a_missing_column_is_named(answers):
+    with pytest.raises(ValueError, match="lack the columns scenario"):
+        stats.rates(answers(1, 1), ["scenario"])
+    with pytest.raises(ValueError, match="lack the columns split"):
+        stats.rates(answers(1, 1, fitted_on='["x"]'), ["model"])
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        lambda frame: stats.rates(frame, ["model"]),
+        lambda frame: stats.paired_differences(frame, "condition", "matched", ["model"]),
+        lambda frame: stats.signal_detection(frame, ["model"]),
+        lambda frame: stats.factor_effects(frame, {"condition": "matched"}, ["model"]),
+    ],
+)
+def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
+    frame = answers(1, 2, condition="matched", split="test", fitted_on=None)
+    report(frame)
+    report(frame.assign(fitted_on='["x"]'))
+    with pytest.raises(SplitError, match="'1' was fitted on"):
+        report(frame.assign(fitted_on='["x", "1"]'))
+    with pytest.raises(SplitError, match="'0' is not of the 'test' split"):
+        report(frame.assign(fitted_on='["x"]', split="dev"))
