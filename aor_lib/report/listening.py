@@ -76,6 +76,8 @@ def gallery(
 
     The book adds filters by scenario and condition. At most ``limit`` cards are made; None: all.
     """
+    if frame.empty:
+        return Html("<p>This build holds no such clips.</p>")
     rows = _records(frame.head(limit) if limit is not None else frame)
     answers = {} if results is None else dict(list(results.groupby("stimulus_id", sort=False)))
     cards = [player(row, clip_url, answers.get(row["stimulus_id"])).html for row in rows]
