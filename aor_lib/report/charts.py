@@ -17,7 +17,7 @@ import pandas as pd
 
 from aor_lib.report.figures import Figure, in_words, is_share
 from aor_lib.report.markdown import Prose, nothing_for
-from aor_lib.report.style import PALETTE, cell_title, ordered, series_scale
+from aor_lib.report.style import PALETTE, cell_title, ordered, series_scale, title_of
 
 Names: TypeAlias = Mapping[str, str] | None
 Shown: TypeAlias = Figure | Prose
@@ -89,8 +89,8 @@ def dose_response(
     x: str,
     *,
     title: str,
-    x_axis: str,
     axis: str,
+    x_axis: str | None = None,
     colour: str = "model",
     dash: str | None = None,
     dashed: pd.DataFrame | None = None,
@@ -112,6 +112,7 @@ def dose_response(
     if frame.empty:
         return nothing_for(title)
     series = [colour] if dash is None else [colour, dash]
+    x_axis = x_axis or title_of(x)
     shown = titled(frame, series, names)
     colours = alt.Color(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 0))
     base = alt.Chart(shown).encode(
@@ -175,9 +176,9 @@ def histogram(
             tooltip=tooltips(shown),
         )
     )
-    medians = frame[column].groupby(groups).median()
+    medians = frame[column].groupby(groups).median().round(3)
     words = "; ".join(
-        f"{cell_title('', name, names)} {value:.4g}" for name, value in medians.items()
+        f"{cell_title('', name, names).lower()} {value:g}" for name, value in medians.items()
     )
     return figure(chart, title, f"{len(frame)} values; medians: {words}", 190)
 
@@ -215,7 +216,7 @@ def confusion(
     column: str,
     *,
     title: str,
-    row_axis: str,
+    row_axis: str | None,
     column_axis: str,
     by: str | None = None,
     names: Names = None,
@@ -330,9 +331,13 @@ def _ticks(values: pd.Series[Any]) -> alt.Axis:
 
 def _extremes(shown: pd.DataFrame, measure: str, keys: Sequence[str]) -> str:
     """The lowest and the highest value of a measure, each with where it is."""
-    ends = [shown.loc[where(shown[measure])] for where in (pd.Series.idxmin, pd.Series.idxmax)]
+    ends = [shown.iloc[place] for place in (shown[measure].argmin(), shown[measure].argmax())]
     low, high = (
-        f"{in_words(measure, end[measure])} ({', '.join(str(end[key]) for key in keys)})"
+        f"{in_words(measure, end[measure])} ({', '.join(_short(end[key]) for key in keys)})"
         for end in ends
     )
     return f"from {low} to {high}"
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -33,7 +33,7 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
 
 def nothing_for(title: str) -> Prose:
     """Note in place of a chart or a table that has nothing to show."""
-    return Prose(f"*This build holds no data for “{_plain(title)}”.*")
+    return Prose(f"*This build holds nothing to show for “{_plain(title)}”.*")
 
 
 def _plain(text: str) -> str:

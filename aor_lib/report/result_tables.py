@@ -71,6 +71,15 @@ def table(rows: pd.DataFrame, caption: str) -> Html | Prose:
     )
 
 
+def facts(values: Mapping[str, int | float | str], caption: str) -> Html | Prose:
+    """Named values as a table."""
+    shown = [
+        _NOTHING if pd.isna(value) else f"{value:,}" if isinstance(value, int) else str(value)
+        for value in values.values()
+    ]
+    return table(pd.DataFrame({"Measure": list(values), "Value": shown}), caption)
+
+
 def _percent(share: float) -> str:
     return f"{share:.1%}"
 

@@ -5,13 +5,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pandas as pd
+from IPython.display import display
 
 from aor_lib.report.charts import Shown, dose_response
 from aor_lib.report.detection_charts import coefficient_path
+from aor_lib.report.markdown import nothing_for
 from aor_lib.steering.tables import METHODS
 
 _MEASURES = {"orr": "Over-refusal", "hrr": "Harmful refusal"}
+
+
+def for_each_model(
+    draw: Callable[..., Shown], table: pd.DataFrame, title: str, names: Mapping[str, str]
+) -> None:
+    """Display ``draw(rows, title=...)`` of each model's rows, or a note where there are none."""
+    if table.empty:
+        display(nothing_for(title))
+    for model, rows in table.groupby("model"):
+        display(draw(rows, title=f"{title}: {names.get(str(model), model)}"))
 
 
 def layer_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:

@@ -61,7 +61,7 @@ def finding(rates: pd.DataFrame, names: Names) -> str:
     )
 
 
-def told_from_zero(tests: pd.DataFrame, names: Names, title: str = "Tests") -> Prose:
+def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:
     """Differences that can be told from zero after Holm's correction, and what might be unseen.
 
     ``tests`` is :func:`aor_lib.analysis.stats.paired_differences` or
@@ -69,7 +69,7 @@ def told_from_zero(tests: pd.DataFrame, names: Names, title: str = "Tests") -> P
     """
     tests = tests.dropna(subset=["p_holm"])
     if tests.empty:
-        return nothing_for(title)
+        return nothing_for("Differences that were tested")
     told = tests["p_holm"] < SIGNIFICANCE
     keys = tests.columns[: tests.columns.get_loc("trials")].drop(["factor"], errors="ignore")
     listed = "; ".join(_difference(row, list(keys), names) for _, row in tests[told].iterrows())
