@@ -1,191 +1,291 @@
 """The study's charts, in one house style.
 
-Each function takes a frame of :mod:`aor_lib.analysis.stats` and returns an Altair chart as wide as
-its container; :func:`aor_lib.report.figures.show` makes it a figure for notebooks and for the book.
-Intervals are always drawn. Rates are fractions in the data and percent on the page. ``names`` are
-the titles of models (:func:`aor_lib.analysis.results.model_titles`) and of other ids; a model
-without one is called by its id.
+Each function takes a data frame and returns a :class:`aor_lib.report.figures.Figure`, with a
+description computed from the frame, or a note where there is nothing to draw. Intervals are always
+drawn. Rates are fractions in the data and percent on the page. ``names`` are the titles of ids
+(:func:`aor_lib.report.style.titles`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from aor_lib.report.figures import is_share
-from aor_lib.report.style import PALETTE, TITLES, model_style, title_of
+from aor_lib.report.figures import Figure, in_words, is_share
+from aor_lib.report.markdown import Prose, nothing_for
+from aor_lib.report.style import PALETTE, cell_title, ordered, series_scale, title_of
 
-Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+Names: TypeAlias = Mapping[str, str] | None
+Shown: TypeAlias = Figure | Prose
 
+MEASURES = ("difference", "kappa", "rate")
 PERCENT = alt.Axis(format="~%", grid=True)
+UNIT = alt.Scale(domain=[0, 1])
 _SIGNED = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 _POINTS = alt.Axis(labelExpr=_SIGNED, labelSeparation=8, grid=True)
 
 
-def rate_points(
-    rates: pd.DataFrame, y: str, *, axis: str, names: Mapping[str, str] | None = None
-) -> Chart:
-    """Each model's ``rate`` and its interval, for each value of column ``y``.
+def forest(
+    frame: pd.DataFrame,
+    rows: str | Sequence[str],
+    *,
+    title: str,
+    axis: str,
+    colour: str = "model",
+    names: Names = None,
+) -> Shown:
+    """Forest plot: estimates with their intervals, by row and, within a row, by colour.
 
-    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and ``y``; what has no judged answer
-    is left out.
+    Parameters
+    ----------
+    frame
+        One row per estimate: a ``difference``, ``kappa`` or ``rate`` with ``low`` and ``high``,
+        such as :func:`aor_lib.analysis.stats.rates`. Rows without an estimate are not drawn.
+    rows
+        Column, or columns, whose values name the rows.
+    axis
+        Title of the axis of estimates.
     """
-    frame = rates.dropna(subset=["rate"])
-    return _intervals(frame, y, "rate", _unit_scale(frame["high"]), axis, names)
+    measure = next(name for name in MEASURES if name in frame)
+    keys = [rows] if isinstance(rows, str) else list(rows)
+    frame = frame.dropna(subset=[measure])
+    if frame.empty:
+        return nothing_for(title)
+    frame = frame.sort_values(keys, key=lambda column: column.map(ordered(column, names).index))
+    shown = titled(frame, {*keys, colour}, names)
+    shown["row"] = shown[keys].agg(", ".join, axis=1)
+    low, high = "low", "high"
+    if not is_share(measure):  # such bounds are no shares, and must not be shown as such
+        low, high = f"{measure}_low", f"{measure}_high"
+        shown = shown.rename(columns={"low": low, "high": high})
+    base = alt.Chart(shown).encode(
+        y=alt.Y("row:N", title=None, sort=list(dict.fromkeys(shown["row"])), axis=_WIDE),
+        yOffset=alt.YOffset(f"{colour}:N"),
+        color=alt.Color(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 0)),
+        tooltip=tooltips(shown),
+    )
+    scale, ticks, under = _axis_of(measure, shown[[low, high]])
+    shape = alt.Shape(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 1))
+    height = shown["row"].nunique() * max(28, 16 * frame[colour].nunique() + 8)
+    chart = alt.layer(
+        *under,
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X(f"{low}:Q", title=axis), x2=high),
+        base.mark_point(filled=True, size=80, opacity=1).encode(
+            x=alt.X(f"{measure}:Q", title=axis, scale=scale, axis=ticks), shape=shape
+        ),
+    )
+    words = (
+        f"{len(shown)} estimates with 95% intervals, {_extremes(shown, measure, [colour, 'row'])}"
+    )
+    return figure(chart, title, words, height)
 
 
-def difference_points(
-    differences: pd.DataFrame, *, axis: str, names: Mapping[str, str] | None = None
-) -> Chart:
-    """Each model's paired ``difference`` and its interval, for each ``level``; zero is marked.
-
-    ``differences`` is :func:`aor_lib.analysis.stats.paired_differences` by model.
-    """
-    frame = differences.dropna(subset=["difference"])
-    reach = frame[["low", "high"]].abs().to_numpy(dtype=float)
-    limit = max(0.05, float(reach.max(initial=0.0)))
-    scale = alt.Scale(domain=[-limit, limit], nice=True)
-    zero = reference(pd.DataFrame({"zero": [0.0]}), "zero")
-    line = zero.mark_rule(style="reference").encode(x="zero:Q")
-    return _intervals(frame, "level", "difference", scale, axis, names, line)
-
-
-def curve(
-    rates: pd.DataFrame,
+def dose_response(
+    frame: pd.DataFrame,
     x: str,
     *,
     title: str,
     axis: str,
-    names: Mapping[str, str] | None = None,
-) -> Chart:
-    """Each model's ``rate`` over a numeric column ``x``, with the interval at every point."""
-    frame = rates.dropna(subset=["rate"])
-    ticks = alt.Axis(values=sorted(frame[x].unique()))
-    titled = titled_models(frame, names)
-    base = alt.Chart(titled).encode(
-        x=alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12)),
-        color=model_colour(frame["model"], names),
-        tooltip=tooltips(titled),
+    x_axis: str | None = None,
+    colour: str = "model",
+    dash: str | None = None,
+    dashed: pd.DataFrame | None = None,
+    log: bool = False,
+    names: Names = None,
+) -> Shown:
+    """Column ``rate`` over a numeric column ``x``, with its interval where there is one.
+
+    Parameters
+    ----------
+    colour
+        Column with a line for each value.
+    dash
+        Column that tells several lines of one colour apart.
+    dashed
+        Ends of a line to compare with, in the columns ``x`` and ``rate``.
+    """
+    frame = frame.dropna(subset=["rate", x])
+    if frame.empty:
+        return nothing_for(title)
+    series = [colour] if dash is None else [colour, dash]
+    x_axis = x_axis or title_of(x)
+    shown = titled(frame, series, names)
+    colours = alt.Color(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 0))
+    base = alt.Chart(shown).encode(
+        x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x, log)),
+        color=colours,
+        tooltip=tooltips(shown),
     )
-    scale = _unit_scale(frame["high"])
-    y = alt.Y("rate:Q", title=axis, scale=scale, axis=PERCENT)
-    return alt.layer(
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_point(filled=True, size=80, opacity=1).encode(
-            y=y, shape=model_shape(frame["model"], names)
-        ),
-    ).properties(width="container", height=260)
+    marker = series[-1]
+    shape = alt.Shape(f"{marker}:N", scale=series_scale(marker, frame[marker], names, 1))
+    lines = base.encode(strokeDash=alt.StrokeDash(f"{dash}:N")) if dash else base
+    y = alt.Y(
+        "rate:Q", title=axis, scale=_unit_scale(frame.get("high", frame["rate"])), axis=PERCENT
+    )
+    layers = [
+        lines.mark_line(strokeWidth=2).encode(y=y),
+        base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shape),
+    ]
+    if "low" in frame:
+        layers.insert(0, base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="low:Q", y2="high:Q"))
+    if dashed is not None:
+        layers.insert(0, dashed_line(dashed, x, "rate"))
+    words = f"{len(shown)} rates over {x_axis}, {_extremes(shown, 'rate', [*series, x])}"
+    return figure(alt.layer(*layers), title, words, 280)
 
 
-def histogram(values: pd.Series[Any], *, axis: str, count: str, bins: int = 24) -> Chart:
-    """Distribution of ``values``, binned here so that a page carries only the counts."""
-    counts, edges = np.histogram(values.dropna().to_numpy(dtype=float), bins=bins)
-    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
-    chart: Chart = (
-        alt.Chart(frame)
-        .mark_bar(color=PALETTE[0], binSpacing=1)
+def histogram(
+    frame: pd.DataFrame,
+    column: str,
+    *,
+    title: str,
+    axis: str,
+    by: str | None = None,
+    bins: int = 24,
+    names: Names = None,
+) -> Shown:
+    """Distribution of a column, in shares of all rows or of those of each value of ``by``.
+
+    It is binned here, so that a page carries only the shares.
+    """
+    frame = frame.dropna(subset=[column])
+    if frame.empty:
+        return nothing_for(title)
+    groups = frame[by] if by else pd.Series("all", index=frame.index, name="rows")
+    edges = np.histogram_bin_edges(frame[column].to_numpy(float), bins)
+    parts = []
+    for group in ordered(groups, names):
+        values = frame.loc[groups == group, column].to_numpy(float)
+        counts = np.histogram(values, edges)[0]
+        part = {"from": edges[:-1], "to": edges[1:], "rate": counts / len(values), "count": counts}
+        parts.append(pd.DataFrame(part).assign(**{str(groups.name): group}))
+    shown = titled(pd.concat(parts), [str(groups.name)], names)
+    scale = series_scale(str(groups.name), groups, names, 0)
+    chart = (
+        alt.Chart(shown)
+        .mark_bar(binSpacing=1, opacity=0.6)
         .encode(
             x=alt.X("from:Q", bin="binned", title=axis, axis=alt.Axis(format="~g")),
             x2="to:Q",
-            y=alt.Y("count:Q", title=count, axis=alt.Axis(grid=True)),
-            tooltip=tooltips(frame),
+            y=alt.Y("rate:Q", title="Share", stack=None, axis=PERCENT),
+            color=alt.Color(f"{groups.name}:N", scale=scale, **({} if by else {"legend": None})),
+            tooltip=tooltips(shown),
         )
-        .properties(width="container", height=180)
     )
-    return chart
+    medians = frame[column].groupby(groups).median().round(3)
+    words = "; ".join(
+        f"{cell_title('', name, names).lower()} {value:g}" for name, value in medians.items()
+    )
+    return figure(chart, title, f"{len(frame)} values; medians: {words}", 190)
 
 
 def bars(
-    counts: pd.DataFrame,
-    y: str,
-    colour: str,
-    *,
-    axis: str,
-    order: Sequence[str],
-    colours: Sequence[str] = PALETTE,
-    names: Mapping[str, str] | None = None,
-) -> Chart:
-    """Stacked bars of column ``count`` for each value of ``y``, by ``colour`` in ``order``."""
-    rows = _rows(counts[y], names)
-    titles = [title_of(value, names) for value in order]
-    frame = pd.DataFrame(
-        {
-            y: [title_of(value, names) for value in counts[y]],
-            colour: [title_of(value, names) for value in counts[colour]],
-            "count": counts["count"],
-            "order": [list(order).index(value) for value in counts[colour]],
-        }
-    )
-    scale = alt.Scale(domain=titles, range=list(colours[: len(titles)]))
-    chart: Chart = (
-        alt.Chart(frame)
+    frame: pd.DataFrame, rows: str, colour: str, *, title: str, axis: str, names: Names = None
+) -> Shown:
+    """Stacked bars that count the rows of a frame by two columns."""
+    counts = frame.groupby([rows, colour], observed=True).size().reset_index(name="count")
+    if counts.empty:
+        return nothing_for(title)
+    places = ordered(counts[colour], names)
+    shown = titled(counts, [rows, colour], names)
+    shown["order"] = counts[colour].map(places.index)
+    order = [cell_title(rows, value, names) for value in ordered(counts[rows], names)]
+    chart = (
+        alt.Chart(shown)
         .mark_bar()
         .encode(
             x=alt.X("count:Q", title=axis),
-            y=alt.Y(f"{y}:N", title=None, sort=rows),
-            color=alt.Color(f"{colour}:N", scale=scale),
+            y=alt.Y(f"{rows}:N", title=None, sort=order, axis=_WIDE),
+            color=alt.Color(f"{colour}:N", scale=series_scale(colour, counts[colour], names, 0)),
             order="order:Q",
-            tooltip=[y, colour, "count"],
+            tooltip=[rows, colour, "count"],
         )
-        .properties(width="container", height=32 * len(rows))
     )
-    return chart
+    totals = shown.groupby(colour, sort=False)["count"].sum()
+    words = ", ".join(f"{name} {total}" for name, total in totals.items())
+    return figure(chart, title, f"{axis} in {len(order)} bars: {words}", 32 * len(order))
 
 
-def confusion(counts: pd.DataFrame, row: str, column: str, order: Sequence[str]) -> Chart:
-    """How often each ``column`` was taken for each ``row``, as shares of the row.
+def confusion(
+    frame: pd.DataFrame,
+    row: str,
+    column: str,
+    *,
+    title: str,
+    row_axis: str | None,
+    column_axis: str,
+    by: str | None = None,
+    names: Names = None,
+) -> Shown:
+    """Confusion matrix that counts the rows of a frame, shaded by the share of each row.
 
-    ``counts`` has one row a pair with its ``count``; both axes are in the ``order`` given, with
-    what it does not name at the end.
+    With ``by``, the matrices of its values stand one above the other.
     """
-    frame = counts.assign(share=counts["count"] / counts.groupby(row)["count"].transform("sum"))
-    found = {*frame[row], *frame[column]}
-    ordered = [name for name in order if name in found] + sorted(found - set(order))
-    axis = alt.Axis(labelExpr="replace(datum.label, /_/g, ' ')", labelOverlap=False, labelLimit=140)
-    chart: alt.Chart = (
-        alt.Chart(frame, width="container")
-        .mark_rect()
-        .encode(
-            x=alt.X(f"{column}:N", sort=ordered, axis=axis, title="Heard"),
-            y=alt.Y(f"{row}:N", sort=ordered, axis=axis, title="Played"),
-            color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1]), title="Share of row"),
-            tooltip=[row, column, "count", alt.Tooltip("share", format=".0%")],
-        )
+    keys = [by, row] if by else [row]
+    counts = frame.groupby([*keys, column], observed=True).size().reset_index(name="count")
+    if counts.empty:
+        return nothing_for(title)
+    counts["rate"] = counts["count"] / counts.groupby(keys)["count"].transform("sum")
+    known = ordered([*counts[row], *counts[column]], names)
+    counts = counts.sort_values(keys, key=lambda c: c.map(known.index) if c.name == row else c)
+    shown = titled(counts, [*keys, column], names)
+    shown["row"] = shown[keys].agg(": ".join, axis=1)
+    rows = list(dict.fromkeys(shown["row"]))
+    columns = [cell_title(column, value, names) for value in known]
+    x_axis = alt.Axis(orient="top", labelOverlap=False, labelLimit=140)
+    base = alt.Chart(shown).encode(
+        x=alt.X(f"{column}:N", sort=columns, title=column_axis, axis=x_axis),
+        y=alt.Y("row:N", sort=rows, title=row_axis, axis=_WIDE),
+        tooltip=tooltips(shown),
     )
-    return chart
+    shade = alt.Scale(domain=[0, 1], range=["#E8EEF4", PALETTE[0]])
+    chart = alt.layer(
+        base.mark_rect().encode(color=alt.Color("rate:Q", scale=shade, legend=None)),
+        base.mark_text().encode(
+            text="count:Q",
+            color=alt.condition("datum.rate > 0.5", alt.value("white"), alt.value("black")),
+        ),
+    )
+    agreeing = counts.loc[counts[row] == counts[column], "count"].sum() / counts["count"].sum()
+    words = f"{counts['count'].sum()} cases in {len(rows)} rows; {agreeing:.0%} lie on the diagonal"
+    return figure(chart, title, words, 26 * len(rows))
 
 
-def model_colour(models: Iterable[str], names: Mapping[str, str] | None = None) -> alt.Color:
-    """The colours of models, which are those of their ids, for a column ``model`` of titles."""
-    return alt.Color("model:N", scale=_model_scale(models, names, 0))
+def figure(chart: alt.Chart | alt.LayerChart, title: str, words: str, height: int) -> Figure:
+    """A chart as a figure that is as wide as its container."""
+    spec = chart.properties(width="container", height=height).to_dict()
+    return Figure(spec, title, f"{words}.")
 
 
-def model_shape(models: Iterable[str], names: Mapping[str, str] | None = None) -> alt.Shape:
-    """The point shapes of models, as :func:`model_colour`."""
-    return alt.Shape("model:N", scale=_model_scale(models, names, 1))
+def titled(frame: pd.DataFrame, columns: Sequence[str] | set[str], names: Names) -> pd.DataFrame:
+    """The frame with titles in place of the ids of some columns."""
+    return frame.assign(
+        **{name: [cell_title(name, value, names) for value in frame[name]] for name in columns}
+    )
 
 
-def titled_models(frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The frame with titles in place of its models' ids."""
-    return frame.assign(model=[(names or {}).get(model, model) for model in frame["model"]])
+def dashed_line(ends: pd.DataFrame, x: str, y: str) -> alt.Chart:
+    """A straight line to compare with, which is none of the numbers of a figure."""
+    line: alt.Chart = (
+        reference(ends, "dashed")
+        .mark_line(style="reference", strokeDash=[4, 4], strokeWidth=1)
+        .encode(x=f"{x}:Q", y=f"{y}:Q")
+    )
+    return line
 
 
 def reference(frame: pd.DataFrame, name: str) -> alt.Chart:
-    """A chart of what is drawn to compare with, and is none of the numbers of a figure.
-
-    A data set with a name stays where it is used, away from those that a figure shows and saves.
-    """
+    """A chart of a data set that stays inside it, away from the numbers that a figure saves."""
     rows: list[Any] = frame.to_dict("records")
     return alt.Chart(alt.InlineData(values=rows, name=name))
 
 
 def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
-    """One line a column; shares in percent."""
+    """One line per column; shares in percent."""
     numeric = frame.select_dtypes("number").columns
     return [
         alt.Tooltip(
@@ -197,53 +297,47 @@ def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
     ]
 
 
-def _intervals(
-    frame: pd.DataFrame,
-    y: str,
-    x: str,
-    scale: alt.Scale,
-    axis: str,
-    names: Mapping[str, str] | None,
-    *under: alt.Chart,
-) -> Chart:
-    """A row for each value of ``y``, with a rule and a point for each model, over ``under``."""
-    rows = _rows(frame[y], names)
-    titled = titled_models(frame, names)
-    titled[y] = [title_of(value, names) for value in frame[y]]
-    base = alt.Chart(titled).encode(
-        y=alt.Y(f"{y}:N", title=None, sort=rows),
-        yOffset=alt.YOffset("model:N"),
-        color=model_colour(frame["model"], names),
-        tooltip=tooltips(titled),
-    )
-    height = len(rows) * max(28, 16 * frame["model"].nunique() + 8)
-    return alt.layer(
-        *under,
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(
-            x=alt.X("low:Q", title=axis), x2="high:Q"
-        ),
-        base.mark_point(filled=True, size=80, opacity=1).encode(
-            x=alt.X(f"{x}:Q", title=axis, scale=scale, axis=PERCENT if x == "rate" else _POINTS),
-            shape=model_shape(frame["model"], names),
-        ),
-    ).properties(width="container", height=height)
+_WIDE = alt.Axis(labelLimit=260)
 
 
-def _rows(values: Iterable[Any], names: Mapping[str, str] | None) -> list[str]:
-    """Titles of the distinct values: those of :data:`TITLES` in its order, others as they come."""
-    known = list(TITLES)
-    distinct = dict.fromkeys(values)
-    ordered = sorted(distinct, key=lambda v: known.index(v) if v in known else len(known))
-    return [title_of(value, names) for value in ordered]
+def _axis_of(measure: str, bounds: pd.DataFrame) -> tuple[alt.Scale, alt.Axis, list[alt.Chart]]:
+    """Scale and axis of a forest plot, and what is drawn under it."""
+    low, high = float(bounds.min().min()), float(bounds.max().max())
+    if measure == "rate":
+        return _unit_scale(bounds.iloc[:, 1]), PERCENT, []
+    if measure == "kappa":
+        return alt.Scale(domain=[min(0.0, low), 1], nice=True), alt.Axis(grid=True), []
+    limit = max(0.05, -low, high)
+    zero = reference(pd.DataFrame({"zero": [0.0]}), "zero").mark_rule(style="reference")
+    return alt.Scale(domain=[-limit, limit], nice=True), _POINTS, [zero.encode(x="zero:Q")]
 
 
 def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:
     """From zero to the highest interval, at least 10 %: small rates must not look large."""
-    top = min(1.0, max([0.1, *highs.dropna()]))
-    return alt.Scale(domain=[0, top], nice=True)
+    return alt.Scale(domain=[0, min(1.0, max([0.1, *highs.dropna()]))], nice=True)
 
 
-def _model_scale(models: Iterable[str], names: Mapping[str, str] | None, channel: int) -> alt.Scale:
-    ids = sorted(set(models))
-    titles = [(names or {}).get(model, model) for model in ids]
-    return alt.Scale(domain=titles, range=[model_style(model)[channel] for model in ids])
+def _x_scale(x: str, log: bool) -> alt.Scale:
+    if log:
+        return alt.Scale(type="log", nice=False)
+    return UNIT if is_share(x) else alt.Scale(zero=False, padding=12)
+
+
+def _ticks(values: pd.Series[Any]) -> alt.Axis:
+    if is_share(str(values.name)):
+        return PERCENT
+    return alt.Axis(values=sorted(values.unique().tolist()))
+
+
+def _extremes(shown: pd.DataFrame, measure: str, keys: Sequence[str]) -> str:
+    """The lowest and the highest value of a measure, each with where it is."""
+    ends = [shown.iloc[place] for place in (shown[measure].argmin(), shown[measure].argmax())]
+    low, high = (
+        f"{in_words(measure, end[measure])} ({', '.join(_short(end[key]) for key in keys)})"
+        for end in ends
+    )
+    return f"from {low} to {high}"
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

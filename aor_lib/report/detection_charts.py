@@ -1,8 +1,6 @@
-"""The trade-off between over-refusal and harmful refusal, in the house style."""
+"""Harmful refusal against over-refusal: the trade-off that every mitigation moves a model in."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import altair as alt
 import pandas as pd
@@ -11,54 +9,100 @@ from scipy.stats import norm
 from aor_lib.analysis.stats import iso_d_prime
 from aor_lib.report.charts import (
     PERCENT,
-    Chart,
-    model_colour,
-    model_shape,
+    UNIT,
+    Names,
+    Shown,
+    dashed_line,
+    figure,
     reference,
-    titled_models,
+    titled,
     tooltips,
 )
-from aor_lib.report.style import title_of
+from aor_lib.report.figures import in_words
+from aor_lib.report.markdown import nothing_for
+from aor_lib.report.style import ordered, series_scale
 
 D_PRIMES = (1, 2, 3)
 """Sensitivities whose lines are drawn; that of 0 is the diagonal."""
 
-_UNIT = alt.Scale(domain=[0, 1])
-_ACROSS, _UP = "Over-refusal rate (lower is better)", "Harmful-refusal rate (higher is better)"
+_ENDS = pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]})
+_X = alt.X("orr:Q", title="Over-refusal rate (lower is better)", scale=UNIT, axis=PERCENT)
+_Y = alt.Y("hrr:Q", title="Harmful-refusal rate (higher is better)", scale=UNIT, axis=PERCENT)
 
 
 def tradeoff(
-    rates: pd.DataFrame, *, shape: str = "model", names: Mapping[str, str] | None = None
-) -> Chart:
+    rates: pd.DataFrame, *, title: str, shape: str = "model", names: Names = None
+) -> Shown:
     """Harmful-refusal rate over over-refusal rate, with both intervals, over lines of equal d'.
 
-    ``rates`` is by model and intent, and by ``shape`` where a model has several points (as for
-    mitigations). Along a line only the readiness to refuse changes; on the dashed one, d' = 0,
-    what only sounds harmful is refused as often as what is. ``names`` gives titles to ids.
+    Along a line only the readiness to refuse changes; on the dashed one, d' = 0, what only sounds
+    harmful is refused as often as what is.
+
+    Parameters
+    ----------
+    rates
+        :func:`aor_lib.analysis.stats.rates` by model and intent, and by ``shape`` where a model has
+        several points (as for mitigations).
     """
     points = pairs(rates).dropna()
-    titled = titled_models(points, names)
-    if shape != "model":
-        titled[shape] = [title_of(value, names) for value in points[shape]]
-    base = alt.Chart(titled).encode(
-        x=alt.X("orr:Q", title=_ACROSS, scale=_UNIT, axis=PERCENT),
-        y=alt.Y("hrr:Q", title=_UP, scale=_UNIT, axis=PERCENT),
-        color=model_colour(points["model"], names),
-        tooltip=tooltips(titled),
+    if points.empty:
+        return nothing_for(title)
+    shown = titled(points, {"model", shape}, names)
+    base = alt.Chart(shown).encode(
+        x=_X,
+        y=_Y,
+        color=alt.Color("model:N", scale=series_scale("model", points["model"], names, 0)),
+        tooltip=tooltips(shown),
     )
-    marker = model_shape(points["model"], names)
-    if shape != "model":
-        marker = alt.Shape(f"{shape}:N", legend=alt.Legend(orient="bottom"))
-    return alt.layer(
+    shapes = series_scale(shape, points[shape], names, 1)
+    legend = alt.Undefined if shape == "model" else alt.Legend(orient="bottom")
+    chart = alt.layer(
         *_lines_of_equal_sensitivity(),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X("orr_low:Q"), x2="orr_high:Q"),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=alt.Y("hrr_low:Q"), y2="hrr_high:Q"),
-        base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=marker),
-    ).properties(width="container", height=380)
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="orr_low:Q", x2="orr_high:Q"),
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="hrr_low:Q", y2="hrr_high:Q"),
+        base.mark_point(filled=True, size=110, opacity=0.9).encode(
+            shape=alt.Shape(f"{shape}:N", scale=shapes, legend=legend)
+        ),
+    )
+    words = (
+        f"{', '.join(dict.fromkeys([row['model'], row[shape]]))}: over-refusal "
+        f"{in_words('orr', row['orr'])}, harmful refusal {in_words('hrr', row['hrr'])}"
+        for row in shown.to_dict("records")
+    )
+    return figure(chart, title, "; ".join(words), 380)
+
+
+def coefficient_path(
+    points: pd.DataFrame, *, title: str, colour: str = "method", names: Names = None
+) -> Shown:
+    """Rates along a path: one line per ``colour`` and ``layer``, in the order of ``coefficient``.
+
+    ``points`` has these columns, ``orr`` and ``hrr``; where there is no coefficient, a point stands
+    alone.
+    """
+    if points.empty:
+        return nothing_for(title)
+    shown = titled(points, [colour], names)
+    scale = series_scale(colour, ordered(points[colour], names), names, 0)
+    base = alt.Chart(shown).encode(
+        x=_X,
+        y=_Y,
+        color=alt.Color(f"{colour}:N", scale=scale, legend=alt.Legend(columns=3)),
+        tooltip=tooltips(shown),
+    )
+    lines = base.transform_filter("isValid(datum.coefficient)").mark_line(strokeWidth=2)
+    chart = alt.layer(
+        dashed_line(_ENDS, "orr", "hrr"),
+        lines.encode(detail="layer:N", order="coefficient:Q"),
+        base.mark_point(filled=True, size=50, opacity=0.9),
+    )
+    low, high = points["orr"].min(), points["orr"].max()
+    words = f"{len(points)} points; over-refusal {in_words('orr', low)} to {in_words('orr', high)}"
+    return figure(chart, title, words, 320)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:
-    """Rates by intent and other columns as one row a point: ``orr``, ``hrr``, their limits.
+    """Rates by intent and other columns as one row per point: ``orr``, ``hrr``, their limits.
 
     The limits are ``orr_low``, ``orr_high``, ``hrr_low`` and ``hrr_high``. A rate is NaN where
     nothing of its intent was judged.
@@ -72,21 +116,19 @@ def pairs(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines_of_equal_sensitivity() -> list[alt.Chart]:
-    diagonal = reference(iso_d_prime([0], points=2), "diagonal")
     lines = reference(iso_d_prime(D_PRIMES).round(4), "iso_d_prime")
     middles = pd.DataFrame({"d_prime": D_PRIMES}).assign(
         orr=lambda rows: norm.cdf(-rows["d_prime"] / 2),
         hrr=lambda rows: norm.cdf(rows["d_prime"] / 2),
         label=lambda rows: [f"d\N{PRIME} = {d_prime}" for d_prime in rows["d_prime"]],
     )
-    across, up = alt.X("orr:Q"), alt.Y("hrr:Q")
     labels = reference(middles, "labels").mark_text(
         style="reference", strokeOpacity=0, opacity=1, align="left", dx=5, dy=9
     )
     return [
-        diagonal.mark_line(style="reference", strokeDash=[4, 4], strokeWidth=1).encode(across, up),
+        dashed_line(_ENDS, "orr", "hrr"),
         lines.mark_line(style="reference", strokeWidth=1, interpolate="monotone").encode(
-            across, up, detail="d_prime:N"
+            x="orr:Q", y="hrr:Q", detail="d_prime:N"
         ),
-        labels.encode(across, up, text="label:N"),
+        labels.encode(x="orr:Q", y="hrr:Q", text="label:N"),
     ]

@@ -1,4 +1,4 @@
-"""From a chart to a figure that reads without a kernel, and numbers put into words."""
+"""Figures that read without a kernel, and numbers in words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 _MOST = 1000
+"""Odds beyond this are not spelled out."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,6 @@ class Figure:
             f'<script type="application/json">{spec}</script>'
             f"<details><summary>The numbers</summary>{_table(self.spec)}</details></figure>"
         )
-
-
-def show(chart: alt.TopLevelMixin, title: str, alt_text: str) -> Figure:
-    """A chart as a figure: ``title`` above it, ``alt_text`` for those who do not see it."""
-    return Figure(chart.to_dict(), title, alt_text)
 
 
 def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
@@ -79,14 +74,15 @@ def odds(ratio: float) -> str:
     return f"{ratio:.3g}" if ratio > 1 / _MOST else f"under {1 / _MOST:g}"
 
 
-def span(values: pd.Series[Any]) -> str:
-    """The range of some rates in words: one of them where they are the same to a tenth."""
-    low, high = f"{values.min():.1%}", f"{values.max():.1%}"
-    return low if low == high else f"{low} to {high}"
+def in_words(measure: str, value: float) -> str:
+    """A value of a measure, as charts and tables show it."""
+    if measure.startswith("difference"):
+        return points(value)
+    return f"{value:.1%}" if is_share(measure) else signed(value, ".3g")
 
 
 def is_share(column: str) -> bool:
-    """Whether a column of :mod:`aor_lib.analysis.stats` holds fractions, to be shown in percent."""
+    """True for columns of :mod:`aor_lib.analysis.stats` that hold fractions, shown in percent."""
     return column.startswith(("rate", "low", "high", "difference", "orr", "hrr"))
 
 

@@ -1,4 +1,4 @@
-"""Utterances after a history of earlier turns, beside the same utterances without one."""
+"""Earlier turns of a conversation, to read and to hear."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pandas as pd
 from aor_lib.config.profile import History
 from aor_lib.config.records import Condition
 from aor_lib.report.listening import Html, player
+from aor_lib.report.markdown import Prose, nothing_for
 
 
 def in_words(history: History) -> str:
-    """The turns of a history, one after the other, and where the scene is heard."""
+    """Turns of a history, one after the other, and where the scene is heard."""
     said = [
         f"“{turn.said}”{' in the scene' if turn.in_scene else ''}, answered “{turn.answered}”"
         for turn in history.turns
@@ -25,13 +26,14 @@ def in_words(history: History) -> str:
     return "; ".join(said) + f"; then the request, {heard}"
 
 
-def conversation(row: Mapping[str, Any], clip_url: str, answers: pd.DataFrame) -> Html:
-    """The earlier turns of a stimulus, spoken and answered, and then its card.
-
-    Parameters are those of :func:`aor_lib.report.listening.player`.
-    """
-    turns = "".join(_turn(turn, clip_url) for turn in json.loads(row["history"]))
-    return Html(f"<ol>{turns}</ol>{player(row, clip_url, answers).html}")
+def conversation(trials: pd.DataFrame, clip_url: str) -> Html | Prose:
+    """The earlier turns of the first stimulus of ``trials``, and then its card with all answers."""
+    if trials.empty:
+        return nothing_for("A conversation")
+    first = {str(name): value for name, value in trials.iloc[0].items()}
+    answers = trials[trials["stimulus_id"] == first["stimulus_id"]]
+    turns = "".join(_turn(turn, clip_url) for turn in json.loads(first["history"]))
+    return Html(f"<ol>{turns}</ol>{player(first, clip_url, answers).html}")
 
 
 def _turn(turn: Mapping[str, Any], clip_url: str) -> str:

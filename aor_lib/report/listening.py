@@ -93,6 +93,8 @@ def gallery(
 
     The book adds filters by scenario and condition. At most ``limit`` cards are made; None: all.
     """
+    if frame.empty:
+        return Html("<p>This build holds no such clips.</p>")
     rows = frame.head(limit) if limit is not None else frame
     answers = {} if results is None else dict(list(results.groupby("stimulus_id", sort=False)))
     cards = [

@@ -1,9 +1,9 @@
-"""Text that was computed, on a page: whatever is in it, such as a model's title, stays text."""
+"""Computed text on a page: whatever is in it, such as a model's title, stays text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
@@ -19,9 +19,9 @@ class Prose:
         return self.markdown
 
 
-def paragraph(*sentences: str) -> Prose:
-    """Plain sentences as one paragraph; empty ones are left out."""
-    return Prose(_plain(" ".join(filter(None, sentences))))
+def paragraph(text: str) -> Prose:
+    """Plain sentences as one paragraph."""
+    return Prose(_plain(text))
 
 
 def bullets(sentences: Mapping[str, str]) -> Prose:
@@ -31,10 +31,9 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
     )
 
 
-def listed(items: Iterable[str]) -> str:
-    """``a``, ``a and b`` or ``a, b and c``."""
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
+def nothing_for(title: str) -> Prose:
+    """Note in place of a chart or a table that has nothing to show."""
+    return Prose(f"*This build holds nothing to show for “{_plain(title)}”.*")
 
 
 def _plain(text: str) -> str:

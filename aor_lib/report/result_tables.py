@@ -10,7 +10,8 @@ import pandas as pd
 
 from aor_lib.report.figures import odds, signed
 from aor_lib.report.listening import Html
-from aor_lib.report.style import title_of
+from aor_lib.report.markdown import Prose, nothing_for
+from aor_lib.report.style import cell_title, title_of
 
 NOT_ESTIMATED = {
     "separated": "only refusals, or none, on one side",
@@ -18,13 +19,15 @@ NOT_ESTIMATED = {
     "too few utterances": "too few utterances",
     "not converged": "the fit did not converge",
 }
-"""Why :func:`aor_lib.analysis.stats.factor_effects` has no estimate, in words."""
+"""Reasons why :func:`aor_lib.analysis.stats.factor_effects` has no estimate."""
 
 _SHORT = 12  # rows of a table that is not folded
 _NOTHING = "\N{EN DASH}"
 
 
-def statistics(frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None) -> Html:
+def statistics(
+    frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None
+) -> Html | Prose:
     """A frame of :mod:`aor_lib.analysis.stats` as a table.
 
     First what each row is of, with the titles of ``names``; then the estimates, each with its 95 %
@@ -33,8 +36,8 @@ def statistics(frame: pd.DataFrame, caption: str, names: Mapping[str, str] | Non
     """
     columns: dict[str, list[str]] = {}
     for name in map(str, frame.columns[: frame.columns.get_loc("trials")]):
-        columns[_HEADINGS.get(name, title_of(name, names))] = [
-            _key(name, value, names or {}) for value in frame[name]
+        columns[_HEADINGS.get(name, title_of(name))] = [
+            cell_title(name, value, names) for value in frame[name]
         ]
     for name, (heading, shown) in _ESTIMATES.items():
         if name in frame:
@@ -52,11 +55,13 @@ def statistics(frame: pd.DataFrame, caption: str, names: Mapping[str, str] | Non
     return table(pd.DataFrame(columns), caption)
 
 
-def table(rows: pd.DataFrame, caption: str) -> Html:
-    """Rows as a table under its caption, folded where it is long.
+def table(rows: pd.DataFrame, caption: str) -> Html | Prose:
+    """Rows as a table under its caption, folded where it is long; a note where there are none.
 
     It scrolls by itself where the page is too narrow.
     """
+    if rows.empty:
+        return nothing_for(caption)
     html = rows.to_html(index=False, border=0, na_rep=_NOTHING)  # escapes what it shows
     unfolded = ' open=""' if len(rows) <= _SHORT else ""
     return Html(
@@ -64,6 +69,15 @@ def table(rows: pd.DataFrame, caption: str) -> Html:
         f'<div role="region" tabindex="0" aria-label="{escape(caption)}"'
         f' style="overflow-x: auto; font-size: 0.85rem">{html}</div></details>'
     )
+
+
+def facts(values: Mapping[str, int | float | str], caption: str) -> Html | Prose:
+    """Named values as a table."""
+    shown = [
+        _NOTHING if pd.isna(value) else f"{value:,}" if isinstance(value, int) else str(value)
+        for value in values.values()
+    ]
+    return table(pd.DataFrame({"Measure": list(values), "Value": shown}), caption)
 
 
 def _percent(share: float) -> str:
@@ -87,13 +101,7 @@ _ESTIMATES: dict[str, tuple[str, Callable[[float], str]]] = {
     "d_prime": ("d\N{PRIME}", _number),
     "criterion": ("Criterion c", _number),
 }
-_HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt"}
-
-
-def _key(column: str, value: Any, names: Mapping[str, str]) -> str:
-    if isinstance(value, float):
-        return signed(value, "g")
-    return names.get(value, value) if column == "model" else title_of(value, names)
+_HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
 
 
 def _estimate(row: pd.Series[Any], name: str, shown: Callable[[float], str]) -> str:

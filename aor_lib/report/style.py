@@ -1,12 +1,18 @@
-"""The house style of the charts: names, colours and shapes that are the same everywhere."""
+"""Titles, colours and point shapes of ids, and the theme of the charts: the same everywhere."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 import altair as alt
+
+from aor_lib.analysis.results import model_titles
+from aor_lib.config.params import PARAMS, Mitigation, load_scenarios, read
+from aor_lib.report.figures import signed
+from aor_lib.steering.tables import METHODS
 
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white and on a near-black page."""
@@ -22,7 +28,7 @@ OUTCOMES = {
     "failed": "#757575",
     "missing": "#9A9A9A",
 }
-"""What can become of a trial, and its colour."""
+"""Outcomes of a trial, and their colours."""
 
 TITLES = {
     "pseudo_harmful": "Over-refusal",
@@ -37,17 +43,60 @@ TITLES = {
     "text_only": "Text only",
     "none": "No mitigation",
 }
-"""What the page calls an id, in the order to show; other ids are shown without underscores."""
+"""Titles of ids, in the order to show; other ids are shown without underscores."""
 
 _NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
 _OWN_STYLE = {"ref-permissive": 0, "ref-wordbound": 1, "ref-contextual": 2, "ref-emotive": 3}
 
 
 def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
-    """What the page calls an id: from ``names``, else :data:`TITLES`, else the id in words."""
+    """Title of an id: from ``names``, else :data:`TITLES`, else the id in words."""
     text = str(value)
     words = text.replace("_", " ").replace(".control", ": control")
     return ({**TITLES, **(names or {})}).get(text, words[:1].upper() + words[1:])
+
+
+def cell_title(column: str, value: object, names: Mapping[str, str] | None = None) -> str:
+    """Title of a value of a column: a model without a title keeps its id, numbers get a sign."""
+    if isinstance(value, float):
+        return signed(value, "g") + (" dB" if column.endswith("_db") else "")
+    return (
+        (names or {}).get(str(value), str(value)) if column == "model" else title_of(value, names)
+    )
+
+
+def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
+    """Titles of the ``models`` of a build, and of all scenarios and prompts, by their ids.
+
+    Models come from imported cards, too: their titles are untrusted text.
+    """
+    scenarios = {name: scenario.title for name, scenario in load_scenarios().items()}
+    prompts = [read(path, Mitigation) for path in sorted((PARAMS / "prompts").glob("*.yaml"))]
+    arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
+    return scenarios | arms | model_titles(build, sorted(set(models)))
+
+
+def ordered(values: Iterable[Any], names: Mapping[str, str] | None = None) -> list[Any]:
+    """Distinct values in the order of :data:`TITLES` and ``names``; others follow as they come."""
+    known = list({**TITLES, **OUTCOMES, **(names or {})})
+    return sorted(
+        dict.fromkeys(values),
+        key=lambda value: known.index(value) if value in known else len(known),
+    )
+
+
+def series_scale(
+    column: str, ids: Iterable[str], names: Mapping[str, str] | None, channel: Literal[0, 1]
+) -> alt.Scale:
+    """Scale of a column of titles: the colours (``channel`` 0) or the point shapes (1) of its ids.
+
+    Models, outcomes and steering methods look the same in every chart.
+    """
+    values = sorted(set(ids)) if column == "model" else ordered(ids, names)
+    places = list(METHODS) if column == "method" else values
+    styles = [_value_style(column, value, places.index(value)) for value in values]
+    titles_shown = [cell_title(column, value, names) for value in values]
+    return alt.Scale(domain=titles_shown, range=[style[channel] for style in styles])
 
 
 def model_style(model: str) -> tuple[str, str]:
@@ -58,6 +107,13 @@ def model_style(model: str) -> tuple[str, str]:
     taken = len(_OWN_STYLE)
     colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
     return colour, SHAPES[digest[1] % len(SHAPES)]
+
+
+def _value_style(column: str, value: str, place: int) -> tuple[str, str]:
+    if column == "model":
+        return model_style(value)
+    colour = OUTCOMES.get(value, PALETTE[place % len(PALETTE)])
+    return colour, SHAPES[place % len(SHAPES)]
 
 
 @alt.theme.register("aor", enable=True)
