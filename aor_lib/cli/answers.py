@@ -49,11 +49,11 @@ def run(
     from aor_lib.inference.store import STORE, Store
     from aor_lib.models.registry import load_model
     from aor_lib.stimuli.dataset import verify_dataset
-    from aor_lib.stimuli.manifest import load_manifest, load_stimuli
+    from aor_lib.stimuli.manifest import load_stimuli
 
     study, folder = study_of(params, build)
-    verify_dataset(load_manifest(folder), folder)
     stimuli = load_stimuli(folder)
+    verify_dataset(stimuli, folder)
     with ExitStack() as stack:
         load: Callable[[ModelCard], AudioModel] = load_model
         executor: Executor = in_process
