@@ -1,4 +1,4 @@
-"""Sound files from elsewhere: which there are in a folder, and their decoding, with its checks."""
+"""Sound files from elsewhere: finding them in a folder, and decoding them with checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnusableError(ValueError):
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What came of an import: names of files, relative to the folder that they came from.
+    """Outcome of an import: names of files, relative to the folder that they came from.
 
     ``skipped`` holds each file that was left out, with the reason.
     """
@@ -51,7 +51,7 @@ class ImportReport:
 
 
 def check_folders(folder: Path, into: Path) -> None:
-    """Refuse to import from what is no folder, or into the folder itself (CollectionError)."""
+    """Raise CollectionError unless ``folder`` is one and ``into`` lies outside of it."""
     if not folder.is_dir():
         raise CollectionError(f"{folder}: is not a folder")
     if into.resolve().is_relative_to(folder.resolve()):
@@ -78,12 +78,12 @@ def contained(folder: Path, name: str) -> Path:
     try:
         name.encode()
         path = (root / name).resolve()
-        found = path.is_file()
+        exists = path.is_file()
     except (OSError, ValueError, RuntimeError) as error:
         raise UnusableError("has a name that cannot be opened") from error
     if not path.is_relative_to(root):
         raise UnusableError("lies outside the folder")
-    if not found:
+    if not exists:
         raise UnusableError("is listed but missing")
     return path
 

@@ -46,12 +46,12 @@ def run(
     from aor_lib.inference.executors import Executor, in_process
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.dataset import verify_dataset
-    from aor_lib.stimuli.manifest import load_manifest, load_stimuli
+    from aor_lib.stimuli.manifest import load_stimuli
     from aor_lib.storage.progress import progress
 
     study, folder = study_of(params, build)
-    verify_dataset(load_manifest(folder), folder)
     stimuli = load_stimuli(folder)
+    verify_dataset(stimuli, folder)
     with ExitStack() as stack:
         load: Callable[[ModelCard], AudioModel] | None = None
         executor: Executor = in_process

@@ -57,13 +57,13 @@ def validate(
 
 @app.command("import-recordings")
 def import_recordings_(
-    folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder a class.")],
+    folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder per class.")],
     into: Annotated[Path, typer.Option(help="The library, for a profile's 'recordings'.")],
     mapping: Annotated[Path, typer.Option(help="Which labels are heard in which scenes.")] = PARAMS
     / "recordings.yaml",
 ) -> None:
     """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
-    from aor_lib.audio.recordings.library import import_recordings
+    from aor_lib.audio.recordings.importing import import_recordings
 
     with progress("recordings") as report:
         _say_imported(import_recordings(folder, into, report, mapping))
@@ -109,4 +109,4 @@ def assets(
 def _say_imported(done: ImportReport) -> None:
     for file, reason in done.skipped:
         typer.echo(f"{file}: {reason}", err=True)
-    typer.echo(f"{done.imported} imported, {len(done.skipped)} not")
+    typer.echo(f"{len(done.imported)} imported, {len(done.skipped)} not")

@@ -116,13 +116,13 @@ def sensitivity(detection: pd.DataFrame, names: Names) -> Prose:
 def known_effects(measured: pd.DataFrame) -> Prose:
     """Number of known effects that were recovered, and of negative controls that stay silent.
 
-    ``measured`` is :func:`aor_lib.analysis.known_effects.measure_planted`.
+    ``measured`` is :func:`aor_lib.analysis.known_effects.measure_known_effects`.
     """
     tested = measured[measured["verdict"] != "too few"]
     if tested.empty:
         return nothing_for("Known effects")
-    effects = tested[tested["planted"] != "nothing"]
-    controls = tested[tested["planted"] == "nothing"]
+    effects = tested[tested["known_effect"] != "none"]
+    controls = tested[tested["known_effect"] == "none"]
     recovered = (effects["verdict"] == "recovered").sum()
     alarms = (controls["verdict"] == "false alarm").sum()
     return paragraph(

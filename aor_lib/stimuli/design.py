@@ -20,20 +20,30 @@ _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
 
 
+class Call(Params):
+    """Words that somebody else calls out before the speaker begins."""
+
+    text: str
+    voice: str
+
+
 class StimulusSpec(Params):
-    """Everything that decides a stimulus, before it is made."""
+    """Everything that decides a stimulus, before it is made.
+
+    ``voice``, ``emotion`` and ``rate`` are of the speech, if the condition has any; ``scene`` is
+    the background's, or the one that a text describes.
+    """
 
     utterance: Utterance
     condition: Condition
     block: Block
-    voice: str | None = None
-    emotion: Emotion | None = None
-    rate: Rate | None = None
+    voice: str
+    emotion: Emotion = "neutral"
+    rate: Rate = "normal"
     scene: str | None = None
     scene_description: str | None = None
     snr_db: float | None = None
-    call: str | None = None
-    call_voice: str | None = None
+    call: Call | None = None
     history: History | None = None
     history_scene: str | None = None
     variant: int = 0
@@ -41,11 +51,11 @@ class StimulusSpec(Params):
 
     @property
     def stimulus_id(self) -> str:
-        """A name that says what it is."""
+        """A readable name, unique within a study."""
         parts = [self.utterance.id, self.condition.value]
-        if self.voice and self.rate:
+        if self.condition.has_audio:
             parts += [self.voice, self.rate]
-        if self.emotion not in (None, "neutral"):
+        if self.emotion != "neutral":
             parts.append(self.emotion)
         if self.scene:
             parts.append(self.scene)
@@ -66,19 +76,19 @@ def stimuli(study: Study) -> list[StimulusSpec]:
     Raises
     ------
     ParamsError
-        ``mismatched`` is asked for with a single scenario.
+        The profile names too few scenarios or voices for what it asks for.
     """
     profile = study.profile
     if Condition.MISMATCHED in profile.conditions and len(study.scenarios) < 2:
         raise ParamsError(
             f"{profile.name}: conditions: 'mismatched' needs scenes of a second scenario"
         )
-    found: dict[str, StimulusSpec] = {}
+    by_id: dict[str, StimulusSpec] = {}
     for scenario in study.scenarios:
         for position, utterance in _chosen(scenario, profile):
             for spec in _of_utterance(study, scenario, utterance, position):
-                found.setdefault(spec.stimulus_id, spec)
-    return list(found.values())
+                by_id.setdefault(spec.stimulus_id, spec)
+    return list(by_id.values())
 
 
 def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utterance]]:
@@ -96,6 +106,7 @@ def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utteran
 def _of_utterance(
     study: Study, scenario: Scenario, utterance: Utterance, position: int
 ) -> Iterator[StimulusSpec]:
+    """The stimuli of one utterance: the core conditions, then each block that the profile names."""
     profile = study.profile
     for condition in profile.conditions:
         yield _spec(study, scenario, utterance, position, condition)
@@ -114,17 +125,15 @@ def _of_utterance(
     if (sweep := profile.snr_sweep) and position < sweep.utterances_per_scenario:
         for snr_db in sweep.snr_db:
             yield matched.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
-    if (calls := profile.secondary_voices) and position < calls.utterances_per_scenario:
-        assert matched.scene is not None
+    calls = profile.secondary_voices
+    if calls and matched.scene and position < calls.utterances_per_scenario:
         others = [voice for voice in profile.voices if voice != matched.voice]
         if not others:
             raise ParamsError(f"{profile.name}: voices: secondary_voices needs a second voice")
-        if options := study.calls[matched.scene]:
-            call = {
-                "call": options[matched.seed % len(options)],
-                "call_voice": others[position % len(others)],
-            }
-            yield matched.model_copy(update={"block": "secondary_voices", **call})
+        if texts := study.calls[matched.scene]:
+            text = texts[matched.seed % len(texts)]
+            call = Call(text=text, voice=others[position % len(others)])
+            yield matched.model_copy(update={"block": "secondary_voices", "call": call})
     if (factors := profile.paralinguistics) and position < factors.utterances_per_scenario:
         number = study.scenarios.index(scenario) * factors.utterances_per_scenario + position
         for cell in _paralinguistic_cells(profile, factors, number):
@@ -164,7 +173,6 @@ def _spec(
     seed = _seed(profile.seed, utterance.contrast_of or utterance.id, variant)
     voices, scenes = profile.voices, utterance.scenes
     offset = study.scenarios.index(scenario)
-    voice = voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)]
     # Scenes change half as fast as voices, which alternate in gender: neither predicts the other.
     # Among variants, an even number of scenes is shifted once a round, or each would keep a voice.
     turn = variant + (variant // _VOICES_PER_UTTERANCE if len(scenes) % 2 == 0 else 0)
@@ -172,16 +180,14 @@ def _spec(
     if condition is Condition.MISMATCHED:
         elsewhere = [s.id for o in study.scenarios if o is not scenario for s in o.scenes]
         scene = elsewhere[seed % len(elsewhere)]
-    named = condition.has_background or condition is Condition.DESCRIBED
+    has_scene = condition.has_background or condition is Condition.DESCRIBED
     return StimulusSpec(
         utterance=utterance,
         condition=condition,
         block="core",
-        voice=voice if condition.has_audio else None,
-        emotion="neutral" if condition.has_audio else None,
-        rate="normal" if condition.has_audio else None,
-        scene=scene if named else None,
-        scene_description=study.scene_descriptions[scene] if named else None,
+        voice=voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)],
+        scene=scene if has_scene else None,
+        scene_description=study.scene_descriptions[scene] if has_scene else None,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
         variant=variant,
         seed=seed,

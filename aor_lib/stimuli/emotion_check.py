@@ -1,8 +1,4 @@
-"""Does speech that was given an emotion differ from neutral speech as it was meant to?
-
-Measured on the finished clips (:mod:`aor_lib.stimuli.validation`), not on the settings that made
-them.
-"""
+"""Differences between emotional and neutral speech, as intended and as measured on the clips."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from aor_lib.audio.speech.prosody import TARGETS
+from aor_lib.audio.speech.emotions import TARGETS
 
 MIN_CLIPS = 8
 """Fewer clips of an emotion than this say little about a median."""
@@ -19,14 +15,14 @@ TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}
 
 
 def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
-    """What an emotion changed, asked for and measured.
+    """Change of each prosodic measure by each emotion: intended and measured.
 
     Each clip is compared with the neutral one of the same words, voice and rate, both without a
     background.
 
     Returns
     -------
-    One row an emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
+    One row per emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
     ``low`` and ``high`` (its quartiles), ``clips``. The measures are differences (``f0_mean_st`` in
     semitones, ``speech_dbfs`` in dB, ``tilt_db_per_octave``) or ratios (``f0_range_st`` and
     ``speech_s``). Empty where emotion is not varied.
@@ -48,13 +44,13 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
             "emotion": emotion,
             "measure": name,
             "asked": _asked(str(emotion))[name],
-            "measured": found[name].median(),
-            "low": found[name].quantile(0.25),
-            "high": found[name].quantile(0.75),
-            "clips": len(found),
+            "measured": group[name].median(),
+            "low": group[name].quantile(0.25),
+            "high": group[name].quantile(0.75),
+            "clips": len(group),
         }
-        for emotion, found in changes.groupby("emotion")
-        for name in found.columns.drop("emotion")
+        for emotion, group in changes.groupby("emotion")
+        for name in group.columns.drop("emotion")
     ]
     columns = ["emotion", "measure", "asked", "measured", "low", "high", "clips"]
     return pd.DataFrame(rows, columns=columns)

@@ -13,7 +13,7 @@ VALIDATION = "validation.parquet"
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
-    """One row a stimulus; the columns are the fields of :class:`aor_lib.config.records.Stimulus`.
+    """The manifest; its columns are the fields of :class:`aor_lib.config.records.Stimulus`.
 
     Raises
     ------
@@ -31,8 +31,8 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
 
 
 def load_validation(build: Path | str) -> pd.DataFrame:
-    """What ``aor validate`` measured: one row a stimulus, see
-    :class:`aor_lib.stimuli.validation.Measured`.
+    """Measurements of ``aor validate``, one row per stimulus: the fields of
+    :class:`aor_lib.stimuli.clip_measurement.ClipMeasurement`.
 
     Raises
     ------

@@ -6,35 +6,25 @@ bytes wherever and whenever it is rendered.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aor_lib.audio import mixing, speech
-from aor_lib.audio import scenes as soundscape
-from aor_lib.audio.recordings import library as recordings
-from aor_lib.audio.recordings.backgrounds import recorded_scene
+from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.recordings.backgrounds import Background, recorded_scene
 from aor_lib.audio.sound_files import flac
-from aor_lib.audio.speech.prosody import TARGETS, express
-from aor_lib.config.params import PARAMS
+from aor_lib.audio.speech.emotions import TARGETS
+from aor_lib.audio.speech.prosody import express
 from aor_lib.config.profile import Mixing
-from aor_lib.config.records import Condition, Stimulus, content_hash
-from aor_lib.stimuli.design import StimulusSpec
-from aor_lib.storage import assets
+from aor_lib.config.records import Condition, Stimulus
+from aor_lib.stimuli.design import Call, StimulusSpec
 
-VERSION = 2
-"""Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
-
-It is part of what a stimulus is made from. Raise it when the same specification gives other bytes;
-tests/test_golden.py notices when that is forgotten.
-"""
 MAX_DURATION_S = 30.0
-"""The longest clip: what Whisper, the shortest-sighted of the listeners, takes in at once."""
+"""The longest clip: the window of Whisper, the shortest of the models'."""
 _CALL_AT_S = 0.2
 _CALL_OVER_SCENE_DB = 6.0
 
@@ -45,16 +35,6 @@ class Rendering:
 
     row: Stimulus
     files: dict[str, bytes]
-
-
-@dataclass(frozen=True)
-class Background:
-    """What is heard beside the speech: float32, ``(samples,)``, and where it comes from."""
-
-    samples: mixing.Samples
-    events: tuple[soundscape.Event, ...]
-    source: str
-    licence: str
 
 
 def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
@@ -68,20 +48,22 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
 
     Raises
     ------
-    ParamsError, SpeechError, AssetError
-        As said by their messages; speech that makes a clip longer than 30 s is an error.
+    ParamsError
+        A voice or an emotion does not exist.
+    SpeechError
+        The text cannot be spoken, or makes a clip longer than 30 s.
+    AssetError
+        The voice's weights cannot be fetched.
     """
     if not spec.condition.has_audio:
-        presented = _presented_text(spec)
-        row = _row(spec, presented.encode(), presented_text=presented)
-        return Rendering(row, {})
-    files: dict[str, bytes] = {}
-    history = _earlier_turns(spec, settings, library, files)
+        text = _presented_text(spec)
+        return Rendering(_row(spec, text.encode(), presented_text=text), {})
+    history, files = _earlier_turns(spec, settings, library)
     spoken = speak(spec)
     background = _background(spec, _length(spoken, settings), library)
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
-    energy_db = TARGETS[spec.emotion or "neutral"].level_db
-    mixed = _mix(spoken, background, spec.snr_db, settings, energy_db)
+    level_db = TARGETS[spec.emotion].level_db
+    mixed = _mix(spoken, background, spec.snr_db, settings, level_db)
     duration_s = len(mixed.samples) / speech.SAMPLE_RATE
     if duration_s > MAX_DURATION_S:
         raise speech.SpeechError(
@@ -90,12 +72,13 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
         )
     audio = flac(mixed.samples, "PCM_16")
     path = f"clips/{spec.stimulus_id}.flac"
-    files[path] = audio
-    assert spec.voice is not None
     row = _row(
         spec,
         audio,
+        voice=spec.voice,
         gender=speech.gender_of(spec.voice),
+        emotion=spec.emotion,
+        rate=spec.rate,
         background_source=background.source if background else None,
         background_licence=background.licence if background else None,
         events=json.dumps([asdict(event) for event in background.events] if background else []),
@@ -107,36 +90,13 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
         loudness_lufs=round(mixed.loudness_lufs, 3),
         peak_dbfs=round(mixed.peak_dbfs, 3),
     )
-    return Rendering(row, files)
-
-
-def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
-    """Hash of everything that decides a stimulus."""
-    shaped_by = [VERSION, *_sources(spec, library)] if spec.condition.has_audio else []
-    return content_hash([spec.model_dump(mode="json"), settings.model_dump(), *shaped_by])
+    return Rendering(row, files | {path: audio})
 
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
     """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
-    assert spec.voice is not None
-    assert spec.rate is not None
-    spoken = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.rate)
-    return express(spoken, spec.emotion or "neutral")
-
-
-def _sources(spec: StimulusSpec, library: Path | None) -> list[object]:
-    """Identify the weights, the voice's file and the recordings that a clip is made of."""
-    voice = PARAMS / "voices" / f"{spec.voice}.yaml"
-    return [
-        _weights(),
-        voice.read_text(encoding="utf-8") if voice.is_file() else None,
-        recordings.library_sha256(library) if library is not None else None,
-    ]
-
-
-@functools.cache
-def _weights() -> str:
-    return assets.revision("kokoro")
+    neutral = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.rate)
+    return express(neutral, spec.emotion)
 
 
 def _presented_text(spec: StimulusSpec) -> str:
@@ -152,9 +112,6 @@ def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
         "scenario": spec.utterance.scenario,
         "intent": spec.utterance.intent,
         "text": spec.utterance.text,
-        "voice": spec.voice,
-        "emotion": spec.emotion,
-        "rate": spec.rate,
         "background_scene": spec.scene,
         "events": "[]",
         "snr_db": spec.snr_db,
@@ -169,14 +126,13 @@ def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
 
 
 def _earlier_turns(
-    spec: StimulusSpec, settings: Mixing, library: Path | None, files: dict[str, bytes]
-) -> list[dict[str, str | None]]:
-    if spec.history is None:
-        return []
-    assert spec.voice is not None
+    spec: StimulusSpec, settings: Mixing, library: Path | None
+) -> tuple[list[dict[str, str | None]], dict[str, bytes]]:
+    """The earlier turns as the manifest's ``history`` has them, and their sound files."""
+    turns: list[dict[str, str | None]] = []
+    files: dict[str, bytes] = {}
     voice = speech.load_voice(spec.voice)
-    told: list[dict[str, str | None]] = []
-    for number, turn in enumerate(spec.history.turns, start=1):
+    for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
         spoken = voice.synthesise(turn.said, "normal")
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
@@ -184,7 +140,7 @@ def _earlier_turns(
         audio = flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples, "PCM_16")
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         files[path] = audio
-        told.append(
+        turns.append(
             {
                 "role": "user",
                 "text": turn.said,
@@ -195,8 +151,8 @@ def _earlier_turns(
                 "background_licence": background.licence if background else None,
             }
         )
-        told.append({"role": "assistant", "text": turn.answered})
-    return told
+        turns.append({"role": "assistant", "text": turn.answered})
+    return turns, files
 
 
 def _background(spec: StimulusSpec, length: int, library: Path | None) -> Background | None:
@@ -205,34 +161,32 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
     scene = _scene(spec.scene, length, library, np.random.default_rng([spec.seed, 0]))
     if spec.condition is Condition.NOISE:
         rng = np.random.default_rng([spec.seed, 1])
-        noise = soundscape.spectrum_matched_noise(scene.samples, length, rng)
-        return Background(noise, (), scene.source, scene.licence)
-    return _with_call(spec, scene) if spec.call else scene
+        noise = scenes.spectrum_matched_noise(scene.samples, length, rng)
+        return replace(scene, samples=noise, events=())
+    return _with_call(scene, spec.call) if spec.call else scene
 
 
 def _scene(scene: str, length: int, library: Path | None, rng: np.random.Generator) -> Background:
     if library is not None:
-        found = recorded_scene(library, scene, length, speech.SAMPLE_RATE, rng)
-        if found is not None:
-            return Background(found.samples, found.events, found.source, found.licence)
-    made = soundscape.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
+        recorded = recorded_scene(library, scene, length, speech.SAMPLE_RATE, rng)
+        if recorded is not None:
+            return recorded
+    made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
     return Background(made.samples, made.events, "procedural", "Apache-2.0")
 
 
-def _with_call(spec: StimulusSpec, scene: Background) -> Background:
+def _with_call(scene: Background, call: Call) -> Background:
     """Somebody else calls out in the lead-in, so that the words do not meet the speaker's."""
-    assert spec.call is not None
-    assert spec.call_voice is not None
-    call = speech.load_voice(spec.call_voice).synthesise(spec.call, "normal")
+    spoken = speech.load_voice(call.voice).synthesise(call.text, "normal")
     start = round(_CALL_AT_S * speech.SAMPLE_RATE)
-    call = call[: len(scene.samples) - start]
+    spoken = spoken[: len(scene.samples) - start]
     wanted_db = mixing.rms_dbfs(scene.samples) + _CALL_OVER_SCENE_DB
-    gain_db = wanted_db - mixing.active_speech_level_dbfs(call, speech.SAMPLE_RATE)
+    gain_db = wanted_db - mixing.active_speech_level_dbfs(spoken, speech.SAMPLE_RATE)
     samples = scene.samples.copy()
-    samples[start : start + len(call)] += call * np.float32(10 ** (gain_db / 20))
-    event = soundscape.Event(f"call: {spec.call}", _CALL_AT_S, len(call) / speech.SAMPLE_RATE)
+    samples[start : start + len(spoken)] += spoken * np.float32(10 ** (gain_db / 20))
+    event = scenes.Event(f"call: {call.text}", _CALL_AT_S, len(spoken) / speech.SAMPLE_RATE)
     events = sorted((*scene.events, event), key=lambda e: (e.onset_s, e.name))
-    return Background(samples, tuple(events), scene.source, scene.licence)
+    return replace(scene, samples=samples, events=tuple(events))
 
 
 def _length(spoken: mixing.Samples, settings: Mixing) -> int:
@@ -244,7 +198,7 @@ def _mix(
     background: Background | None,
     snr_db: float | None,
     settings: Mixing,
-    energy_db: float,
+    level_db: float,
 ) -> mixing.Mix:
     return mixing.mix(
         spoken,
@@ -253,6 +207,6 @@ def _mix(
         snr_db=settings.snr_db if snr_db is None else snr_db,
         lead_in_s=settings.lead_in_s,
         tail_s=settings.tail_s,
-        loudness_lufs=settings.loudness_lufs + energy_db,
+        loudness_lufs=settings.loudness_lufs + level_db,
         true_peak_dbfs=settings.true_peak_dbfs,
     )

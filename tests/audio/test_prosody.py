@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.speech.measurement import measure
-from aor_lib.audio.speech.prosody import TARGETS, express
+from aor_lib.audio.speech.emotions import TARGETS
+from aor_lib.audio.speech.measurement import measure_speech
+from aor_lib.audio.speech.prosody import express
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import ParamsError
 
@@ -55,7 +56,7 @@ def test_neutral_speech_is_the_input_itself():
 @pytest.mark.parametrize("f0_hz", [110, 210])
 def test_an_emotion_moves_what_is_measured_by_as_much_as_its_target_says(f0_hz, emotion):
     samples, target = vowels(f0_hz), TARGETS[emotion]
-    before, after = measure(samples), measure(express(samples, emotion))
+    before, after = measure_speech(samples), measure_speech(express(samples, emotion))
     assert after.f0_mean_st - before.f0_mean_st == pytest.approx(target.f0_mean_st, abs=0.3)
     if not target.jitter:
         assert after.f0_range_st / before.f0_range_st == pytest.approx(target.f0_range, rel=0.1)
@@ -124,11 +125,11 @@ def test_an_unknown_emotion_is_named_with_the_nearest():
 
 def test_what_is_not_voiced_cannot_be_measured():
     with pytest.raises(speech.SpeechError, match="nothing in it is voiced"):
-        measure(np.zeros(SAMPLE_RATE, dtype=np.float32))
+        measure_speech(np.zeros(SAMPLE_RATE, dtype=np.float32))
 
 
 def test_pitch_pace_level_and_tilt_are_measured():
-    measured = measure(vowels(200, range_st=6))
+    measured = measure_speech(vowels(200, range_st=6))
     assert measured.duration_s == 2
     assert measured.f0_mean_st == pytest.approx(12, abs=0.3)
     assert measured.f0_range_st == pytest.approx(6, rel=0.1)
@@ -144,7 +145,9 @@ def test_real_voices_move_as_the_targets_say(emotion):
     moved = []
     for text, voice, rate in SPOKEN:
         neutral = speech.load_voice(voice).synthesise(text, rate)
-        moved.append([astuple(measure(neutral)), astuple(measure(express(neutral, emotion)))])
+        moved.append(
+            [astuple(measure_speech(neutral)), astuple(measure_speech(express(neutral, emotion)))]
+        )
     before, after = np.moveaxis(np.array(moved), 1, 0)
     _, f0_st, _, level_db, _, tilt_db = (after - before).mean(axis=0)
     duration, _, f0_range, *_ = (after / before).mean(axis=0)

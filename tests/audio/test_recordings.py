@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from aor_lib.audio.recordings import collections as sound_collections
 from aor_lib.audio.recordings.backgrounds import recorded_scene
 from aor_lib.audio.recordings.collections import read_mapping
+from aor_lib.audio.recordings.importing import import_recordings
 from aor_lib.audio.recordings.library import (
     LibraryError,
-    import_recordings,
     library_sha256,
     recordings_of,
 )

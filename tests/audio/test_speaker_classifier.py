@@ -3,7 +3,7 @@ import pytest
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import speaker_classifier as sc
-from aor_lib.audio.speech.prosody import TARGETS
+from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.profile import Profile
 from aor_lib.config.typed_yaml import read

@@ -98,7 +98,7 @@ def test_other_people_call_out_in_another_voice(write_profile):
     specs = stimuli(load_study(write_profile(secondary_voices={"utterances_per_scenario": 1})))
     calling = [s for s in specs if s.block == "secondary_voices"]
     assert calling
-    assert all(s.call and s.call_voice != s.voice for s in calling)
+    assert all(s.call.text and s.call.voice != s.voice for s in calling)
 
 
 def test_nobody_calls_out_unless_the_profile_asks_for_it(write_profile):

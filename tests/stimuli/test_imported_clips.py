@@ -54,7 +54,7 @@ def test_a_folder_of_clips_becomes_a_study_folder(folder, build):
     assert row.text == "Where is it?"
     assert row.split is split_of(row.stimulus_id)
     assert row.duration_s == pytest.approx(1.0)
-    verify_dataset(load_manifest(build), build)
+    verify_dataset(load_stimuli(build), build)
 
 
 def test_loudness_and_peak_are_measured_and_left_as_they_are(folder, build):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from aor_lib.storage.cache import Arrays
 
+WEIGHTS = Path(__file__).parent / "weights"
+"""Files of the classifiers that ship with the library, ``NAME.npz``."""
+
 Features = npt.NDArray[np.float32]
+
+
+@functools.cache
+def revision(name: str) -> str:
+    """Short hash of a shipped classifier: changes exactly when its weights do."""
+    return hashlib.sha256((WEIGHTS / f"{name}.npz").read_bytes()).hexdigest()[:12]
 
 
 def fit(features: Sequence[Features], labels: Sequence[str], c: float) -> Arrays:

@@ -1,37 +1,49 @@
-"""Names a speaker's gender, emotion and speech rate from what Whisper's encoder heard.
+"""A speaker's gender, emotion and speech rate, from the output of Whisper's encoder.
 
 Three logistic regressions on :func:`~aor_lib.audio.hearing.transcription.encoder_features`,
 trained by the study itself on voices and sentences that no stimulus uses, in silence and over
-procedural scenes. The weights ship with the library (:data:`WEIGHTS`); :func:`train` makes them
-again.
+procedural scenes. The weights ship with the library; :func:`train` makes them again.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from aor_lib.audio import mixing, speech
-from aor_lib.audio import scenes as soundscape
+from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import linear_classifier, transcription
-from aor_lib.audio.speech import prosody
+from aor_lib.audio.hearing.linear_classifier import Features
+from aor_lib.audio.speech.emotions import TARGETS
+from aor_lib.audio.speech.prosody import express
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 
-WEIGHTS = Path(__file__).parent / "weights" / "speaker.npz"
-TRAITS = ("gender", "emotion", "rate")
+WEIGHTS = linear_classifier.WEIGHTS / "speaker.npz"
 VOICES = (
-    *("af_alloy", "af_aoede", "af_jessica", "af_kore", "af_nova", "af_river", "af_sarah"),
-    *("am_adam", "am_echo", "am_eric", "am_liam", "am_onyx", "am_puck"),
-    *("af_sky", "bf_alice", "bf_lily", "bm_daniel", "bm_lewis"),
+    "af_alloy",
+    "af_aoede",
+    "af_jessica",
+    "af_kore",
+    "af_nova",
+    "af_river",
+    "af_sarah",
+    "am_adam",
+    "am_echo",
+    "am_eric",
+    "am_liam",
+    "am_onyx",
+    "am_puck",
+    "af_sky",
+    "bf_alice",
+    "bf_lily",
+    "bm_daniel",
+    "bm_lewis",
 )
 """Of the training clips; no profile of the study uses them."""
 SENTENCES = (
@@ -46,27 +58,26 @@ SENTENCES = (
     "My sister has moved to a small town near the mountains.",
 )
 """Said in the training clips; no stimulus says them."""
+_TRAITS = ("gender", "emotion", "rate")
+_SENTENCES_EACH = 2  # of a voice, at each rate
 _SNRS_DB = (3.0, 6.0, 12.0, 20.0)
 _SEED = 7_100_000
 _C = 0.01
-
-_SENTENCES_EACH = 2  # of a voice, at each rate
 
 Job = tuple[int, str, str, str]
 """A number, which decides the backgrounds, and the voice, the sentence and the rate."""
 
 
-def classify(features: npt.NDArray[np.float32]) -> dict[str, str]:
+def classify(features: Features) -> dict[str, str]:
     """The most probable ``gender``, ``emotion`` and ``rate``, in the manifest's words."""
     return {
         trait: linear_classifier.classify(model, features)[0] for trait, model in _trained().items()
     }
 
 
-@functools.cache
 def revision() -> str:
-    """Changes exactly when the weights do."""
-    return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:12]
+    """Short hash of the weights."""
+    return linear_classifier.revision(WEIGHTS.stem)
 
 
 def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
@@ -74,16 +85,16 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
     jobs = training_jobs()
-    features: list[npt.NDArray[np.float32]] = []
-    for done, made in enumerate(map_jobs(training_features, jobs, workers), start=1):
-        features += made
+    features: list[Features] = []
+    for done, of_sentence in enumerate(map_jobs(training_features, jobs, workers), start=1):
+        features += of_sentence
         report(done, len(jobs))
     arrays: Arrays = {}
-    for trait in TRAITS:
+    for trait in _TRAITS:
         labels = [
             {"gender": speech.gender_of(voice), "emotion": emotion, "rate": rate}[trait]
             for _, voice, _, rate in jobs
-            for emotion in prosody.TARGETS
+            for emotion in TARGETS
         ]
         model = linear_classifier.fit(features, labels, _C)
         arrays |= {f"{trait}.{name}": array for name, array in model.items()}
@@ -92,29 +103,29 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
 
 
 def training_jobs() -> list[Job]:
-    """What is spoken for training: every voice at every rate, sentences taking turns."""
-    spoken = list(product(VOICES, speech.RATES, range(_SENTENCES_EACH)))
+    """Every voice at every rate, sentences taking turns."""
+    spoken = product(VOICES, speech.RATES, range(_SENTENCES_EACH))
     return [
         (number, voice, SENTENCES[number % len(SENTENCES)], rate)
         for number, (voice, rate, _) in enumerate(spoken)
     ]
 
 
-def training_features(job: Job) -> list[npt.NDArray[np.float32]]:
+def training_features(job: Job) -> list[Features]:
     """Features of a spoken sentence with each emotion in turn; every other one is over a scene."""
     number, voice, sentence, rate = job
     spoken = speech.KokoroVoice(voice).synthesise(sentence, rate)
     features = []
-    for place, emotion in enumerate(prosody.TARGETS):
+    for place, emotion in enumerate(TARGETS):
         rng = np.random.default_rng([_SEED, number, place])
-        expressed = prosody.express(spoken, emotion)
+        expressed = express(spoken, emotion)
         lead_in_s = float(rng.uniform(1.5, 2.5))
         length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, lead_in_s, 0.5)
         background = None
         if (number + place) % 2:
-            scene = str(rng.choice(sorted(soundscape.SCENES)))
+            scene = str(rng.choice(sorted(scenes.SCENES)))
             seconds = length / speech.SAMPLE_RATE
-            background = soundscape.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+            background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
         mixed = mixing.mix(
             expressed,
             background,
@@ -138,5 +149,5 @@ def _trained() -> dict[str, Arrays]:
                 for name in stored.files
                 if name.startswith(f"{trait}.")
             }
-            for trait in TRAITS
+            for trait in _TRAITS
         }

@@ -1,8 +1,8 @@
-"""What Whisper makes of a clip: its transcript, and a summary of what its encoder heard.
+"""Speech recognition: the transcript of a clip, and a summary of the encoder's output.
 
 Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2. One
 pass of the encoder serves both. Results are kept in the user's cache by the clip's bytes, so a clip
-is heard once, whoever asks.
+is transcribed once, whoever asks.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 
+VERSION = 2
+"""Counts the changes to transcripts or features of the same bytes; it is part of the cache's key.
+
+Raise it when they change; tests/audio/test_golden_transcription.py notices when that is forgotten.
+"""
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0
 _FRAME_S = 0.02
 _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
 times faster on them, but with little silence at the end the transcript may repeat itself; such a
-clip is heard again in a full window."""
-VERSION = 2
-"""Counts changes to what is heard in the same bytes; older results are not taken from the cache."""
+clip is transcribed again in a full window."""
 _REPEATED_WORDS = 4
-"""So many words in a row, said twice: hardly ever in a request, always in a decoder's loop."""
+"""A run of this many words said twice is hardly ever in a request, always in a decoder's loop."""
 
 
 class HearingError(RuntimeError):
-    """A clip that cannot be decoded, or is too long to be heard at once."""
+    """A clip that cannot be decoded, or is too long for the encoder's window."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Transcription:
 
 
 def transcribe(audio: bytes) -> Transcription:
-    """Listen to an audio file given by its bytes (any format and rate that soundfile reads).
+    """Transcribe an audio file given by its bytes (any format and rate that soundfile reads).
 
     Raises
     ------
@@ -61,8 +64,9 @@ def transcribe(audio: bytes) -> Transcription:
         It is not audio, is empty, or is longer than 30 s.
     """
     made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
-    found = load_or_make("hearing", made_from, lambda: _listen(audio))
-    return Transcription(str(found["transcript"]), np.asarray(found["features"], dtype=np.float32))
+    stored = load_or_make("hearing", made_from, lambda: _listen(audio))
+    features = np.asarray(stored["features"], dtype=np.float32)
+    return Transcription(str(stored["transcript"]), features)
 
 
 def word_error_rate(reference: str, transcript: str) -> float:
@@ -70,14 +74,14 @@ def word_error_rate(reference: str, transcript: str) -> float:
     return float(jiwer.wer(_words(reference), _words(transcript)))
 
 
-def _words(text: str) -> str:
-    return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
-
-
 def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
     """Features of a mono waveform (float32, ``(samples,)``), without a transcript."""
     with _one_thread():
         return _summary(*_encode(_resample(samples, sample_rate)))
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
 
 
 def _listen(audio: bytes) -> Arrays:

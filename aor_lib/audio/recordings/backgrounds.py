@@ -36,11 +36,8 @@ _PEAK = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedScene:
-    """A background made of recordings: float32, ``(n_samples,)``, mono, with a peak of 0.9.
-
-    ``source`` names the recordings with their authors, ``licence`` all their licences.
-    """
+class Background:
+    """The sound beside the speech: float32, ``(samples,)``, mono, and where it comes from."""
 
     samples: Samples
     events: tuple[Event, ...]
@@ -50,7 +47,7 @@ class RecordedScene:
 
 def recorded_scene(
     library: Path, scene: str, n_samples: int, sample_rate: int, rng: np.random.Generator
-) -> RecordedScene | None:
+) -> Background | None:
     """Compose a background of up to three of a scene's recordings, of different labels if it can.
 
     Short recordings come again after pauses, longer ones in a loop with cross-fades of equal power.
@@ -58,7 +55,8 @@ def recorded_scene(
 
     Returns
     -------
-    The background, or ``None`` if the library has no recording for the scene.
+    The background with a peak of 0.9, the recordings with their authors as its ``source`` and all
+    their licences; ``None`` if the library has no recording for the scene.
 
     Raises
     ------
@@ -82,7 +80,7 @@ def recorded_scene(
             length_s = (end - start) / sample_rate
             events.append(Event(recording.label, start / sample_rate, length_s))
     mixed = _faded(mixed, round(_EDGE_S * sample_rate))
-    return RecordedScene(
+    return Background(
         samples=(mixed * (_PEAK / np.abs(mixed).max())).astype(np.float32),
         events=tuple(sorted(events, key=lambda event: (event.onset_s, event.name))),
         source="recorded: " + "; ".join(map(_credit, chosen)),

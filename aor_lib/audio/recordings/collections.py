@@ -7,13 +7,14 @@ https://arxiv.org/abs/2010.00475), and a folder of sound files for each class.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError, file_names, one_line
 from aor_lib.config.params import load_scenarios
@@ -22,8 +23,6 @@ from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
 
 UNKNOWN = "unknown"
 """A licence or an author that the collection does not state."""
-
-
 _ESC50_LICENCE = "ESC-50 as a whole: CC BY-NC 3.0"
 _ESC50_CREDIT = re.compile(
     r"^\W*(?P<take>\d-\d+-[A-Z])[^:]*: .*\) by (?P<author>.+) \[(?P<licence>[^\]]+)\]\s*$"
@@ -32,13 +31,12 @@ _ESC50_CREDIT = re.compile(
 
 @dataclass(frozen=True)
 class ListedClip:
-    """A clip that a collection speaks of; :func:`aor_lib.stimuli.imported_clips.contained` tells if
-    it is there."""
+    """A clip that a collection lists, whether it is there or not."""
 
     name: str
     labels: tuple[str, ...]
-    licence: str = UNKNOWN
-    author: str = UNKNOWN
+    licence: str
+    author: str
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,13 @@ class Mapping(Params):
         for label in labels:
             if _plain(label) in self.excluded:
                 raise UnusableError(f"is labelled {label!r}, which the mapping excludes")
-        found: dict[str, str] = {}
+        label_in: dict[str, str] = {}
         for label in labels:
             for scene in self.labels.get(_plain(label), ()):
-                found.setdefault(scene, label)
-        if not found:
+                label_in.setdefault(scene, label)
+        if not label_in:
             raise UnusableError(f"has no scene: the mapping lacks {', '.join(labels)}")
-        return found
+        return label_in
 
 
 def read_mapping(path: Path) -> Mapping:
@@ -109,10 +107,8 @@ def read_collection(folder: Path) -> SoundCollection:
     Raises
     ------
     CollectionError
-        It is no folder, has none of the layouts, or its lists cannot be read.
+        It has none of the layouts, or its lists cannot be read.
     """
-    if not folder.is_dir():
-        raise CollectionError(f"{folder}: is not a folder")
     if (folder / "meta" / "esc50.csv").is_file():
         source, clips = "ESC-50", _esc50(folder)
     elif (folder / "FSD50K.ground_truth").is_dir():
@@ -125,56 +121,50 @@ def read_collection(folder: Path) -> SoundCollection:
 def _esc50(folder: Path) -> list[ListedClip]:
     """The clips of meta/esc50.csv. Their licences and authors are lines of LICENSE."""
     matches = map(_ESC50_CREDIT.match, _lines(folder / "LICENSE"))
-    credit = {found["take"]: found for found in matches if found is not None}
+    credits = {match["take"]: match for match in matches if match is not None}
     clips = []
     for row in _rows(folder / "meta" / "esc50.csv", "filename", "category"):
         licence, author = _ESC50_LICENCE, UNKNOWN
         # 1-100032-A-0.wav is take A of source 100032; the number at the end is its class.
-        if (found := credit.get(row["filename"].rpartition("-")[0])) is not None:
-            licence = f"{one_line(found['licence'])} ({licence})"
-            author = one_line(found["author"])
-        name = f"audio/{row['filename']}"
-        clips.append(ListedClip(name, _labels(row["category"]), licence, author))
+        if (credit := credits.get(row["filename"].rpartition("-")[0])) is not None:
+            licence, author = f"{credit['licence']} ({licence})", credit["author"]
+        clips.append(_clip(f"audio/{row['filename']}", [row["category"]], licence, author))
     return clips
 
 
 def _fsd50k(folder: Path) -> list[ListedClip]:
+    """The clips of dev.csv and eval.csv; JSON files beside them hold licences and uploaders."""
     clips = []
-    lists = sorted((folder / "FSD50K.ground_truth").glob("[de]*.csv"))
-    for path in (path for path in lists if path.stem in ("dev", "eval")):
-        info = _json(folder / "FSD50K.metadata" / f"{path.stem}_clips_info_FSD50K.json")
-        for row in _rows(path, "fname", "labels"):
-            about = info.get(row["fname"])
-            stated = about if isinstance(about, dict) else {}
-            clips.append(
-                ListedClip(
-                    f"FSD50K.{path.stem}_audio/{row['fname']}.wav",
-                    _labels(*row["labels"].split(",")),
-                    one_line(str(stated.get("license") or UNKNOWN)),
-                    one_line(str(stated.get("uploader") or UNKNOWN)),
-                )
-            )
+    for part in ("dev", "eval"):
+        listing = folder / "FSD50K.ground_truth" / f"{part}.csv"
+        if not listing.is_file():
+            continue
+        info = _json(folder / "FSD50K.metadata" / f"{part}_clips_info_FSD50K.json")
+        for row in _rows(listing, "fname", "labels"):
+            stated = info.get(row["fname"])
+            about = stated if isinstance(stated, dict) else {}
+            name = f"FSD50K.{part}_audio/{row['fname']}.wav"
+            labels = row["labels"].split(",")
+            clips.append(_clip(name, labels, about.get("license"), about.get("uploader")))
     if not clips:
-        raise CollectionError(f"{folder}: FSD50K.ground_truth holds neither dev.csv nor eval.csv")
+        raise CollectionError(f"{folder}: FSD50K.ground_truth lists no clip in dev.csv or eval.csv")
     return clips
 
 
 def _classes(folder: Path) -> list[ListedClip]:
     """The clips of a folder for each class; metadata.csv (file, licence, author) is optional."""
-    stated = {row["file"]: row for row in _rows_if_any(folder / "metadata.csv")}
-    whole = next((one_line(line) for line in _lines(_licence_file(folder)) if line.strip()), None)
+    metadata = folder / "metadata.csv"
+    stated = {row["file"]: row for row in _rows(metadata, "file")} if metadata.is_file() else {}
+    named = [p for p in sorted(folder.iterdir()) if p.stem.lower() in ("license", "licence")]
+    licence = next((line for path in named for line in _lines(path) if line.strip()), None)
     clips = []
     for name in sorted({*file_names(folder), *stated}):
-        labels = _labels(*name.split("/")[:-1][:1])
-        is_sound = Path(name).suffix.lower() in SUFFIXES
-        if labels or is_sound or name in stated:
+        labels = name.split("/")[:-1][:1]
+        if labels or name in stated or _is_sound(name):
             row = stated.get(name, {})
-            licence = row.get("licence") or row.get("license") or whole
-            author = row.get("author")
-            clips.append(
-                ListedClip(name, labels, one_line(licence or UNKNOWN), one_line(author or UNKNOWN))
-            )
-    if not any(clip.labels and Path(clip.name).suffix.lower() in SUFFIXES for clip in clips):
+            own = row.get("licence") or row.get("license")
+            clips.append(_clip(name, labels, own or licence, row.get("author")))
+    if not any(clip.labels and _is_sound(clip.name) for clip in clips):
         raise CollectionError(
             f"{folder}: is neither ESC-50 (meta/esc50.csv) nor FSD50K (FSD50K.ground_truth/), "
             "and has no folders of sound files; name such folders after what is heard in them"
@@ -182,17 +172,21 @@ def _classes(folder: Path) -> list[ListedClip]:
     return clips
 
 
-def _licence_file(folder: Path) -> Path:
-    named = (p for p in sorted(folder.iterdir()) if p.stem.lower() in ("license", "licence"))
-    return next(named, folder / "LICENSE")
+def _clip(name: str, labels: Iterable[str], licence: object, author: object) -> ListedClip:
+    return ListedClip(
+        name,
+        tuple(label for label in map(one_line, labels) if label),
+        one_line(str(licence or UNKNOWN)),
+        one_line(str(author or UNKNOWN)),
+    )
+
+
+def _is_sound(name: str) -> bool:
+    return Path(name).suffix.lower() in SUFFIXES
 
 
 def _plain(label: str) -> str:
     return re.sub(r"[\W_]+", "_", label.casefold()).strip("_")
-
-
-def _labels(*labels: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(one_line, labels)))
 
 
 def _lines(path: Path) -> list[str]:
@@ -205,23 +199,21 @@ def _lines(path: Path) -> list[str]:
         raise CollectionError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _rows_if_any(path: Path) -> list[dict[str, str]]:
-    return _rows(path, "file") if path.is_file() else []
-
-
 def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
     """A CSV file's rows; cells that a row lacks are empty."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-            reader = csv.DictReader(stream, restkey="")
-            columns = reader.fieldnames or ()
-            rows = [{name: row[name] or "" for name in row if name} for row in reader]
-    except (OSError, csv.Error) as error:
-        raise CollectionError(f"{path}: cannot be read: {error}") from error
+        table = pd.read_csv(
+            path, dtype=str, keep_default_na=False, index_col=False, encoding_errors="replace"
+        )
+    except (OSError, ValueError) as error:
+        raise CollectionError(f"{path}: cannot be read: {one_line(str(error))}") from error
     for name in needed:
-        if name not in columns:
+        if name not in table:
             raise CollectionError(f"{path}: has no column {name!r}; fetch the file again")
-    return rows
+    return [
+        {str(name): cell for name, cell in row.items()}
+        for row in table.fillna("").to_dict("records")
+    ]
 
 
 def _json(path: Path) -> dict[str, Any]:

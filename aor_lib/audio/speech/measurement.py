@@ -1,4 +1,4 @@
-"""What is measured on speech: pitch, level, pace and tilt.
+"""Measurements on speech: pitch, level, pace and tilt.
 
 F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it, and a mistake of
 the one is not hidden by the same mistake of the other.
@@ -22,8 +22,8 @@ _BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What speech is like.
+class SpeechMeasurement:
+    """Pitch, level, pace and tilt of speech.
 
     ``f0_mean_st`` and ``f0_range_st`` are in semitones: the mean re 100 Hz over voiced frames, and
     from their 5th to their 95th percentile. ``level_dbfs`` is the active speech level (ITU-T P.56).
@@ -43,7 +43,7 @@ class Measured:
     tilt_db_per_octave: float
 
 
-def measure(samples: npt.NDArray[np.float32]) -> Measured:
+def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
     """Measure speech without a background: float32, ``(n,)``, mono, at ``SAMPLE_RATE``.
 
     Raises
@@ -61,7 +61,7 @@ def measure(samples: npt.NDArray[np.float32]) -> Measured:
     heights_st = 12 * np.log2(f0[voiced] / 100)
     low_st, high_st = np.percentile(heights_st, [5, 95])
     duration_s = len(speech) / SAMPLE_RATE
-    return Measured(
+    return SpeechMeasurement(
         duration_s=duration_s,
         f0_mean_st=float(heights_st.mean()),
         f0_range_st=float(high_st - low_st),

@@ -1,0 +1,33 @@
+"""What decides a stimulus, as a hash: a clip whose hash is unchanged is not made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aor_lib.audio.recordings.library import library_sha256
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Mixing
+from aor_lib.config.records import content_hash
+from aor_lib.stimuli.design import StimulusSpec
+from aor_lib.storage import assets
+
+VERSION = 2
+"""Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
+
+Raise it when the same specification gives other bytes; tests/stimuli/test_golden_rendering.py
+notices when that is forgotten.
+"""
+
+
+def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
+    """Hash of everything that can change a stimulus' files or its manifest row."""
+    parts: list[object] = [spec.model_dump(mode="json"), settings.model_dump()]
+    if spec.condition.has_audio:
+        voice = PARAMS / "voices" / f"{spec.voice}.yaml"
+        parts += [
+            VERSION,
+            assets.revision("kokoro"),
+            voice.read_text(encoding="utf-8") if voice.is_file() else None,
+            library_sha256(library) if library is not None else None,
+        ]
+    return content_hash(parts)
