@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
 
 if TYPE_CHECKING:
     from aor_lib.config.params import ModelCard
@@ -47,7 +47,6 @@ def run(
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.dataset import verify_dataset
     from aor_lib.stimuli.manifest import load_stimuli
-    from aor_lib.storage.progress import progress
 
     study, folder = study_of(params, build)
     stimuli = load_stimuli(folder)
@@ -95,7 +94,6 @@ def judge(
 ) -> None:
     """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
     from aor_lib.judge.registry import load_judge
-    from aor_lib.storage.progress import progress
 
     if file.suffix in (".yaml", ".yml"):
         from aor_lib.inference.store import STORE

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
-from aor_lib.config.params import PARAMS
-from aor_lib.storage.progress import progress
+from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
 
 if TYPE_CHECKING:
     from aor_lib.audio.sound_files import ImportReport
@@ -59,12 +57,18 @@ def validate(
 def import_recordings_(
     folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder per class.")],
     into: Annotated[Path, typer.Option(help="The library, for a profile's 'recordings'.")],
-    mapping: Annotated[Path, typer.Option(help="Which labels are heard in which scenes.")] = PARAMS
-    / "recordings.yaml",
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            help="Which labels are heard in which scenes.  [default: params/recordings.yaml]"
+        ),
+    ] = None,
 ) -> None:
     """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
     from aor_lib.audio.recordings.importing import import_recordings
+    from aor_lib.config.params import PARAMS
 
+    mapping = mapping or PARAMS / "recordings.yaml"
     with progress("recordings") as report:
         _say_imported(import_recordings(folder, into, report, mapping))
 

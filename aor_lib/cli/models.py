@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aor_lib.cli.steps import print_table
-from aor_lib.config.params import ModelCard, load_model_cards, load_study
-from aor_lib.config.typed_yaml import ParamsError, nearest, read
+
+if TYPE_CHECKING:
+    from aor_lib.config.params import ModelCard
 
 app = typer.Typer(no_args_is_help=True, help="List the models, or check one.")
 
@@ -24,6 +25,7 @@ def list_models(
 
     Exits with 1 where one of the profile cannot.
     """
+    from aor_lib.config.params import load_model_cards, load_study
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_model
 
@@ -63,7 +65,10 @@ def check_model_(
 
 
 def _card(model_id: str | None, file: Path | None) -> ModelCard:
-    """The card in a file, or the one that the registry has under an id."""
+    """Read the card in a file, or the one of params/models with an id."""
+    from aor_lib.config.params import ModelCard, load_model_cards
+    from aor_lib.config.typed_yaml import ParamsError, nearest, read
+
     if file is not None:
         card = read(file, ModelCard)
         if model_id not in (None, card.id):

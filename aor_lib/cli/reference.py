@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
-from aor_lib.storage.progress import progress
+from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
 
 app = typer.Typer()
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
 from aor_lib.steering import MAX_HRR_LOSS
 
 app = typer.Typer()
@@ -29,7 +29,6 @@ def steer(
     from aor_lib.judge.registry import load_judge
     from aor_lib.models.registry import load_model
     from aor_lib.steering.study import steer_study
-    from aor_lib.storage.progress import progress
 
     study, folder = study_of(params, build)
     require(folder / STORE, "aor run")

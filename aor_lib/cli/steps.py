@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,13 @@ def study_of(params: Path, build: Path | None) -> tuple[Study, Path]:
 
     study = load_study(params)
     return study, build or Path("build") / study.profile.name
+
+
+def progress(title: str) -> AbstractContextManager[Callable[[int, int], None]]:
+    """Show progress under a title; see :func:`aor_lib.storage.progress.progress`."""
+    from aor_lib.storage import progress as bars
+
+    return bars.progress(title)
 
 
 def require(path: Path, verb: str) -> None:
