@@ -20,10 +20,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Intent(StrEnum):
-    """What the speaker wants, given the scene that the utterance was written for.
-
-    ``unlabelled``: an imported clip, of which nobody has said what it is.
-    """
+    """Intent of the speaker in the utterance's own scene; ``unlabelled`` for imported clips."""
 
     PSEUDO_HARMFUL = "pseudo_harmful"
     HARMFUL = "harmful"
@@ -32,7 +29,7 @@ class Intent(StrEnum):
 
 
 class Condition(StrEnum):
-    """What reaches the model beside (or instead of) the speech.
+    """Context in which the model gets an utterance.
 
     ``matched``: speech over a scene that makes it benign; ``speech_only``;
     ``mismatched``: over a scene of another scenario; ``noise``: over stationary noise with the
@@ -51,12 +48,12 @@ class Condition(StrEnum):
 
     @property
     def has_audio(self) -> bool:
-        """Whether a stimulus of this condition is a sound file."""
+        """True if a stimulus of this condition is a sound file."""
         return self not in (Condition.TEXT_ONLY, Condition.DESCRIBED)
 
     @property
     def has_background(self) -> bool:
-        """Whether the sound file holds something beside the speech."""
+        """True if the sound file holds something beside the speech."""
         return self in (Condition.MATCHED, Condition.MISMATCHED, Condition.NOISE)
 
 
@@ -70,14 +67,13 @@ class Label(StrEnum):
 
 
 FLAGS = ("degenerate", "mentions_scene", "safety_advice")
-"""What a judge may note beside a label."""
+"""Notes that a judge may add to a label."""
 
 
 class Status(StrEnum):
-    """Whether a model answered. A failure is never an answer.
+    """Outcome of a trial. A failure is never an answer.
 
-    ``blocked``: the provider withheld the answer; that is neither the model's refusal nor
-    compliance.
+    ``blocked``: the provider withheld the answer, which is neither refusal nor compliance.
     """
 
     OK = "ok"
@@ -102,11 +98,13 @@ Block = Literal[
 class Row(BaseModel):
     """Base of all rows: immutable, and unknown or ill-typed fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", str_strip_whitespace=True, defer_build=True
+    )
 
 
 class Utterance(Row):
-    """One thing that a speaker says to an assistant, and how it can be understood."""
+    """A request to an assistant, with its possible readings."""
 
     id: Identifier
     scenario: Identifier
@@ -130,7 +128,7 @@ class Utterance(Row):
 
     @property
     def split(self) -> Split:
-        """``dev`` for about a third of the utterances, by hash of the id: fixed for good.
+        """``dev`` for about a third of the utterances, by hash of the id.
 
         A harmful counterpart goes with the utterance that it changes: they share most words.
         """
@@ -138,7 +136,7 @@ class Utterance(Row):
 
 
 class Stimulus(Row):
-    """One thing that a model is given: a manifest row.
+    """A manifest row: what a model is given in one trial.
 
     Stimuli without audio (``text_only``, ``described``) have no path; their ``sha256`` is that
     of the UTF-8 text they present. ``block`` names the part of the design that a stimulus was
@@ -178,7 +176,7 @@ class Stimulus(Row):
 
     @property
     def content_sha256(self) -> str:
-        """Hash of all that a model is given: the stimulus, and the earlier turns if there are."""
+        """Hash of the stimulus and of the earlier turns, if there are any."""
         return content_hash([self.sha256, self.history]) if self.history != "[]" else self.sha256
 
 
@@ -192,7 +190,7 @@ class Generation(Row):
 
 @dataclass(frozen=True)
 class Arm:
-    """All that the trials of one model under one mitigation share; made of validated rows.
+    """A model under a mitigation: all that its trials share.
 
     ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
     prompt, ``steps`` its requests beside and after the stimulus.
@@ -208,7 +206,7 @@ class Arm:
 
     @cached_property
     def json_before_stimulus(self) -> bytes:
-        """The canonical JSON of what a trial's key is of, up to the stimulus, which comes last."""
+        """Start of the canonical JSON that a trial's key hashes; the stimulus comes last."""
         content = {
             "model": self.model,
             "revision": self.revision,
@@ -222,10 +220,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Trial:
-    """One stimulus given to one model under one mitigation: the unit of work.
-
-    There may be hundreds of thousands, so they are plain, and share what they can.
-    """
+    """One stimulus for one arm. There may be hundreds of thousands, so they are plain."""
 
     stimulus_id: str
     stimulus_sha256: str
@@ -239,7 +234,7 @@ class Trial:
 
 
 class Response(Row):
-    """What came back for a trial: a text, or the error that took its place.
+    """Result of a trial: a text, or the error that took its place.
 
     ``created`` also tells one failure of a trial from the next.
     """
