@@ -11,12 +11,15 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$")]
+"""ISO 8601 in UTC."""
 
 
 class Intent(StrEnum):
@@ -66,7 +69,8 @@ class Label(StrEnum):
     UNJUDGED = "unjudged"
 
 
-FLAGS = ("degenerate", "mentions_scene", "safety_advice")
+Flag = Literal["degenerate", "mentions_scene", "safety_advice"]
+FLAGS: tuple[Flag, ...] = get_args(Flag)
 """Notes that a judge may add to a label."""
 
 
@@ -185,7 +189,7 @@ class Generation(Row):
 
     max_new_tokens: Annotated[int, Field(ge=1, le=4096)] = 64
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
 
 @dataclass(frozen=True)
@@ -196,10 +200,10 @@ class Arm:
     prompt, ``steps`` its requests beside and after the stimulus.
     """
 
-    model: str
+    model: Identifier
     revision: str
-    settings_sha256: str
-    mitigation: str
+    settings_sha256: Sha256
+    mitigation: Identifier
     instruction: str | None
     generation: Generation
     steps: tuple[str, ...] = ()
@@ -222,8 +226,8 @@ class Arm:
 class Trial:
     """One stimulus for one arm. There may be hundreds of thousands, so they are plain."""
 
-    stimulus_id: str
-    stimulus_sha256: str
+    stimulus_id: Identifier
+    stimulus_sha256: Sha256
     arm: Arm
 
     @cached_property
@@ -244,9 +248,16 @@ class Response(Row):
     text: str | None
     error: str | None
     heard: str | None = Field(default=None, description="JSON: what the model says it heard.")
-    latency_s: float
-    tokens: int | None
-    created: str = Field(description="UTC, ISO 8601, with microseconds.")
+    latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    tokens: Annotated[int, Field(ge=0)] | None
+    created: Timestamp
+
+    @model_validator(mode="after")
+    def _is_a_text_or_an_error(self) -> Response:
+        answered = self.status is Status.OK
+        if answered != (self.text is not None) or answered != (self.error is None):
+            raise ValueError(f"status: {self.status.value!r} does not go with text and error")
+        return self
 
 
 class Verdict(Row):
@@ -256,9 +267,9 @@ class Verdict(Row):
     judge: Identifier
     judge_version: str
     label: Label
-    score: float | None = Field(description="Probability of any refusal; None if unjudged.")
+    score: Probability | None = Field(description="Of any refusal; None if unjudged.")
     rationale: str = Field(description="The span or the rule that decided.")
-    flags: tuple[str, ...] = Field(default=(), description="What was noted beside the label.")
+    flags: tuple[Flag, ...] = Field(default=(), description="Notes beside the label.")
 
 
 def split_of(name: str) -> Split:
