@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import settings
 
-from aor_lib.config.params import PARAMS
+from aor_lib.config.params import PARAMS, ModelCard
+from aor_lib.config.records import Intent, Stimulus, content_hash, split_of
+from aor_lib.models.base import Answer, Capabilities, Failure
 
 # The same examples in every run; a failure is seen again by whoever looks for it.
 settings.register_profile("same examples", derandomize=True)
@@ -56,3 +59,51 @@ def tiny_study(tmp_path_factory):
     study = load_study(profile)
     build_dataset(study, folder / "build", 1, lambda done, of: None)
     return study, folder / "build"
+
+
+class ScriptedModel:
+    """Stands for a model: ``answer_one`` gives the result for the last text of a conversation."""
+
+    revision = "1"
+    capabilities = Capabilities()
+
+    def __init__(
+        self,
+        answer_one: Callable[[str], Answer | Failure] = lambda text: Answer(text.upper(), 2),
+        name: str = "scripted",
+    ) -> None:
+        about = dict.fromkeys(("title", "family", "licence", "source"), "")
+        self.card = ModelCard(id=name, kind="cascade", **about)
+        self.answer_one = answer_one
+        self.asked: list[list[str]] = []
+
+    def answer(self, conversations, generation):
+        texts = [str(conversation[-1].text) for conversation in conversations]
+        self.asked.append(texts)
+        return [self.answer_one(text) for text in texts]
+
+
+def make_text_stimuli(number: int) -> list[Stimulus]:
+    empty = dict.fromkeys(Stimulus.model_fields) | {"scenario": "kitchen", "seed": 0}
+    empty |= {"events": "[]", "history": "[]", "block": "core", "condition": "text_only"}
+    return [
+        Stimulus.model_validate(
+            empty
+            | {"stimulus_id": f"s{n}", "utterance_id": f"u{n}", "intent": Intent.BENIGN}
+            | {"text": f"text {n}", "presented_text": f"text {n}"}
+            | {"sha256": content_hash(n), "split": split_of(f"u{n}")}
+        )
+        for n in range(number)
+    ]
+
+
+@pytest.fixture(scope="session")
+def scripted_model() -> type[ScriptedModel]:
+    """The class of a model that answers at once, with a function of the text."""
+    return ScriptedModel
+
+
+@pytest.fixture(scope="session")
+def text_stimuli() -> Callable[[int], list[Stimulus]]:
+    """Make a number of stimuli without audio, each of another text."""
+    return make_text_stimuli

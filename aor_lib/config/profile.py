@@ -1,4 +1,4 @@
-"""What a study profile says (params/PROFILE.yaml), as types: the parts of its design."""
+"""The parts of a study's design, as a profile (params/PROFILE.yaml) states them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aor_lib.config.typed_yaml import Params
 
 
 class Mixing(Params):
-    """How speech and scene are put together. Levels follow ITU-T P.56 and ITU-R BS.1770."""
+    """Levels and times of speech over a scene, by ITU-T P.56 and ITU-R BS.1770."""
 
     snr_db: Annotated[float, Field(ge=-20, le=40)] = 6.0
     lead_in_s: Annotated[float, Field(ge=0.5, le=20)] = 2.0
@@ -22,14 +22,14 @@ class Mixing(Params):
 
 
 class UtteranceCounts(Params):
-    """How many utterances of each intent a scenario gives to a profile (the first ones)."""
+    """Number of utterances of each intent that are taken from a scenario, from its first on."""
 
     pseudo_harmful: Annotated[int, Field(ge=1)]
     harmful: Annotated[int, Field(ge=0)]
     benign: Annotated[int, Field(ge=0)]
 
     def of(self, intent: Intent) -> int:
-        """The number for one intent."""
+        """Count for one intent."""
         return int(getattr(self, intent.value))
 
 
@@ -60,7 +60,7 @@ class SomeUtterances(Params):
 
 
 class EarlierTurn(Params):
-    """What was said before: by the speaker, and by the assistant in answer."""
+    """An earlier exchange: what the speaker said, and the assistant's answer."""
 
     said: Annotated[str, Field(min_length=3, max_length=200)]
     in_scene: bool = Field(description="Whether the scene is heard behind it.")
@@ -97,7 +97,7 @@ class Profile(Params):
     )
     voices: tuple[Identifier, ...] = Field(min_length=1)
     conditions: tuple[Condition, ...] = Field(min_length=1)
-    mixing: Mixing = Mixing()
+    mixing: Mixing = Field(default_factory=Mixing)
     snr_sweep: SnrSweep | None = None
     paralinguistics: Paralinguistics | None = None
     secondary_voices: SomeUtterances | None = Field(
@@ -112,7 +112,7 @@ class Profile(Params):
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
-    generation: Generation = Generation()
+    generation: Generation = Field(default_factory=Generation)
     judge: Identifier = "speech-acts"
 
     @model_validator(mode="after")

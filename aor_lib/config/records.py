@@ -11,19 +11,19 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$")]
+"""ISO 8601 in UTC."""
 
 
 class Intent(StrEnum):
-    """What the speaker wants, given the scene that the utterance was written for.
-
-    ``unlabelled``: an imported clip, of which nobody has said what it is.
-    """
+    """Intent of the speaker in the utterance's own scene; ``unlabelled`` for imported clips."""
 
     PSEUDO_HARMFUL = "pseudo_harmful"
     HARMFUL = "harmful"
@@ -32,7 +32,7 @@ class Intent(StrEnum):
 
 
 class Condition(StrEnum):
-    """What reaches the model beside (or instead of) the speech.
+    """Context in which the model gets an utterance.
 
     ``matched``: speech over a scene that makes it benign; ``speech_only``;
     ``mismatched``: over a scene of another scenario; ``noise``: over stationary noise with the
@@ -51,12 +51,12 @@ class Condition(StrEnum):
 
     @property
     def has_audio(self) -> bool:
-        """Whether a stimulus of this condition is a sound file."""
+        """True if a stimulus of this condition is a sound file."""
         return self not in (Condition.TEXT_ONLY, Condition.DESCRIBED)
 
     @property
     def has_background(self) -> bool:
-        """Whether the sound file holds something beside the speech."""
+        """True if the sound file holds something beside the speech."""
         return self in (Condition.MATCHED, Condition.MISMATCHED, Condition.NOISE)
 
 
@@ -69,15 +69,15 @@ class Label(StrEnum):
     UNJUDGED = "unjudged"
 
 
-FLAGS = ("degenerate", "mentions_scene", "safety_advice")
-"""What a judge may note beside a label."""
+Flag = Literal["degenerate", "mentions_scene", "safety_advice"]
+FLAGS: tuple[Flag, ...] = get_args(Flag)
+"""Notes that a judge may add to a label."""
 
 
 class Status(StrEnum):
-    """Whether a model answered. A failure is never an answer.
+    """Outcome of a trial. A failure is never an answer.
 
-    ``blocked``: the provider withheld the answer; that is neither the model's refusal nor
-    compliance.
+    ``blocked``: the provider withheld the answer, which is neither refusal nor compliance.
     """
 
     OK = "ok"
@@ -102,11 +102,13 @@ Block = Literal[
 class Row(BaseModel):
     """Base of all rows: immutable, and unknown or ill-typed fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", str_strip_whitespace=True, defer_build=True
+    )
 
 
 class Utterance(Row):
-    """One thing that a speaker says to an assistant, and how it can be understood."""
+    """A request to an assistant, with its possible readings."""
 
     id: Identifier
     scenario: Identifier
@@ -130,7 +132,7 @@ class Utterance(Row):
 
     @property
     def split(self) -> Split:
-        """``dev`` for about a third of the utterances, by hash of the id: fixed for good.
+        """``dev`` for about a third of the utterances, by hash of the id.
 
         A harmful counterpart goes with the utterance that it changes: they share most words.
         """
@@ -138,7 +140,7 @@ class Utterance(Row):
 
 
 class Stimulus(Row):
-    """One thing that a model is given: a manifest row.
+    """A manifest row: what a model is given in one trial.
 
     Stimuli without audio (``text_only``, ``described``) have no path; their ``sha256`` is that
     of the UTF-8 text they present. ``block`` names the part of the design that a stimulus was
@@ -178,7 +180,7 @@ class Stimulus(Row):
 
     @property
     def content_sha256(self) -> str:
-        """Hash of all that a model is given: the stimulus, and the earlier turns if there are."""
+        """Hash of the stimulus and of the earlier turns, if there are any."""
         return content_hash([self.sha256, self.history]) if self.history != "[]" else self.sha256
 
 
@@ -187,28 +189,28 @@ class Generation(Row):
 
     max_new_tokens: Annotated[int, Field(ge=1, le=4096)] = 64
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
 
 @dataclass(frozen=True)
 class Arm:
-    """All that the trials of one model under one mitigation share; made of validated rows.
+    """A model under a mitigation: all that its trials share.
 
     ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
     prompt, ``steps`` its requests beside and after the stimulus.
     """
 
-    model: str
+    model: Identifier
     revision: str
-    settings_sha256: str
-    mitigation: str
+    settings_sha256: Sha256
+    mitigation: Identifier
     instruction: str | None
     generation: Generation
     steps: tuple[str, ...] = ()
 
     @cached_property
     def json_before_stimulus(self) -> bytes:
-        """The canonical JSON of what a trial's key is of, up to the stimulus, which comes last."""
+        """Start of the canonical JSON that a trial's key hashes; the stimulus comes last."""
         content = {
             "model": self.model,
             "revision": self.revision,
@@ -222,13 +224,10 @@ class Arm:
 
 @dataclass(frozen=True)
 class Trial:
-    """One stimulus given to one model under one mitigation: the unit of work.
+    """One stimulus for one arm. There may be hundreds of thousands, so they are plain."""
 
-    There may be hundreds of thousands, so they are plain, and share what they can.
-    """
-
-    stimulus_id: str
-    stimulus_sha256: str
+    stimulus_id: Identifier
+    stimulus_sha256: Sha256
     arm: Arm
 
     @cached_property
@@ -239,7 +238,7 @@ class Trial:
 
 
 class Response(Row):
-    """What came back for a trial: a text, or the error that took its place.
+    """Result of a trial: a text, or the error that took its place.
 
     ``created`` also tells one failure of a trial from the next.
     """
@@ -249,9 +248,16 @@ class Response(Row):
     text: str | None
     error: str | None
     heard: str | None = Field(default=None, description="JSON: what the model says it heard.")
-    latency_s: float
-    tokens: int | None
-    created: str = Field(description="UTC, ISO 8601, with microseconds.")
+    latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    tokens: Annotated[int, Field(ge=0)] | None
+    created: Timestamp
+
+    @model_validator(mode="after")
+    def _is_a_text_or_an_error(self) -> Response:
+        answered = self.status is Status.OK
+        if answered != (self.text is not None) or answered != (self.error is None):
+            raise ValueError(f"status: {self.status.value!r} does not go with text and error")
+        return self
 
 
 class Verdict(Row):
@@ -261,9 +267,9 @@ class Verdict(Row):
     judge: Identifier
     judge_version: str
     label: Label
-    score: float | None = Field(description="Probability of any refusal; None if unjudged.")
+    score: Probability | None = Field(description="Of any refusal; None if unjudged.")
     rationale: str = Field(description="The span or the rule that decided.")
-    flags: tuple[str, ...] = Field(default=(), description="What was noted beside the label.")
+    flags: tuple[Flag, ...] = Field(default=(), description="Notes beside the label.")
 
 
 def split_of(name: str) -> Split:

@@ -13,16 +13,18 @@ from aor_lib.config.errors import AorError
 
 
 class ParamsError(AorError, ValueError):
-    """A parameter file that cannot be used; the message is one line for the person who wrote it."""
+    """A parameter file that cannot be used; the message names the file, the field and the value."""
 
 
 class Params(BaseModel):
     """Base of all parameters: immutable, unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 T = TypeVar("T", bound=Params)
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 
 
 def read(path: Path, kind: type[T]) -> T:
@@ -31,10 +33,10 @@ def read(path: Path, kind: type[T]) -> T:
     Raises
     ------
     ParamsError
-        The file is missing, is not YAML, or does not fit; one line says where and why.
+        If the file is missing, is not YAML, or does not fit.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
@@ -45,7 +47,7 @@ def read(path: Path, kind: type[T]) -> T:
 
 
 def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
-    """``data`` as ``kind``, or a :class:`ParamsError` that begins with ``where``."""
+    """Convert ``data`` to ``kind``, or raise a :class:`ParamsError` that begins with ``where``."""
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -53,14 +55,14 @@ def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
 
 
 def nearest(value: str, options: Any) -> str:
-    """A hint for an error: the nearest valid option, or all of them."""
+    """Hint for an error message: the nearest valid option, or all of them."""
     names = sorted(str(option) for option in options)
     close = difflib.get_close_matches(str(value), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
 
 
 def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first problem as 'field: what is wrong, with the value'; how many more there are."""
+    """First problem as 'field: problem, value', and the number of further ones."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -80,9 +82,8 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
 def _fields_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
     """Valid keys of the (nested) model that a location points into."""
     for part in location:
-        if isinstance(part, int):
-            continue
-        kind = _model_in(kind.model_fields[part].annotation)
+        if not isinstance(part, int):
+            kind = _model_in(kind.model_fields[part].annotation)
     return list(kind.model_fields)
 
 

@@ -41,9 +41,8 @@ class RemoteModel:
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
         """See :class:`aor_lib.models.base.AudioModel`."""
-        outcome = self.cluster.outcome(
-            self.cluster.submit(self, conversations, generation), len(conversations)
-        )
+        future = self.cluster.submit(self, conversations, generation)
+        outcome = self.cluster.outcome(future, len(conversations))
         if outcome.stopped is not None:
             raise ModelError(outcome.stopped)
         return list(outcome.results)
@@ -52,8 +51,10 @@ class RemoteModel:
 class Cluster:
     """The machines behind a dask scheduler. Use it in a ``with`` statement.
 
-    The constructor raises ``OSError`` where no scheduler answers at ``address`` or it has no
-    workers, and every method where it is lost.
+    Raises
+    ------
+    OSError
+        If no scheduler answers at ``address`` or it has no workers; by any method, if it is lost.
     """
 
     def __init__(self, address: str) -> None:
@@ -69,7 +70,7 @@ class Cluster:
             )
 
     def __enter__(self) -> Cluster:
-        """The cluster itself, connected."""
+        """Return the cluster itself, connected."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -77,12 +78,12 @@ class Cluster:
         self._client.close()
 
     def model(self, card: ModelCard) -> RemoteModel:
-        """The model of a card, as its machines know it.
+        """Return the model of a card, as its machines know it.
 
         Raises
         ------
         ModelError
-            It cannot run there; the message says what it needs.
+            If it cannot run there; the message says what it needs.
         """
         revision, capabilities = self._result(self._submit(_describe, card))
         return RemoteModel(card, revision, capabilities, self)
@@ -115,30 +116,28 @@ class Cluster:
     def submit(
         self, model: AudioModel, conversations: Sequence[Conversation], generation: Generation
     ) -> Any:
-        """The future of what :func:`aor_lib.inference.executors.ask` returns on one of the
-        machines."""
-        sounds = {
-            turn.audio: turn.audio.read_bytes()
+        """Start :func:`aor_lib.inference.executors.ask` on one of the machines; its future."""
+        paths = {
+            turn.audio
             for conversation in conversations
             for turn in conversation
             if isinstance(turn.audio, Path) and turn.audio.is_file()
         }
-        return self._submit(
-            *(_ask_there, model.card, model.revision, conversations, sounds, generation)
-        )
+        sounds = {path: path.read_bytes() for path in paths}
+        return self._submit(_ask, model.card, model.revision, conversations, sounds, generation)
 
     def outcome(self, future: Any, size: int) -> Outcome:
-        """What came of a batch of ``size`` conversations, as soon as it has come."""
+        """Wait for the outcome of a batch of ``size`` conversations."""
         from distributed import KilledWorker
 
         try:
-            found: Outcome = self._result(future)
+            outcome: Outcome = self._result(future)
         except KilledWorker:
             return Outcome([Failure("every worker that was asked this batch died")] * size)
-        return found
+        return outcome
 
     def _holders(self, model: str) -> int:
-        """How many workers were started to hold this model."""
+        """Number of workers that were started to hold this model."""
         return sum(model in worker["resources"] for worker in self._workers())
 
     def _workers(self) -> list[dict[str, Any]]:
@@ -149,9 +148,8 @@ class Cluster:
         with warnings.catch_warnings():
             # Of large arguments: sent with the task, they survive the loss of a worker.
             warnings.simplefilter("ignore", UserWarning)
-            return self._client.submit(
-                *(function, card, *arguments), resources=resources, pure=False
-            )
+            submit = functools.partial(self._client.submit, resources=resources, pure=False)
+            return submit(function, card, *arguments)
 
     def _result(self, future: Any) -> Any:
         try:
@@ -164,24 +162,25 @@ class Cluster:
 
 @functools.cache
 def _loaded(card: str) -> AudioModel:
-    """The model of a card, given as JSON, in this worker."""
+    """Load the model of a card, given as JSON, once in this worker."""
     return load_model(ModelCard.model_validate_json(card))
 
 
 def _describe(card: ModelCard) -> tuple[str, Capabilities]:
+    """Describe a model that this worker holds."""
     with _asking:
         model = _loaded(card.model_dump_json())
     return model.revision, model.capabilities
 
 
-def _ask_there(
+def _ask(
     card: ModelCard,
     revision: str,
     conversations: Sequence[Conversation],
     sounds: Mapping[Path, bytes],
     generation: Generation,
 ) -> Outcome:
-    """Runs on a worker: asks the model that it holds."""
+    """Ask a model that this worker holds."""
     with _asking, tempfile.TemporaryDirectory() as folder:
         try:
             model = _loaded(card.model_dump_json())

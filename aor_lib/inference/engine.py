@@ -5,12 +5,12 @@ killed at any moment therefore leaves whole batches, and a resumed one asks the 
 batches as an uninterrupted one: padding cannot make their answers differ. What failed is asked
 again without the answered trials around it, so that no answer is paid for twice.
 
-Several runs may work on one store at a time: each claims a batch before it asks it.
+Several runs may work on one store at a time: each locks a batch before it asks it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from aor_lib.config.records import Status, Stimulus, Trial
 from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
-from aor_lib.inference.locks import Claims
+from aor_lib.inference.locks import TrialLocks
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of, record_cards, record_provenance
 from aor_lib.inference.store import Store
@@ -42,7 +42,7 @@ MAX_FAILURES = 0.1
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come, in trials.
+    """Progress of a run, in trials.
 
     ``done``: answered or blocked, now or earlier. ``failed``: since the run began. ``stopped``:
     by model, why it is asked no more. ``waiting``: another run is asking all that is left.
@@ -73,9 +73,7 @@ def run_trials(
     store.set_plan(trials)
     record_cards(store, [model.card for model in models])
     return answer_trials(
-        *(trials, models, stimuli, build, store, report),
-        executor=executor,
-        max_failures=max_failures,
+        trials, models, stimuli, build, store, report, executor=executor, max_failures=max_failures
     )
 
 
@@ -108,13 +106,12 @@ def answer_trials(
     Raises
     ------
     StoreError
-        A result cannot be written.
+        If a result cannot be written.
     OSError
-        A claim cannot be made, or the executor has lost its machines.
+        If a trial cannot be locked, or the executor has lost its machines.
     """
-    with Claims(store.path) as claims:
-        sizes = {m.card.id: min(BATCH, m.capabilities.at_once or BATCH) for m in models}
-        run = _Run(trials, models, stimuli, build, store, claims, max_failures, sizes)
+    with TrialLocks(store) as locks:
+        run = _Run(trials, models, stimuli, build, store, locks, max_failures)
         report(run.progress())
         while True:
             queues = [(model, run.queue(model.card.id)) for model in models]
@@ -127,12 +124,12 @@ def answer_trials(
             if held is None:
                 return run.progress()
             report(run.progress(waiting=True))
-            claims.wait(held)
+            locks.wait(held)
             run.look()
 
 
 class _Run:
-    """What one run knows of its trials. The store and the claims are what all runs share."""
+    """State of one run. The store and the locks are what all runs share."""
 
     def __init__(
         self,
@@ -141,29 +138,26 @@ class _Run:
         stimuli: Sequence[Stimulus],
         build: Path,
         store: Store,
-        claims: Claims,
+        locks: TrialLocks,
         max_failures: float,
-        sizes: Mapping[str, int],
     ) -> None:
-        self._build, self._store, self._claims = build, store, claims
-        self._silent = {model.card.id: model for model in models}
+        self._build, self._store, self._locks = build, store, locks
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
-        self._trials: dict[str, Trial] = {}
-        keys: dict[str, list[str]] = {}
-        for trial in trials:
-            key = trial.key
-            if key not in self._trials:
-                self._trials[key] = trial
-                keys.setdefault(trial.arm.model, []).append(key)
-        self._batches = {
-            model: [of[i : i + sizes[model]] for i in range(0, len(of), sizes[model])]
-            for model, of in keys.items()
-        }
-        self._allowed = {
-            model: max_failures if max_failures >= 1 else max_failures * len(of)
-            for model, of in keys.items()
-        }
+        self._trials = {trial.key: trial for trial in trials}
+        keys = defaultdict(list)
+        for key, trial in self._trials.items():
+            keys[trial.arm.model].append(key)
+        self._batches: dict[str, list[list[str]]] = {}
+        self._allowed: dict[str, float] = {}
+        for model in models:
+            name, size = model.card.id, min(BATCH, model.capabilities.at_once or BATCH)
+            of_model = keys[name]
+            starts = range(0, len(of_model), size)
+            self._batches[name] = [of_model[start : start + size] for start in starts]
+            share = max_failures * len(of_model)
+            self._allowed[name] = max_failures if max_failures >= 1 else share
+        self._unanswered = {model.card.id: model for model in models}
         self._failures: Counter[str] = Counter()
         self._stopped: dict[str, str] = {}
         self._held: dict[str, str] = {}
@@ -173,7 +167,6 @@ class _Run:
         self.look()
 
     def progress(self, waiting: bool = False) -> Progress:
-        """How far the run has come."""
         done, failed = len(self._finished), len(self._failed)
         return Progress(done, failed, len(self._trials), dict(self._stopped), waiting)
 
@@ -188,36 +181,25 @@ class _Run:
         self._failed = (self._failed | failed) - self._finished
 
     def queue(self, model: str) -> Iterator[Batch]:
-        """The batches of a model that have something left to ask, each claimed for this run."""
+        """Lock and yield the batches of a model that have something left to ask."""
         self._held.pop(model, None)
-        for batch in self._batches.get(model, []):
+        for batch in self._batches[model]:
             if model in self._stopped:
                 return
             left = self._left(batch)
             if not left:
                 continue
-            if (held := self._claims.take(left)) is not None:
+            if (held := self._locks.take(left)) is not None:
                 self._held[model] = held
                 continue
             self.look(left)  # another run may have asked some until just now
-            claimed, left = left, self._left(left)
-            self._claims.release(set(claimed).difference(left))
+            locked, left = left, self._left(left)
+            self._locks.release(sorted(set(locked).difference(left)))
             if left:
-                trials = [self._trials[key] for key in left]
-                yield Batch(
-                    trials,
-                    [
-                        conversation(
-                            *(self._stimuli[t.stimulus_id], self._build),
-                            *(t.arm.instruction, t.arm.steps),
-                        )
-                        for t in trials
-                    ],
-                    trials[0].arm.generation,
-                )
+                yield self._batch(left)
 
     def record(self, batch: Batch, outcome: Outcome) -> None:
-        """Keep what came of a batch, and stop its model if it has failed too often."""
+        """Keep the results of a batch, and stop its model if it has failed too often."""
         model = batch.trials[0].arm.model
         keys = [trial.key for trial in batch.trials]
         if outcome.stopped is not None:
@@ -227,8 +209,9 @@ class _Run:
             failed = {r.trial_key for r in responses if r.status is Status.FAILED}
             with self._store.transaction():
                 self._store.record(responses)
-                if model in self._silent and len(failed) < len(responses):
-                    record_provenance(self._store, [provenance_of(self._silent.pop(model))])
+                if model in self._unanswered and len(failed) < len(responses):
+                    origin = provenance_of(self._unanswered.pop(model))
+                    record_provenance(self._store, [origin])
             self._finished.update(set(keys) - failed)
             self._failed |= failed
             self._failures[model] += len(failed)
@@ -238,12 +221,25 @@ class _Run:
                     f"{self._failures[model]} of its trials failed in this run, more than the "
                     f"{self._allowed[model]:g} that are allowed",
                 )
-        self._claims.release(keys)
+        self._locks.release(keys)
 
     def held_by_another(self) -> str | None:
-        """A trial that another run is asking, if this one has nothing else left to ask."""
+        """Key of a trial that another run is asking, if this one has nothing else to ask."""
         held = (key for model, key in self._held.items() if model not in self._stopped)
         return next(held, None)
 
     def _left(self, keys: Sequence[str]) -> list[str]:
         return [key for key in keys if key not in self._finished and key not in self._failed]
+
+    def _batch(self, keys: Sequence[str]) -> Batch:
+        trials = [self._trials[key] for key in keys]
+        conversations = [
+            conversation(
+                self._stimuli[trial.stimulus_id],
+                self._build,
+                trial.arm.instruction,
+                trial.arm.steps,
+            )
+            for trial in trials
+        ]
+        return Batch(trials, conversations, trials[0].arm.generation)

@@ -1,7 +1,7 @@
 """Batches of trials given to models: what an executor is, and the one that works in this process.
 
-An executor gets each model with a queue of batches, and gives back every batch with what came of
-it. It takes a batch from a queue only when there is room for one; a queue may end early. Where it
+An executor gets each model with a queue of batches, and gives back every batch with its outcome.
+It takes a batch from a queue only when there is room for one; a queue may end early. Where it
 is closed before its end, what is under way is given up.
 """
 
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from typing import Any
 
 from aor_lib.config.records import Generation, Response, Status, Trial
 from aor_lib.models.base import (
@@ -30,7 +31,7 @@ from aor_lib.models.steps import answer_in_steps, has_steps
 
 @dataclass(frozen=True)
 class Batch:
-    """Trials of one model that are asked together, and what it is asked in each."""
+    """Trials of one model that are asked together, and their conversations."""
 
     trials: Sequence[Trial]
     conversations: Sequence[Conversation]
@@ -39,15 +40,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a batch: a result for each trial, or why the model can be asked no more."""
+    """Outcome of a batch: a result for each trial, or why the model can be asked no more.
+
+    ``latency_s`` is the time that the batch took, over the number of its trials.
+    """
 
     results: Sequence[Answer | Failure] = ()
     latency_s: float = 0.0
-    """Time that the batch took, over the number of its trials."""
     stopped: str | None = None
 
     def responses(self, keys: Sequence[str]) -> list[Response]:
-        """The results as they are kept, one for each trial's key; no words are no answer."""
+        """Results as they are kept, one for each trial's key; no words are no answer."""
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         return [
             _response(key, result, round(self.latency_s, 3), created)
@@ -72,7 +75,7 @@ def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
 def ask(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Outcome:
-    """What a model makes of a batch; whatever goes wrong is in the outcome."""
+    """Ask a model a batch of conversations; whatever goes wrong is in the outcome."""
     answer = functools.partial(answer_in_steps, model, conversations, generation)
     return _outcome(answer, len(conversations), time.monotonic())
 
@@ -127,19 +130,12 @@ def _outcome(answer: Callable[[], list[Answer | Failure]], asked: int, started: 
 def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:
     if isinstance(result, Answer) and not result.text.strip():
         result = Failure("empty answer")
+    row: dict[str, Any] = dict.fromkeys(("text", "error", "heard", "tokens"))
     if isinstance(result, Failure):
-        status = Status.BLOCKED if result.blocked else Status.FAILED
-        text, heard, tokens, error = None, None, None, result.error
+        row |= {"status": Status.BLOCKED if result.blocked else Status.FAILED}
+        row |= {"error": result.error}
     else:
-        status, text, tokens, error = Status.OK, result.text, result.tokens, None
-        heard = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
-    return Response(
-        trial_key=key,
-        status=status,
-        text=text,
-        error=error,
-        heard=heard,
-        latency_s=latency_s,
-        tokens=tokens,
-        created=created,
-    )
+        row |= {"status": Status.OK, "text": result.text, "tokens": result.tokens}
+        if result.heard:
+            row["heard"] = json.dumps(result.heard, ensure_ascii=False)
+    return Response(trial_key=key, latency_s=latency_s, created=created, **row)

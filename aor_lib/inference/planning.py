@@ -15,25 +15,27 @@ from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 def plan_trials(
     study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
 ) -> list[Trial]:
-    """Every trial of a study, model by model, in the stimuli's order.
+    """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus is tried; with one, those of the core block in the
     profile's ``mitigated_conditions``. What a model cannot be asked is left out.
     """
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
-    return [
-        Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
-        for model, mitigation, tried in _tried(study, stimuli, models)
-        for arm in [_arm(model, mitigation, study.profile.generation)]
-        for stimulus in tried
-        if _lacking(model.capabilities, stimulus, mitigation) is None
-    ]
+    trials = []
+    for model, mitigation, tried in _tried(study, stimuli, models):
+        arm = _arm(model, mitigation, study.profile.generation)
+        trials += [
+            Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
+            for stimulus in tried
+            if _lacking(model.capabilities, stimulus, mitigation) is None
+        ]
+    return trials
 
 
 def left_out(
     study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
 ) -> Counter[tuple[str, str]]:
-    """Number of trials that :func:`plan_trials` leaves out, by model and what it does not take."""
+    """Count the trials that :func:`plan_trials` leaves out, by model and what it does not take."""
     lacking = (
         (model.card.id, _lacking(model.capabilities, stimulus, mitigation))
         for model, mitigation, tried in _tried(study, stimuli, models)
@@ -45,7 +47,7 @@ def left_out(
 def conversation(
     stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
 ) -> Conversation:
-    """What a model is asked of a stimulus, whose paths are relative to ``build``.
+    """Turns that present a stimulus, whose paths are relative to ``build``.
 
     The first of ``steps`` stands beside the stimulus; the others follow it as turns of the user.
     """
@@ -59,8 +61,8 @@ def conversation(
     if stimulus.path is not None:
         turns.append(Turn("user", text=first, audio=build / stimulus.path))
     else:
-        said = [stimulus.presented_text, first]
-        turns.append(Turn("user", text="\n".join(text for text in said if text)))
+        texts = [stimulus.presented_text, first]
+        turns.append(Turn("user", text="\n".join(text for text in texts if text)))
     return (*turns, *[Turn("user", text=step) for step in steps[1:]])
 
 

@@ -10,6 +10,7 @@ import json
 import platform
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -19,12 +20,23 @@ from aor_lib import __version__
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Identifier, Row
 from aor_lib.inference.cluster import RemoteModel
-from aor_lib.inference.store import Store
+from aor_lib.inference.store import Store, insertion
 from aor_lib.models.base import AudioModel
 
-_LIBRARIES = (
-    *("accelerate", "ctranslate2", "faster-whisper", "mistral-common", "numpy", "onnxruntime"),
-    *("openai", "peft", "soundfile", "soxr", "tokenizers", "torch", "transformers"),
+LIBRARIES = (
+    "accelerate",
+    "ctranslate2",
+    "faster-whisper",
+    "mistral-common",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "peft",
+    "soundfile",
+    "soxr",
+    "tokenizers",
+    "torch",
+    "transformers",
 )
 """Packages of which another version might change an answer."""
 
@@ -43,7 +55,7 @@ class Provenance(Row):
 
 
 def provenance_of(model: AudioModel) -> Provenance:
-    """A model's provenance if it answers now."""
+    """Provenance of the answers that a model gives now."""
     unknown = isinstance(model, RemoteModel)
     return Provenance(
         model=model.card.id,
@@ -58,72 +70,57 @@ def provenance_of(model: AudioModel) -> Provenance:
 
 def record_provenance(store: Store, rows: Iterable[Provenance]) -> None:
     """Keep provenances in a store; one that is there already keeps its date."""
-    values = (
-        tuple((row.model_dump() | {"libraries": _json(row.libraries)}).values()) for row in rows
-    )
-    columns = tuple(Provenance.model_fields)
+    statement = insertion("INSERT OR IGNORE", "provenance", tuple(Provenance.model_fields))
     with store.transaction() as db:
-        db.executemany(
-            f"INSERT OR IGNORE INTO provenance ({', '.join(columns)})"
-            f" VALUES ({', '.join('?' * len(columns))})",
-            values,
-        )
+        for row in rows:
+            libraries = json.dumps(row.libraries, sort_keys=True)
+            db.execute(statement, tuple((row.model_dump() | {"libraries": libraries}).values()))
 
 
 def read_provenance(store: Store) -> list[Provenance]:
-    """All that a store knows, by model."""
+    """All provenances in a store, by model."""
     columns = tuple(Provenance.model_fields)
     rows = store.read(f"SELECT {', '.join(columns)} FROM provenance")
-    found = [dict(zip(columns, row, strict=True)) for row in rows]
-    return [Provenance(**row | {"libraries": json.loads(row["libraries"])}) for row in found]
+    fields = [dict(zip(columns, row, strict=True)) for row in rows]
+    return [Provenance(**row | {"libraries": json.loads(row["libraries"])}) for row in fields]
 
 
 def record_cards(store: Store, cards: Iterable[ModelCard]) -> None:
     """Keep model cards in a store, in place of earlier ones of the same models."""
-    rows = [(card.id, card.model_dump_json()) for card in cards]
-    if set(rows) <= set(_cards(store)):
-        return
-    with store.transaction() as db:
-        db.executemany("INSERT OR REPLACE INTO cards (model, card) VALUES (?, ?)", rows)
+    kept = read_cards(store)
+    new = [(card.id, card.model_dump_json()) for card in cards if kept.get(card.id) != card]
+    if new:
+        with store.transaction() as db:
+            db.executemany(insertion("INSERT OR REPLACE", "cards", ("model", "card")), new)
 
 
 def read_cards(store: Store) -> dict[str, ModelCard]:
-    """The cards in a store, by the models' ids."""
-    return {model: ModelCard.model_validate_json(card) for model, card in _cards(store)}
-
-
-def _cards(store: Store) -> list[tuple[str, str]]:
-    return store.read("SELECT model, card FROM cards ORDER BY model")
+    """Model cards in a store, by the models' ids."""
+    rows = store.read("SELECT model, card FROM cards ORDER BY model")
+    return {model: ModelCard.model_validate_json(card) for model, card in rows}
 
 
 def _device(card: ModelCard) -> str:
     if card.kind == "openai_api":
         return "the provider's"
     torch = sys.modules.get("torch")  # whoever has not loaded it does not use a GPU
-    gpus = (
-        [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())] if torch else []
-    )
+    count = torch.cuda.device_count() if torch else 0
+    gpus = [torch.cuda.get_device_name(number) for number in range(count)] if torch else []
     return ", ".join(dict.fromkeys([_processor(), *gpus]))
 
 
 def _processor() -> str:
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
+    except OSError:  # not Linux
         facts = []
     names = [line.partition(":")[2].strip() for line in facts if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
 def _versions() -> dict[str, str]:
-    found = {}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
+    versions = {}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions

@@ -1,20 +1,22 @@
-"""The one place where results are kept: a SQLite file, one row a trial, committed as it arrives.
+"""The one place where results are kept: a SQLite file, one row per trial, committed as it arrives.
 
 Write-ahead logging lets a reader look while a run goes on, and a killed run loses nothing that was
 committed. Writers wait for each other, and none holds the file for long. A trial that was answered,
 or whose answer was blocked, is never run again; a failed one is, and its row is replaced.
 
 The plan says which trials make up the study. It has parts that are set one by one: the study's own
-trials, those that were imported. No part knows of the others' trials, and a trial of two is one.
+trials, those that were imported. A trial of two parts is one.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ import pandas as pd
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
-from aor_lib.inference.store_schema import ADDED, SCHEMA
+from aor_lib.inference.store_schema import SCHEMA
 
 STORE = "results.sqlite"
 """The results of a study, in its folder."""
@@ -33,7 +35,12 @@ IMPORTED = "imported"
 
 _TRIAL = (
     "trial_key",
-    *("stimulus_sha256", "model", "revision", "settings_sha256", "instruction", "generation"),
+    "stimulus_sha256",
+    "model",
+    "revision",
+    "settings_sha256",
+    "instruction",
+    "generation",
     "steps",
 )
 _PLAN = ("trial_key", "stimulus_id", "mitigation", "part")
@@ -57,13 +64,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
-            for table, column in ADDED.items():
-                names = [name for _, name, *_ in self.read(f"PRAGMA table_info ({table})")]
-                if column.split()[0] not in names:
-                    self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
 
     def __enter__(self) -> Store:
-        """The store itself, open."""
+        """Return the store itself, open."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,8 +79,8 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """What is written in the block is kept when it ends; after an error, none of it is."""
-        if self._db.in_transaction:  # part of a larger one
+        """Commit on exit; roll back on error. A transaction within another is part of it."""
+        if self._db.in_transaction:
             yield self._db
             return
         with self._named_errors(), self._db:
@@ -85,60 +88,43 @@ class Store:
             yield self._db
 
     def read(self, query: str, values: tuple[str | None, ...] = ()) -> list[Any]:
-        """The rows that an SQL query finds."""
+        """Rows that an SQL query finds."""
         with self._named_errors():
             return self._db.execute(query, values).fetchall()
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; answers that were kept earlier stay.
 
-        Raises ``StoreError`` where what was imported of a model does not go with the rest of it.
+        Raises
+        ------
+        StoreError
+            If what was imported of a model does not go with the rest of it.
         """
         plan = [(trial.key, trial.stimulus_id, trial.arm.mitigation, part) for trial in trials]
         present = f"SELECT {', '.join(_PLAN)} FROM plan WHERE part = ? ORDER BY position"
         if plan == self.read(present, (part,)):
             return
-        asked = (
-            (
-                *(trial.key, trial.stimulus_sha256, arm.model, arm.revision),
-                *(arm.settings_sha256, arm.instruction, arm.generation.model_dump_json()),
-                json.dumps(arm.steps),
-            )
-            for trial in trials
-            for arm in [trial.arm]
-        )
         with self.transaction() as db:
             db.execute("DELETE FROM plan WHERE part = ?", (part,))
-            db.executemany(_insert("INSERT OR IGNORE", "trials", _TRIAL), asked)
-            db.executemany(_insert("INSERT", "plan", _PLAN), plan)
+            asked = map(_trial_values, trials)
+            db.executemany(insertion("INSERT OR IGNORE", "trials", _TRIAL), asked)
+            db.executemany(insertion("INSERT", "plan", _PLAN), plan)
             self._refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
-        """The trials of a part of the plan, or of all of it, in its order; none twice."""
-        arms: dict[tuple[str, ...], Arm] = {}
-        trials = []
-        for stimulus_id, sha256, *values in self.read(
+        """Trials of a part of the plan, or of all of it, in its order; none twice."""
+        rows = self.read(
             "SELECT p.stimulus_id, t.stimulus_sha256, t.model, t.revision, t.settings_sha256,"
             " p.mitigation, t.instruction, t.generation, t.steps"
             " FROM plan p JOIN trials t USING (trial_key)"
             " WHERE p.part = ifnull(?, p.part) ORDER BY p.part != 'study', p.position",
             (part,),
-        ):
-            if tuple(values) not in arms:
-                model, revision, settings, mitigation, instruction, generation, steps = values
-                arms[tuple(values)] = Arm(
-                    *(model, revision, settings, mitigation, instruction),
-                    Generation.model_validate_json(generation),
-                    tuple(json.loads(steps)),
-                )
-            trials.append(Trial(stimulus_id, sha256, arms[tuple(values)]))
+        )
+        trials = (Trial(stimulus, sha256, _arm(*arm)) for stimulus, sha256, *arm in rows)
         return list(dict.fromkeys(trials))
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
-        """Keys of the trials (of all, or of those given) that need not be run again.
-
-        They were answered, or their answer was blocked; failed ones are to be tried again.
-        """
+        """Keys of the trials (of all, or of those given) that were answered or blocked."""
         return {key for key, _ in self._tried("('ok', 'blocked')", keys)}
 
     def failures(self, keys: Sequence[str] | None = None) -> dict[str, str]:
@@ -153,29 +139,25 @@ class Store:
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
         with self.transaction() as db:
             db.executemany(
-                _insert("INSERT", "responses", _RESPONSE)
+                insertion("INSERT", "responses", _RESPONSE)
                 + f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
                 [tuple(response.model_dump(mode="json").values()) for response in responses],
             )
 
     def answers(self) -> Iterator[tuple[Response, list[Verdict]]]:
-        """What came back for planned trials, by key, with the verdicts on its present text.
-
-        Verdicts from before flags were kept are left out: which there were is not known.
-        """
-        rows = self.read(
-            f"SELECT {', '.join(f'r.{name}' for name in _RESPONSE)},"
-            f" {', '.join(f'v.{name}' for name in _VERDICT)}"
-            " FROM responses r LEFT JOIN verdicts v"
-            " ON v.trial_key = r.trial_key AND v.flags IS NOT NULL"
-            " WHERE r.trial_key IN (SELECT trial_key FROM plan) ORDER BY r.trial_key, v.judge"
-        )
-        width = len(_RESPONSE)
-        for values, of_one in groupby(rows, lambda row: row[:width]):
-            response = Response(**dict(zip(_RESPONSE, values, strict=True)))
-            present = _response_sha256(response)
-            found = [dict(zip(_VERDICT, row[width:], strict=True)) for row in of_one]
-            yield response, [_verdict(row) for row in found if row["response_sha256"] == present]
+        """Responses to planned trials, by key, each with the verdicts on its present text."""
+        verdicts = defaultdict(list)
+        for row in self.read(f"SELECT {', '.join(_VERDICT)} FROM verdicts ORDER BY judge"):
+            values = dict(zip(_VERDICT, row, strict=True))
+            sha256 = values.pop("response_sha256")
+            verdict = Verdict(**values | {"flags": json.loads(values["flags"])})
+            verdicts[verdict.trial_key, sha256].append(verdict)
+        for row in self.read(
+            f"SELECT {', '.join(_RESPONSE)} FROM responses"
+            " WHERE trial_key IN (SELECT trial_key FROM plan) ORDER BY trial_key"
+        ):
+            response = _response(row)
+            yield response, verdicts[response.trial_key, _response_sha256(response)]
 
     def unjudged(self, judge: str, version: str) -> Iterator[Response]:
         """Responses without a verdict of this version of the judge on their present text."""
@@ -187,7 +169,7 @@ class Store:
             (judge, version),
         )
         for *values, judged in rows:
-            response = Response(**dict(zip(_RESPONSE, values, strict=True)))
+            response = _response(values)
             if judged != _response_sha256(response):
                 yield response
 
@@ -203,10 +185,10 @@ class Store:
         # The judge is asked before the file is taken: a run that goes on need not wait for it.
         while some := list(islice(rows, _VERDICTS_AT_ONCE)):
             with self.transaction() as db:
-                db.executemany(_insert("INSERT OR REPLACE", "verdicts", _VERDICT), some)
+                db.executemany(insertion("INSERT OR REPLACE", "verdicts", _VERDICT), some)
 
     def frame(self, judge: str) -> pd.DataFrame:
-        """One row a planned trial, with its response and the judge's verdict if there are any.
+        """One row per planned trial, with its response and the judge's verdict if there are any.
 
         Trials of the study come first, in their order.
         """
@@ -226,7 +208,7 @@ class Store:
             )
 
     def errors(self) -> list[tuple[str, str, str, int]]:
-        """Why planned trials have no answer: model, status, error, number; most frequent first."""
+        """Errors of planned trials: model, status, error, number; most frequent first."""
         return self.read(
             "SELECT model, status, error, COUNT(*) FROM plan"
             " JOIN trials USING (trial_key) JOIN responses USING (trial_key)"
@@ -235,7 +217,7 @@ class Store:
         )
 
     def _refuse_unlike(self) -> None:
-        """What is imported of a model is of the rest's revision, and was asked in the same way."""
+        """Raise if what is imported of a model has another revision, or was asked otherwise."""
         unlike = (
             "SELECT model, {} FROM plan JOIN trials USING (trial_key) WHERE model IN"
             " (SELECT model FROM plan JOIN trials USING (trial_key) WHERE part = 'imported')"
@@ -243,13 +225,13 @@ class Store:
         )
         revisions = "'revision: ' || GROUP_CONCAT(DISTINCT revision)"
         settings = "'settings, for mitigation ' || mitigation"
-        for model, what in [
+        for model, difference in [
             *self.read(unlike.format(revisions, "model", "revision")),
             *self.read(unlike.format(settings, "mitigation, stimulus_id", "trial_key")),
         ]:
             raise StoreError(
-                f"{self.path}: model {model!r}: what is imported of it has another {what}; leave "
-                "it out (import others with --model), or take out what was imported before "
+                f"{self.path}: model {model!r}: what is imported of it has another {difference}; "
+                "leave it out (import others with --model), or take out what was imported before "
                 f"('aor results forget {model}')"
             )
 
@@ -268,13 +250,41 @@ class Store:
             raise StoreError(f"{self.path}: {error}") from error
 
 
-def _insert(verb: str, table: str, columns: Sequence[str]) -> str:
+def insertion(verb: str, table: str, columns: Sequence[str]) -> str:
+    """SQL that inserts a row: ``verb`` is INSERT, INSERT OR IGNORE or INSERT OR REPLACE."""
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-def _verdict(row: dict[str, Any]) -> Verdict:
-    known = {name: row[name] for name in Verdict.model_fields}
-    return Verdict(**known | {"flags": json.loads(row["flags"])})
+def _trial_values(trial: Trial) -> tuple[str | None, ...]:
+    arm = trial.arm
+    return (
+        trial.key,
+        trial.stimulus_sha256,
+        arm.model,
+        arm.revision,
+        arm.settings_sha256,
+        arm.instruction,
+        arm.generation.model_dump_json(),
+        json.dumps(arm.steps),
+    )
+
+
+@functools.lru_cache(maxsize=1000)
+def _arm(
+    model: str,
+    revision: str,
+    settings_sha256: str,
+    mitigation: str,
+    instruction: str | None,
+    generation: str,
+    steps: str,
+) -> Arm:
+    asked = Generation.model_validate_json(generation), tuple(json.loads(steps))
+    return Arm(model, revision, settings_sha256, mitigation, instruction, *asked)
+
+
+def _response(values: Sequence[Any]) -> Response:
+    return Response(**dict(zip(_RESPONSE, values, strict=True)))
 
 
 def _response_sha256(response: Response) -> str:

@@ -2,8 +2,8 @@
 
 ``trials`` says what was asked, once for each key; ``plan`` which trials make up the study, and
 under which stimulus and mitigation; ``responses`` and ``verdicts`` what came of them; ``cards`` and
-``provenance`` who answered (:mod:`aor_lib.inference.provenance`). Tables and columns are only ever
-added.
+``provenance`` who answered (:mod:`aor_lib.inference.provenance`); ``locks`` what is being asked
+(:mod:`aor_lib.inference.locks`).
 """
 
 SCHEMA = """
@@ -15,14 +15,14 @@ CREATE TABLE IF NOT EXISTS trials (
     settings_sha256 TEXT NOT NULL,
     instruction TEXT,
     generation TEXT NOT NULL,
-    steps TEXT NOT NULL DEFAULT '[]'
+    steps TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS plan (
     position INTEGER PRIMARY KEY,
     trial_key TEXT NOT NULL REFERENCES trials,
     stimulus_id TEXT NOT NULL,
     mitigation TEXT NOT NULL,
-    part TEXT NOT NULL DEFAULT 'study'
+    part TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS responses (
     trial_key TEXT PRIMARY KEY REFERENCES trials,
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
     label TEXT NOT NULL,
     score REAL,
     rationale TEXT NOT NULL,
-    flags TEXT,
+    flags TEXT NOT NULL,
     PRIMARY KEY (trial_key, judge)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cards (model TEXT PRIMARY KEY, card TEXT NOT NULL) WITHOUT ROWID;
@@ -58,11 +58,5 @@ CREATE TABLE IF NOT EXISTS provenance (
     since TEXT NOT NULL,
     PRIMARY KEY (model, revision, profile, aor_version, python, device, libraries)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS locks (trial_key TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID;
 """
-
-# Columns that older files lack: of their verdicts the flags are unknown.
-ADDED = {
-    "trials": "steps TEXT NOT NULL DEFAULT '[]'",
-    "plan": "part TEXT NOT NULL DEFAULT 'study'",
-    "verdicts": "flags TEXT",
-}

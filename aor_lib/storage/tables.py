@@ -25,74 +25,71 @@ class TableError(AorError, ValueError):
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """All rows and columns of a file, in their order; the format goes by its extension.
+    """Read all rows and columns of a file, in their order; its extension says the format.
 
     Values of CSV are str, those of JSON Lines Python objects, those of Parquet of Arrow's types.
 
     Raises
     ------
     TableError
-        The extension is unknown, or the file is not what it says.
+        If the extension is unknown, or the file is not what it says.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
     """
-    return _format(path)[0](path)
+    check_format(path)
+    read, _ = _FORMATS[path.suffix.lower()]
+    return read(path)
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write all rows and columns to a file; the format goes by its extension.
+    """Write all rows and columns to a file; its extension says the format.
 
     Raises
     ------
     TableError
-        The format cannot hold a value.
+        If the format cannot hold a value.
     OSError
-        The file cannot be written.
+        If the file cannot be written.
     """
+    check_format(path)
+    _, content = _FORMATS[path.suffix.lower()]
     try:
-        content = _format(path)[1](table)
+        encoded = content(table)
     except (pa.ArrowException, UnicodeError, ValueError, TypeError) as error:
-        text = " ".join(str(error).split())
-        raise TableError(f"{path}: this format cannot hold the table: {text}") from error
+        raise TableError(f"{path}: this format cannot hold the table: {_line(error)}") from error
     with whole_file(path) as stream:
-        stream.write(content)
+        stream.write(encoded)
 
 
 def check_format(path: Path) -> None:
     """Raise ``TableError`` unless the extension is that of a table."""
-    _format(path)
+    if path.suffix.lower() not in _FORMATS:
+        raise TableError(f"{path}: is no table; give a file that ends in {', '.join(_FORMATS)}")
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    text = _text(path)
+    options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "index_col": False}
     try:
-        # All is text, the header too: names that occur twice stay as they are.
-        rows = pd.read_csv(
-            io.StringIO(text, newline=""),
-            header=None,
-            dtype=str,
-            keep_default_na=False,
-            index_col=False,
-        )
+        # The header is text like the rest: names that occur twice stay as they are.
+        rows = pd.read_csv(io.StringIO(_text(path), newline=""), header=None, **options)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
-    except (pd.errors.ParserError, ValueError) as error:
-        raise TableError(f"{path}: is not CSV: {' '.join(str(error).split())}") from error
+    except pd.errors.ParserError as error:
+        raise TableError(f"{path}: is not CSV: {_line(error)}") from error
     return rows.iloc[1:].fillna("").set_axis(rows.iloc[0].fillna("").to_list(), axis=1)
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
     rows = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
         try:
-            row = json.loads(line)
+            row = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError) as error:
             raise TableError(f"{path}: line {number}: is not JSON: {error}") from error
-        if not isinstance(row, dict):
+        if isinstance(row, dict):
+            rows.append(row)
+        elif line.strip():
             raise TableError(f"{path}: line {number}: is no JSON object")
-        rows.append(row)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     values = {name: [row.get(name) for row in rows] for name in columns}
     return pd.DataFrame(values, columns=columns, dtype=object)
@@ -102,39 +99,39 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         table = pq.read_table(path)
     except pa.ArrowException as error:
-        raise TableError(f"{path}: is not Parquet: {' '.join(str(error).split())}") from error
+        raise TableError(f"{path}: is not Parquet: {_line(error)}") from error
     # Without the hints that pandas leaves in a file, no column becomes an index.
     plain = table.replace_schema_metadata(None)
     frame: pd.DataFrame = plain.to_pandas(types_mapper=pd.ArrowDtype)
     return frame
 
 
-def _write_csv(table: pd.DataFrame) -> bytes:
+def _csv(table: pd.DataFrame) -> bytes:
     plain = table.map(lambda value: json.dumps(value) if isinstance(value, list | dict) else value)
     # Text is quoted throughout: else a lone carriage return in it would end the row.
     text = plain.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text.encode("utf-8")
 
 
-def _write_jsonl(table: pd.DataFrame) -> bytes:
+def _jsonl(table: pd.DataFrame) -> bytes:
     names = [str(column) for column in table]
-    rows = zip(*(table.iloc[:, i].astype(object) for i in range(len(names))), strict=True)
-    return b"".join(_line(dict(zip(names, row, strict=True))) for row in rows)
+    columns = [table.iloc[:, i].astype(object) for i in range(len(names))]
+    rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+    return b"".join(_json(row) + b"\n" for row in rows)
 
 
-def _write_parquet(table: pd.DataFrame) -> bytes:
+def _parquet(table: pd.DataFrame) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pandas(table, preserve_index=False), sink)
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _line(row: dict[str, Any]) -> bytes:
+def _json(row: dict[str, Any]) -> bytes:
     known = {name: None if _is_missing(value) else value for name, value in row.items()}
     try:
-        line = json.dumps(known, ensure_ascii=False, default=str).encode("utf-8")
+        return json.dumps(known, ensure_ascii=False, default=str).encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate, which JSON can only hold escaped
-        line = json.dumps(known, default=str).encode("utf-8")
-    return line + b"\n"
+        return json.dumps(known, default=str).encode("utf-8")
 
 
 def _is_missing(value: object) -> bool:
@@ -145,21 +142,17 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TableError(
-            f"{path}: is not UTF-8 (byte {error.start} is 0x{error.object[error.start]:02x}); "
-            "save it as UTF-8"
-        ) from error
+        found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise TableError(f"{path}: is not UTF-8 ({found}); save it as UTF-8") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 _Format = tuple[Callable[[Path], pd.DataFrame], Callable[[pd.DataFrame], bytes]]
 _FORMATS: dict[str, _Format] = {
-    ".csv": (_read_csv, _write_csv),
-    ".jsonl": (_read_jsonl, _write_jsonl),
-    ".parquet": (_read_parquet, _write_parquet),
+    ".csv": (_read_csv, _csv),
+    ".jsonl": (_read_jsonl, _jsonl),
+    ".parquet": (_read_parquet, _parquet),
 }
-
-
-def _format(path: Path) -> _Format:
-    if path.suffix.lower() not in _FORMATS:
-        raise TableError(f"{path}: is no table; give a file that ends in {', '.join(_FORMATS)}")
-    return _FORMATS[path.suffix.lower()]

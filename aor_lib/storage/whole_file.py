@@ -12,14 +12,14 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A stream whose content becomes ``path`` when the block ends without an error.
+    """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    It is written beside the target and moved into place. The folder must exist.
+    The folder must exist; the stream is a file in it until it is moved into place.
 
     Raises
     ------
     OSError
-        It cannot be written (a full disk, say); the error names ``path``, which is as it was.
+        If it cannot be written (a full disk, say); the error names ``path``, which is as it was.
     """
     try:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".partial")

@@ -20,7 +20,7 @@ _JOBS_IN_FLIGHT = 64
 def map_jobs(
     make: Callable[[Job], Made], jobs: Iterable[Job], workers: int, scheduler: str | None = None
 ) -> Iterator[Made]:
-    """``make`` of every job, in the jobs' order; the first failure ends the rest and is raised.
+    """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def map_jobs(
     Raises
     ------
     OSError
-        No scheduler answers at the address.
+        If no scheduler answers at the address.
     """
     if scheduler is not None:
         yield from _map_on_cluster(make, jobs, scheduler)
@@ -59,13 +59,12 @@ def _map_in_processes(
 
 
 def _end_with_parent() -> None:
-    """Have this worker end when the process that started it does, even by SIGKILL."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+    """Have this worker end when the process that started it does, even when that was killed."""
 
     def watch() -> None:
-        parent.join()
-        os._exit(1)
+        if parent := multiprocessing.parent_process():
+            parent.join()
+            os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 

@@ -9,7 +9,7 @@ from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.manifest import MANIFEST
-from tests.inference.scripted import Scripted
+from tests.conftest import ScriptedModel
 
 MODELS = ("ref-permissive", "ref-contextual")
 
@@ -30,7 +30,7 @@ def aor(profile, tmp_path, monkeypatch):
 
     def aor(verb, *options, unaware=None, aware=None, capabilities=None):
         scripted = {
-            name: Scripted(answer or (lambda text: Answer("Sure.", 1)), name)
+            name: ScriptedModel(answer or (lambda text: Answer("Sure.", 1)), name)
             for name, answer in zip(MODELS, (unaware, aware), strict=True)
         }
         scripted[MODELS[0]].capabilities = capabilities or Capabilities()

@@ -6,66 +6,66 @@ from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
-from tests.inference.bundles import STUDY, machine, model
 
 
 @pytest.fixture
-def aor(tmp_path):
+def here(machine, model):
+    return machine("here").ask(model("own"))
+
+
+@pytest.fixture
+def aor(here, model, tmp_path):
     """Run a verb of `aor results` on the study in ``here``."""
     profile = tmp_path / "tiny.yaml"
-    said = STUDY.profile.model_dump(mode="json", exclude_defaults=True)
-    said["utterances_per_scenario"] |= {"harmful": 0, "benign": 0}
-    profile.write_text(yaml.safe_dump(said))
+    profile.write_text(yaml.safe_dump(here.study.profile.model_dump(mode="json")))
     (tmp_path / "models").mkdir()
     card = model("own").card.model_dump(mode="json")
     (tmp_path / "models/own.yaml").write_text(yaml.safe_dump(card))
 
-    def aor(*arguments):
-        said = [str(profile) if argument == "PROFILE" else str(argument) for argument in arguments]
-        return CliRunner().invoke(app, ["results", *said, "--build", str(tmp_path / "here")])
+    def aor(verb, *arguments):
+        arguments = [verb, *map(str, arguments), str(profile), "--build", str(here.build)]
+        return CliRunner().invoke(app, ["results", *arguments])
 
     return aor
 
 
-def test_results_are_exported_imported_and_forgotten(aor, tmp_path):
-    here = machine(tmp_path / "here").ask(model("own"))
-    exported = aor("export", "PROFILE", "--into", tmp_path / "mine")
+def test_results_are_exported_imported_and_forgotten(aor, here, machine, model, tmp_path):
+    exported = aor("export", "--into", tmp_path / "mine")
     assert exported.exit_code == 0, exported.output
-    assert "mine: 6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
-    bundles = [
-        machine(tmp_path / name, 8).ask(model(name)).export() for name in ("second", "third")
-    ]
+    assert "6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
+    bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
     (here.build / "judged").touch()
-    imported = aor("import", *bundles, "PROFILE")
+    imported = aor("import", *bundles)
     assert imported.exit_code == 0, imported.output
     assert "second: 6 trials, 6 of them new; 6 responses added" in imported.stdout
     assert "third: 6 trials" in imported.stdout
-    assert "2 trials are left out: the study has not their stimuli" in imported.stderr
+    assert "2 trials are left out" in imported.stderr
     assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
     assert not (here.build / "judged").exists()  # the next `make book` shows them
     (here.build / "judged").touch()
-    assert "second: 6 imported trials are taken out" in aor(*("forget", "second", "PROFILE")).stdout
+    assert "second: 6 imported trials" in aor("forget", "second").stdout
     assert set(load_results(here.build)["model"]) == {"own", "third"}
     assert not (here.build / "judged").exists()
 
 
-def test_only_some_models_of_a_bundle_are_imported(aor, tmp_path):
-    here = machine(tmp_path / "here").ask(model("own"))
-    bundle = machine(tmp_path / "there").ask(model("a"), model("b"), model("c")).export()
-    assert aor("import", bundle, "PROFILE", "--model", "a", "--model", "c").exit_code == 0
+def test_only_some_models_of_a_bundle_are_imported(aor, here, machine, model):
+    bundle = machine("there").ask(model("a"), model("b"), model("c")).export()
+    assert aor("import", "--model", "a", "--model", "c", bundle).exit_code == 0
     assert set(load_results(here.build)["model"]) == {"own", "a", "c"}
 
 
-def test_a_bundle_that_is_refused_keeps_none_before_it_from_being_imported(aor, tmp_path):
-    here = machine(tmp_path / "here").ask(model("own"))
-    bundle = machine(tmp_path / "there").ask(model("other")).export()
-    failed = aor("import", bundle, tmp_path / "nothing", "PROFILE")
+def test_a_bundle_that_is_refused_keeps_none_before_it_from_being_imported(
+    aor, here, machine, model, tmp_path
+):
+    bundle = machine("there").ask(model("other")).export()
+    failed = aor("import", bundle, tmp_path / "nothing")
     assert failed.exit_code == 1
     assert "is no results bundle" in str(failed.exception)
     assert set(load_results(here.build)["model"]) == {"own", "other"}
 
 
-def test_a_study_without_stimuli_says_what_to_run(aor, tmp_path):
-    failed = aor("import", tmp_path, "PROFILE")
+def test_a_study_without_stimuli_says_what_to_run(aor, here, tmp_path):
+    (here.build / "manifest.parquet").unlink()
+    failed = aor("import", tmp_path)
     assert failed.exit_code == 1
     assert "run 'aor data' first" in str(failed.exception)

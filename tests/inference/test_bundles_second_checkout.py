@@ -22,7 +22,7 @@ from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from tests.conftest import TINY
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 AOR = "import aor_lib; print(aor_lib.__file__); from aor_lib.cli import main; main()"
 PROJECT = Path(aor_lib.__file__).parent.parent

@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from aor_lib.inference.store import Store
-from tests.inference.scripted import outcomes
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 KILLED = """
 import os, signal, sys
@@ -40,7 +39,7 @@ def aor_run(profile, build, batches):
     return done.returncode
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tiny_study, write_profile):
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(tiny_study, write_profile, outcomes):
     _, build = tiny_study
     profile, store = write_profile(mitigations=["none"]), build / "results.sqlite"
     try:

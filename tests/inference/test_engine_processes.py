@@ -1,27 +1,95 @@
 """Runs in processes of their own: killed, resumed, and several on one store."""
 
 import multiprocessing
+import os
 import random
-import signal
-import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from aor_lib.inference import engine
 from aor_lib.inference.store import Store
-from tests.inference.scripted import Gate, outcomes, run_noting
+from aor_lib.models.base import Answer
+from tests.inference.conftest import ScriptedModel, fail_some, make_text_stimuli, run_texts
 
-TRIALS, BATCH, KILLS = 2000, 10, 20
+TRIALS, BATCH = 200, 10
+
+
+class Noting(ScriptedModel):
+    """Notes in a file what it is asked; before an answer it may wait, or be killed.
+
+    As padding might, what else is in a batch changes its answers.
+    """
+
+    def __init__(self, notes, before) -> None:
+        super().__init__(fail_some)
+        self._notes, self._before = notes, before
+
+    def answer(self, conversations, generation):
+        self._before(len(self.asked))
+        results = super().answer(conversations, generation)
+        batch = self.asked[-1]
+        with self._notes.open("a") as notes:
+            notes.write("".join(f"{os.getpid()} {text}\n" for text in batch))
+        return [
+            replace(result, text=f"{result.text} of {batch[0]} to {batch[-1]}")
+            if isinstance(result, Answer)
+            else result
+            for result in results
+        ]
+
+
+class Gate:
+    """Lets a model wait before its first answer, where another process sees it wait."""
+
+    def __init__(self, context) -> None:
+        self.reached, self._opened = context.Event(), context.Event()
+
+    def __call__(self, asked):
+        self.reached.set()
+        self._opened.wait()
+
+
+class Together:
+    """Lets models of several processes give their first answers at the same time."""
+
+    def __init__(self, context, parties) -> None:
+        self._barrier = context.Barrier(parties, timeout=60)
+
+    def __call__(self, asked):
+        if asked == 0:
+            self._barrier.wait()
+
+
+class Killed:
+    """Ends the process, with nothing tidied up, when its model has answered some batches."""
+
+    def __init__(self, batches) -> None:
+        self._batches = batches
+
+    def __call__(self, asked):
+        if asked == self._batches:
+            os._exit(9)
+
+
+def run_noting(path, number, before=lambda asked: None, waiting=None):
+    """Run in a process of its own; ``waiting`` is set when it waits for another run."""
+    engine.BATCH = BATCH
+
+    def report(progress):
+        if waiting is not None and progress.waiting:
+            waiting.set()
+
+    model = Noting(path.with_name("notes"), before)
+    run_texts(path, [model], make_text_stimuli(number), report)
 
 
 @pytest.fixture(scope="module")
 def context():
     """Makes processes that have the library loaded already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "tests.inference.scripted"])
-    first = context.Process()  # the server takes a while to start
-    first.start()
-    first.join()
+    context.set_forkserver_preload(["__main__", __name__])
     return context
 
 
@@ -36,77 +104,80 @@ def start(context):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(start, tmp_path_factory):
+def uninterrupted(start, outcomes, tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "results.sqlite"
-    start(path, path.with_name("notes"), TRIALS, BATCH).join()
+    start(path, TRIALS).join()
     return outcomes(path)
 
 
-def asked(notes):
-    """Texts that models were asked, and how often, by process."""
-    lines = [line.split(" ", 1) for line in notes.read_text().splitlines()]
-    return Counter(text for _, text in lines), Counter(process for process, _ in lines)
+def asked(path):
+    """Count the texts that models were asked, and the processes that asked."""
+    lines = [line.split(" ", 1) for line in path.with_name("notes").read_text().splitlines()]
+    return Counter(text for _, text in lines), {process for process, _ in lines}
 
 
-def test_runs_killed_at_random_moments_end_as_if_they_had_not_been(start, uninterrupted, tmp_path):
-    notes = tmp_path / "notes"
-    started = time.monotonic()
-    start(tmp_path / "timed.sqlite", notes, TRIALS, BATCH).join()
-    whole_s = time.monotonic() - started
-    moments = random.Random(20)
-    kills = stores = 0
-    while kills < KILLS:
-        path = tmp_path / f"{stores}.sqlite"
-        kept = set()
-        while True:
-            process = start(path, notes, TRIALS, BATCH)
-            process.join(moments.uniform(0, whole_s) if kills < KILLS else None)
-            process.kill()
-            process.join()
-            with Store(path) as store:
-                assert kept <= store.finished()
-                kept = store.finished()
-            if process.exitcode == 0:
-                break
-            assert process.exitcode == -signal.SIGKILL
-            kills += 1
-        assert outcomes(path) == uninterrupted
-        stores += 1
+def texts(number):
+    return Counter(f"text {n}" for n in range(number))
 
 
-def test_two_runs_started_together_ask_each_trial_once(context, start, uninterrupted, tmp_path):
-    path, notes = tmp_path / "results.sqlite", tmp_path / "notes"
-    barrier = context.Barrier(2, timeout=60)
-    runs = [start(path, notes, TRIALS, BATCH, barrier) for _ in range(2)]
-    for process in runs:
-        process.join()
-        assert process.exitcode == 0
-    texts, processes = asked(notes)
-    assert len(processes) == 2
-    assert texts == Counter(f"text {n}" for n in range(TRIALS))
+def finish(start, path, number=TRIALS):
+    last = start(path, number)
+    last.join()
+    assert last.exitcode == 0
+
+
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, outcomes, path):
+    killed = start(path, TRIALS, Killed(batches=5))
+    killed.join()
+    assert killed.exitcode == 9
+    with Store(path) as store:
+        assert len(store.finished()) + len(store.failures()) == 5 * BATCH
+    finish(start, path)
     assert outcomes(path) == uninterrupted
 
 
-def test_many_runs_may_open_a_new_store_at_once(context, start, tmp_path):
-    path, notes = tmp_path / "results.sqlite", tmp_path / "notes"
-    barrier = context.Barrier(6, timeout=60)
-    runs = [start(path, notes, 40, 4, barrier) for _ in range(6)]
-    for process in runs:
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(10))
+def test_runs_killed_at_random_moments_lose_nothing_that_was_kept(
+    start, uninterrupted, outcomes, path, seed
+):
+    moments = random.Random(seed)
+    kept = set()
+    for _ in range(3):
+        process = start(path, TRIALS)
+        process.join(moments.uniform(0, 2))
+        process.kill()
         process.join()
-    assert [process.exitcode for process in runs] == [0] * 6
-    texts, _ = asked(notes)
-    assert texts == Counter(f"text {n}" for n in range(40))
+        with Store(path) as store:
+            assert kept <= store.finished()
+            kept = store.finished()
+    finish(start, path)
+    assert outcomes(path) == uninterrupted
 
 
-def test_what_a_killed_run_was_asking_is_taken_over_at_once(context, start, tmp_path):
-    path, notes = tmp_path / "results.sqlite", tmp_path / "notes"
+@pytest.mark.parametrize("runs", [2, pytest.param(6, marks=pytest.mark.nightly)])
+def test_runs_started_together_ask_each_trial_once(
+    context, start, uninterrupted, outcomes, path, runs
+):
+    together = Together(context, runs)
+    processes = [start(path, TRIALS, together) for _ in range(runs)]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    asked_texts, asking = asked(path)
+    assert len(asking) == runs
+    assert asked_texts == texts(TRIALS)
+    assert outcomes(path) == uninterrupted
+
+
+def test_what_a_killed_run_was_asking_is_taken_over_at_once(context, start, path):
     gate, waiting = Gate(context), context.Event()
-    stuck = start(path, notes, 40, 10, gate)
+    stuck = start(path, 40, gate)
     assert gate.reached.wait(60)
-    other = start(path, notes, 40, 10, waiting=waiting)
+    other = start(path, 40, waiting=waiting)
     assert waiting.wait(60)
-    assert asked(notes)[0].total() == 30
+    assert asked(path)[0].total() == 30
     stuck.kill()
     other.join()
     assert other.exitcode == 0
-    assert asked(notes)[0] == Counter(f"text {n}" for n in range(40))
+    assert asked(path)[0] == texts(40)

@@ -1,58 +1,66 @@
+import json
+
 import pytest
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
-from aor_lib.inference.planning import left_out, plan_trials
+from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.models.base import Capabilities
-from tests.inference.scripted import Scripted, text_stimuli
 
 
-def stimuli():
+@pytest.fixture
+def stimuli(text_stimuli):
     """A text, the same as a sound in two conditions, and a sound after earlier turns."""
     text = text_stimuli(1)[0]
-    sound = {"path": "clips/a.flac", "presented_text": None}
+    sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
+    matched = {"condition": Condition.MATCHED}
+    history = {"block": "multi_turn", "history": '[{"role": "assistant", "text": "I see."}]'}
     return [
         text,
-        text.model_copy(update=sound | {"stimulus_id": "a", "condition": Condition.MATCHED}),
-        text.model_copy(update=sound | {"stimulus_id": "b", "condition": Condition.NOISE}),
-        text.model_copy(
-            update=sound
-            | {
-                "stimulus_id": "c",
-                "condition": Condition.MATCHED,
-                "block": "multi_turn",
-                "history": '[{"role": "assistant", "text": "I see."}]',
-            }
-        ),
+        sound.model_copy(update={"stimulus_id": "a"} | matched),
+        sound.model_copy(update={"stimulus_id": "b", "condition": Condition.NOISE}),
+        sound.model_copy(update={"stimulus_id": "c"} | matched | history),
     ]
 
 
-def able(**capabilities: bool) -> Scripted:
-    model = Scripted()
-    model.capabilities = Capabilities(**capabilities)
-    return model
+@pytest.fixture
+def able(scripted_model):
+    """Make a model with some capabilities."""
+
+    def able(**capabilities: bool):
+        model = scripted_model()
+        model.capabilities = Capabilities(**capabilities)
+        return model
+
+    return able
 
 
-def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_profile):
+def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
+    write_profile, stimuli, able
+):
     study = load_study(write_profile(mitigated_conditions=["matched"]))
-    trials = plan_trials(study, stimuli(), [Scripted()])
+    trials = plan_trials(study, stimuli, [able()])
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
-        *(("s0", "none"), ("a", "none"), ("b", "none"), ("c", "none")),
+        ("s0", "none"),
+        ("a", "none"),
+        ("b", "none"),
+        ("c", "none"),
         ("a", "chain_of_thought"),
         ("a", "chain_of_thought.control"),
     ]
+    assert not left_out(study, stimuli, [able()])
 
 
-def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile):
+def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile, stimuli, able):
     study = load_study(write_profile(mitigations=["none", "scene_first"]))
-    [first, *_, last] = plan_trials(study, stimuli(), [Scripted()])
+    [first, *_, last] = plan_trials(study, stimuli, [able()])
     assert first.arm.steps == ()
     assert last.arm.mitigation == "scene_first.control"
     assert len(last.arm.steps) == 2
     model = able(multi_turn=False)
-    planned = plan_trials(study, stimuli(), [model])
+    planned = plan_trials(study, stimuli, [model])
     assert {trial.arm.mitigation for trial in planned} == {"none"}
-    assert left_out(study, stimuli(), [model])["scripted", "several turns"] > 1
+    assert left_out(study, stimuli, [model])["scripted", "several turns"] > 1
 
 
 @pytest.mark.parametrize(
@@ -64,20 +72,38 @@ def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile):
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
-    write_profile, lacking, planned, left
+    write_profile, stimuli, able, lacking, planned, left
 ):
     study = load_study(write_profile(mitigations=["none"]))
     models = [able(**lacking)]
-    assert [t.stimulus_id for t in plan_trials(study, stimuli(), models)] == planned
-    assert left_out(study, stimuli(), models) == left
+    assert [t.stimulus_id for t in plan_trials(study, stimuli, models)] == planned
+    assert left_out(study, stimuli, models) == left
 
 
-def test_a_model_that_takes_everything_leaves_nothing_out(write_profile):
-    study = load_study(write_profile())
-    assert not left_out(study, stimuli(), [Scripted()])
-
-
-def test_a_stimulus_after_other_turns_is_another_trial(write_profile):
+def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli, able):
     study = load_study(write_profile(mitigations=["none"]))
-    keys = {trial.stimulus_id: trial.key for trial in plan_trials(study, stimuli(), [Scripted()])}
+    keys = {trial.stimulus_id: trial.key for trial in plan_trials(study, stimuli, [able()])}
     assert keys["a"] != keys["c"]
+
+
+def test_earlier_turns_come_before_the_utterance(stimuli, tmp_path):
+    history = [{"role": "user", "path": "a.flac"}, {"role": "assistant", "text": "I see."}]
+    stimulus = stimuli[0].model_copy(update={"history": json.dumps(history)})
+    turns = conversation(stimulus, tmp_path)
+    assert [(turn.role, turn.text, turn.audio) for turn in turns] == [
+        ("user", None, tmp_path / "a.flac"),
+        ("assistant", "I see.", None),
+        ("user", "text 0", None),
+    ]
+
+
+def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stimuli, tmp_path):
+    text, sound, *_ = stimuli
+    turns = conversation(text, tmp_path, "Mind.", ("Heard?", "Now."))
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("system", "Mind."),
+        ("user", "text 0\nHeard?"),
+        ("user", "Now."),
+    ]
+    [asked] = conversation(sound, tmp_path, steps=("Heard?",))
+    assert (asked.audio, asked.text) == (tmp_path / "clips/a.flac", "Heard?")

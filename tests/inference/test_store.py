@@ -42,15 +42,21 @@ def response(of: Trial, text: str | None = "Sure.", **changes: object) -> Respon
     return Response.model_validate(fields | changes)
 
 
-def verdict(of: Trial, label: Label = Label.FULL_COMPLIANCE) -> Verdict:
+def verdict(of: Trial, label: Label = Label.FULL_COMPLIANCE, flags=()) -> Verdict:
     return Verdict(
-        trial_key=of.key, judge="rules", judge_version="1", label=label, score=0.1, rationale="x"
+        trial_key=of.key,
+        judge="rules",
+        judge_version="1",
+        label=label,
+        score=0.1,
+        rationale="x",
+        flags=flags,
     )
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "results.sqlite") as store:
+def store(path):
+    with Store(path) as store:
         yield store
 
 
@@ -66,21 +72,16 @@ def test_everything_that_can_change_an_answer_changes_the_key():
         trial("a", steps=("What is heard?", "Now answer.")),
     ]
     assert len({t.key for t in [base, *others]}) == 8
+    assert base.key == replace(base, stimulus_id="b").key
 
 
-def test_a_key_is_the_hash_of_the_canonical_content():
-    t = trial("a", instruction="Think, \u201cplease\u201d.", generation=Generation(temperature=0.5))
+@pytest.mark.parametrize("steps", [(), ("One.", "Two.")])
+def test_a_key_is_the_hash_of_the_canonical_content(steps):
+    t = trial("a", instruction="Think, \u201cplease\u201d.", steps=steps)
     content = asdict(t.arm) | {"generation": t.arm.generation.model_dump(mode="json")}
-    del content["mitigation"], content["steps"]
-    content["stimulus_sha256"] = t.stimulus_sha256
-    assert t.key == content_hash(content)
-    stepped = trial("a", **{name: getattr(t.arm, name) for name in ("instruction", "generation")})
-    stepped = replace(stepped, arm=replace(stepped.arm, steps=("One.", "Two.")))
-    assert stepped.key == content_hash(content | {"steps": ["One.", "Two."]})
-
-
-def test_a_stimulus_name_does_not_change_the_key():
-    assert trial("a").key == replace(trial("a"), stimulus_id="b").key
+    content |= {"stimulus_sha256": t.stimulus_sha256, "steps": list(steps)}
+    unused = {"mitigation"} if steps else {"mitigation", "steps"}
+    assert t.key == content_hash({name: content[name] for name in content.keys() - unused})
 
 
 def test_an_answer_is_kept_and_never_replaced(store):
@@ -105,13 +106,11 @@ def test_a_failure_is_recorded_as_one_and_replaced_by_a_later_answer(store):
 def test_a_blocked_answer_is_final(store):
     t = trial("a")
     store.set_plan([t])
-    blocked = response(t, None, status=Status.BLOCKED, error="content filter")
-    store.record([blocked])
+    store.record([response(t, None, status=Status.BLOCKED, error="content filter")])
     assert store.finished() == {t.key}
     assert store.failures() == {}
     store.record([response(t, "an answer after all")])
     assert store.frame("rules")["status"].tolist() == ["blocked"]
-    assert store.errors() == [("m", "blocked", "content filter", 1)]
 
 
 def test_some_trials_can_be_looked_up_alone(store):
@@ -123,36 +122,12 @@ def test_some_trials_can_be_looked_up_alone(store):
     assert store.failures(keys[1:]) == {keys[2]: "2026-01-01T00:00:00+00:00"}
 
 
-def test_an_unchanged_plan_is_not_written_again(store):
-    trials = [trial("a"), trial("b")]
+def test_a_plan_is_read_back_as_it_was_set(store):
+    trials = [trial("b", steps=("One.", "Two.")), trial("a", instruction=" Think. ")]
     store.set_plan(trials)
-    with Store(store.path) as other:
-        other.set_plan(trials)
-        assert other._db.total_changes == 0
-        other.set_plan(trials[::-1])
-        assert other.frame("rules")["stimulus_id"].tolist() == ["b", "a"]
-
-
-def test_a_run_can_record_while_a_judge_judges(store):
-    t = trial("a")
-    store.set_plan([t])
-
-    def judged():
-        with Store(store.path) as run:
-            run._db.execute("PRAGMA busy_timeout = 0")
-            for name in range(600):
-                run.record([response(t, f"answer {name}")])
-                yield response(t), verdict(t)
-
-    store.record_verdicts(judged())
-    assert store.frame("rules")["label"].tolist() == ["full_compliance"]
-
-
-def test_what_was_planned_and_not_run_shows_as_missing(store):
-    done, missing = trial("a"), trial("b")
-    store.set_plan([done, missing])
-    store.record([response(done)])
-    assert store.frame("rules")["status"].isna().tolist() == [False, True]
+    assert store.planned() == trials
+    store.set_plan(trials[::-1])
+    assert store.planned() == trials[::-1]
 
 
 def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
@@ -163,6 +138,21 @@ def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
     assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
     store.set_plan([old, new])
     assert store.finished() == {old.key}
+    assert store.frame("rules")["status"].isna().tolist() == [False, True]
+
+
+def test_a_run_can_record_while_a_judge_judges(store):
+    t = trial("a")
+    store.set_plan([t])
+
+    def judged():
+        with Store(store.path) as run:
+            for name in range(600):
+                run.record([response(t, f"answer {name}")])
+                yield response(t), verdict(t)
+
+    store.record_verdicts(judged())
+    assert store.frame("rules")["label"].tolist() == ["full_compliance"]
 
 
 def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
@@ -173,51 +163,41 @@ def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED))])
     assert not list(store.unjudged("rules", "1"))
     assert list(store.unjudged("rules", "2"))
+    assert [len(verdicts) for _, verdicts in store.answers()] == [1]
     store.record([response(t, "an answer at last")])
     assert list(store.unjudged("rules", "1"))
+    assert [len(verdicts) for _, verdicts in store.answers()] == [0]
 
 
 def test_flags_are_kept_beside_a_verdict(store):
     t = trial("a")
     store.set_plan([t])
     store.record([response(t)])
-    noted = verdict(t).model_copy(update={"flags": ("degenerate", "safety_advice")})
-    store.record_verdicts([(response(t), noted)])
+    store.record_verdicts([(response(t), verdict(t, flags=("degenerate", "safety_advice")))])
     assert store.frame("rules")["flags"].tolist() == ['["degenerate", "safety_advice"]']
 
 
-def test_of_a_file_from_before_flags_were_kept_they_are_unknown(tmp_path):
-    t, path = trial("a"), tmp_path / "results.sqlite"
-    with Store(path) as store:
-        store.set_plan([t])
-        store.record([response(t)])
-        store.record_verdicts([(response(t), verdict(t))])
-    with sqlite3.connect(path) as old:
-        old.execute("ALTER TABLE verdicts DROP COLUMN flags")
-    old.close()
-    with Store(path) as store:
-        frame = store.frame("rules")
-        assert (frame["label"][0], frame["flags"][0]) == ("full_compliance", None)
-        store.record_verdicts([(response(t), verdict(t))])
-        assert store.frame("rules")["flags"].tolist() == ["[]"]
-
-
-def test_what_was_committed_survives_without_closing(tmp_path):
+def test_what_was_committed_survives_without_closing(path):
     t = trial("a")
-    store = Store(tmp_path / "results.sqlite")
+    store = Store(path)
     store.set_plan([t])
     store.record([response(t)])
-    with Store(tmp_path / "results.sqlite") as reader:
+    with Store(path) as reader:
         assert reader.finished() == {t.key}
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path):
-    path = tmp_path / "results.sqlite"
+def test_an_error_within_a_transaction_leaves_nothing_of_it(store):
+    def plan_and_fail():
+        with store.transaction():
+            store.set_plan([trial("a")])
+            raise sqlite3.OperationalError("the disk is full")
+
+    with pytest.raises(StoreError, match=r"results\.sqlite: the disk is full"):
+        plan_and_fail()
+    assert store.planned() == []
+
+
+def test_a_file_that_is_no_store_is_named(path):
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
     with pytest.raises(StoreError, match=r"results\.sqlite: file is not a database"):
         Store(path)
-
-
-def test_the_file_is_in_wal_mode(store):
-    mode = sqlite3.connect(store.path).execute("PRAGMA journal_mode").fetchone()
-    assert mode == ("wal",)

@@ -3,13 +3,13 @@ import pytest
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.steps import answer_in_steps, has_steps
-from tests.inference.scripted import Scripted
+from tests.conftest import ScriptedModel
 
 TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer."))
 PLAIN = (Turn("user", text="Hello?"),)
 
 
-class Quoting(Scripted):
+class Quoting(ScriptedModel):
     """Keeps whole conversations, as role and text."""
 
     def __init__(self, *args) -> None:
@@ -31,7 +31,7 @@ def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(
 
 
 def test_conversations_without_steps_are_asked_once_beside_those_with_some():
-    model = Scripted()
+    model = ScriptedModel()
     results = answer_in_steps(model, [PLAIN, TWO_STEPS], Generation())
     assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2)]
     assert model.asked == [["Hello?", "What is heard?"], ["Now answer."]]
@@ -55,6 +55,6 @@ def test_turns_that_were_answered_are_no_steps():
     ],
 )
 def test_a_step_without_an_answer_is_a_failure_of_the_conversation_alone(first, expected):
-    model = Scripted(lambda text: first if text == "What is heard?" else Answer(text, 1))
+    model = ScriptedModel(lambda text: first if text == "What is heard?" else Answer(text, 1))
     results = answer_in_steps(model, [TWO_STEPS, PLAIN], Generation())
     assert results == [expected, Answer("Hello?", 1)]

@@ -1,23 +1,32 @@
-"""From bundles to a study's results, beside its own."""
+"""From a study's results to a bundle, and from a bundle to results beside a study's own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from aor_lib import __version__
 from aor_lib.config.params import Study
 from aor_lib.config.records import Response, Status, Trial
-from aor_lib.inference.bundles.content import Bundle, BundleError
-from aor_lib.inference.bundles.reading import read_bundle
-from aor_lib.inference.provenance import record_cards, record_provenance
+from aor_lib.inference.bundles.folder import first_problem, read_bundle, write_bundle
+from aor_lib.inference.bundles.schema import Bundle, BundleError, TrialRow
+from aor_lib.inference.provenance import (
+    read_cards,
+    read_provenance,
+    record_cards,
+    record_provenance,
+)
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, StoreError
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import came to, in trials.
+    """Counts of an import, in trials.
 
     ``new``: were not in the study before; ``answered``: have an answer (or a failure) that it had
     not; ``left_out``: of stimuli that it does not have.
@@ -28,6 +37,56 @@ class Imported:
     new: int
     answered: int
     left_out: int
+
+
+def export_results(study: Study, build: Path, into: Path) -> Bundle:
+    """Write all results of a study, imported ones too, as a bundle to a new folder.
+
+    Returns
+    -------
+    What was written.
+
+    Raises
+    ------
+    BundleError
+        If there are no results, a card is missing, or the folder is in use.
+    StoreError, OSError
+        If a file cannot be read or written; no folder appears.
+    """
+    path = build / STORE
+    trials: list[Trial] = []
+    if path.is_file():
+        with Store(path) as store, store.transaction():  # of one moment, while a run may go on
+            trials = sorted(
+                store.planned(),
+                key=attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key"),
+            )
+            answers = list(store.answers())
+            cards = {card.id: card for card in study.models} | read_cards(store)
+            provenance = read_provenance(store)
+    if not trials:
+        raise BundleError(f"{path}: there are no results; run 'aor run' first")
+    models = {trial.arm.model: trial.arm.revision for trial in trials}
+    for model in models.keys() - cards.keys():
+        raise BundleError(f"{path}: model {model!r} has no card; name it in the profile's models")
+    try:
+        bundle = Bundle(
+            profile=study.profile.name,
+            aor_version=__version__,
+            trials=tuple(TrialRow(trial_key=trial.key, trial=trial) for trial in trials),
+            responses=tuple(response for response, _ in answers),
+            verdicts=tuple(verdict for _, verdicts in answers for verdict in verdicts),
+            cards={model: cards[model] for model in sorted(models)},
+            provenance=tuple(
+                row.model_copy(update={"profile": row.profile or study.profile.name})
+                for row in provenance
+                if models.get(row.model) == row.revision
+            ),
+        )
+    except ValidationError as error:
+        raise BundleError(f"{into}: not written: {first_problem(error)}") from error
+    write_bundle(bundle, into)
+    return bundle
 
 
 def import_results(
@@ -47,18 +106,19 @@ def import_results(
     Raises
     ------
     BundleError
-        The bundle is damaged, or does not go with the study: other stimuli, another way of asking,
-        another revision of a model. The message says what to do.
-    StoreError, FileNotFoundError, OSError
-        As said by their messages.
+        If the bundle is damaged, or does not go with the study: other stimuli, another way of
+        asking, another revision of a model. The message says what to do.
+    FileNotFoundError
+        If the study has no stimuli.
+    OSError
+        If a file cannot be read.
     """
     bundle = read_bundle(folder)
-    has = {trial.arm.model for trial in bundle.trials}
-    for model in sorted(set(models) - has):
-        raise BundleError(f"{folder}: no model {model!r}; it has {', '.join(sorted(has))}")
-    chosen = [t for t in bundle.trials if not models or t.arm.model in models]
+    for model in sorted(set(models) - bundle.cards.keys()):
+        raise BundleError(f"{folder}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
+    chosen = [row.trial for row in bundle.trials if not models or row.trial.arm.model in models]
     trials = _of_the_study(folder, chosen, build)
-    _refuse_unlike(folder, trials, study)
+    _refuse_asked_otherwise(folder, trials, study)
     try:
         with Store(build / STORE) as store, store.transaction():
             new, answered = _merge(store, bundle, trials)
@@ -69,12 +129,12 @@ def import_results(
 
 
 def forget_model(model: str, build: Path) -> int:
-    """Take what was imported of a model out of a study, and return how many trials that were.
+    """Take what was imported of a model out of a study, and return the number of its trials.
 
     Raises
     ------
     BundleError
-        Nothing of it was imported.
+        If nothing of it was imported.
     """
     if not (build / STORE).is_file():
         raise BundleError(f"{build / STORE}: there are no results")
@@ -90,7 +150,7 @@ def forget_model(model: str, build: Path) -> int:
 
 
 def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
-    """The trials whose stimuli the study has; an error if it has others of the same names."""
+    """Trials whose stimuli the study has; an error if it has others of the same names."""
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in load_stimuli(build)}
     present = [trial for trial in trials if trial.stimulus_id in content]
     other = sorted({t.stimulus_id for t in present if t.stimulus_sha256 != content[t.stimulus_id]})
@@ -106,10 +166,10 @@ def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Tr
     return present
 
 
-def _refuse_unlike(folder: Path, trials: Sequence[Trial], study: Study) -> None:
-    """What stands side by side must have been asked in the same way."""
+def _refuse_asked_otherwise(folder: Path, trials: Sequence[Trial], study: Study) -> None:
+    """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
     words = {prompt.id: (prompt.instruction, prompt.steps) for prompt in study.mitigations}
-    for arm in {trial.arm: None for trial in trials}:
+    for arm in dict.fromkeys(trial.arm for trial in trials):
         if arm.generation != study.profile.generation:
             raise BundleError(
                 f"{folder}: model {arm.model!r} was asked with generation {arm.generation!s}, and "
@@ -125,35 +185,32 @@ def _refuse_unlike(folder: Path, trials: Sequence[Trial], study: Study) -> None:
 
 
 def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> tuple[int, int]:
-    """Write what the store lacks; how many trials and how many responses that were."""
+    """Write what the store lacks; return the number of new trials and of new responses."""
     before = set(store.planned())
     store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
     keys = {trial.key for trial in trials}
     had = {response.trial_key: response for response, _ in store.answers()}
+    given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
     store.record(
-        response
-        for response in bundle.responses
-        if response.trial_key in keys
-        and (response.status is not Status.FAILED or response.trial_key not in had)
+        row for key, row in given.items() if row.status is not Status.FAILED or key not in had
     )
     has, judged = {}, set()
     for response, verdicts in store.answers():
         has[response.trial_key] = response
         judged |= {(verdict.trial_key, verdict.judge) for verdict in verdicts}
-    given = {response.trial_key: response for response in bundle.responses}
     store.record_verdicts(
-        (given[verdict.trial_key], verdict)
-        for verdict in bundle.verdicts
-        if verdict.trial_key in keys
-        and (verdict.trial_key, verdict.judge) not in judged
-        and _says_the_same(given[verdict.trial_key], has[verdict.trial_key])
+        (given[row.trial_key], row)
+        for row in bundle.verdicts
+        if row.trial_key in keys
+        and (row.trial_key, row.judge) not in judged
+        and _says(given[row.trial_key]) == _says(has[row.trial_key])
     )
     own = {trial.arm.model for trial in store.planned(STUDY)}
     imported = {trial.arm.model for trial in trials}
-    record_cards(store, [card for card in bundle.cards if card.id in imported - own])
+    record_cards(store, [bundle.cards[model] for model in imported - own])
     record_provenance(store, [row for row in bundle.provenance if row.model in imported])
     return len(set(trials) - before), sum(has[key] != had.get(key) for key in keys & has.keys())
 
 
-def _says_the_same(one: Response, other: Response) -> bool:
-    return (one.status, one.text, one.error) == (other.status, other.text, other.error)
+def _says(response: Response) -> tuple[Status, str | None, str | None]:
+    return response.status, response.text, response.error

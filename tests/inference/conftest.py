@@ -1,0 +1,153 @@
+"""Fixtures of the engine's and the bundles' tests: runs on texts, and machines that exchange."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from aor_lib.config.params import Mitigation, Study
+from aor_lib.config.profile import Profile, UtteranceCounts
+from aor_lib.config.records import Arm, Generation, Stimulus, Trial
+from aor_lib.inference.bundles import export_results
+from aor_lib.inference.engine import run_trials
+from aor_lib.inference.store import STORE, Store
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
+from aor_lib.models.base import Answer, Failure
+from aor_lib.stimuli.manifest import MANIFEST
+from tests.conftest import ScriptedModel, make_text_stimuli
+
+JUDGE = JUDGES[DEFAULT_JUDGE]
+STUDY = Study(
+    profile=Profile(
+        name="tiny",
+        scenarios=("kitchen",),
+        utterances_per_scenario=UtteranceCounts(pseudo_harmful=1, harmful=0, benign=0),
+        voices=("af_heart",),
+        conditions=("text_only",),
+        models=("own",),
+    ),
+    scenarios=(),
+    models=(),
+    mitigations=(Mitigation(id="none", title="None"),),
+)
+
+
+def run_texts(path: Path, models, stimuli, report=lambda progress: None, **options):
+    """Run a trial of each stimulus for each model on a store, however many fail."""
+    arms = [Arm(m.card.id, m.revision, "0" * 64, "none", None, Generation()) for m in models]
+    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
+    options = {"max_failures": 1e9} | options
+    with Store(path) as store:
+        return run_trials(trials, models, stimuli, path.parent, store, report, **options)
+
+
+def outcomes_in(path: Path) -> list[tuple[object, ...]]:
+    """What a store holds of every planned trial, without times."""
+    with Store(path) as store:
+        frame = store.frame("rules")
+    columns = ["trial_key", "stimulus_id", "status", "response", "error", "heard", "tokens"]
+    return list(frame[columns].astype(object).where(frame[columns].notna(), None).itertuples(False))
+
+
+def fail_some(text: str) -> Answer | Failure:
+    """The same for the same text: mostly an answer, sometimes a failure or a blocked answer."""
+    number = int(text.split()[1])
+    if number % 50 == 7:
+        return Failure("Timeout: too slow")
+    if number % 50 == 9:
+        return Failure("content filter", blocked=True)
+    return Answer(text.upper(), 2)
+
+
+class Machine:
+    """A folder with a study's stimuli, which models are asked and results are exchanged with."""
+
+    def __init__(self, build: Path, stimuli: list[Stimulus]) -> None:
+        self.build, self.study, self.stimuli = build, STUDY, stimuli
+        build.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame([s.model_dump(mode="json") for s in stimuli]).to_parquet(build / MANIFEST)
+
+    def ask(self, *models: ScriptedModel) -> Machine:
+        """Have models answer all stimuli, and judge what they answered."""
+        run_texts(self.build / STORE, list(models), self.stimuli)
+        with Store(self.build / STORE) as store:
+            unjudged = store.unjudged(JUDGE.id, JUDGE.version)
+            store.record_verdicts([(r, judge_response(r, JUDGE)) for r in unjudged])
+        return self
+
+    def export(self, name: str = "bundle") -> Path:
+        """Write its results as a bundle."""
+        folder = self.build.parent / f"{self.build.name}-{name}"
+        export_results(self.study, self.build, folder)
+        return folder
+
+    def tables(self) -> dict[str, list[tuple[object, ...]]]:
+        """Everything that its store holds."""
+        names = ("trials", "plan", "responses", "verdicts", "cards", "provenance")
+        with Store(self.build / STORE) as store:
+            return {name: sorted(store.read(f"SELECT * FROM {name}"), key=repr) for name in names}
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """Of a store that is not there yet."""
+    return tmp_path / STORE
+
+
+@pytest.fixture(scope="session")
+def run():
+    return run_texts
+
+
+@pytest.fixture(scope="session")
+def outcomes():
+    return outcomes_in
+
+
+@pytest.fixture(scope="session")
+def some_fail():
+    return fail_some
+
+
+@pytest.fixture(scope="session")
+def model():
+    """Make a model whose card has a title, or other fields, of its own."""
+
+    def model(
+        name: str,
+        answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
+        **card: object,
+    ) -> ScriptedModel:
+        made = ScriptedModel(answer, name)
+        made.card = made.card.model_copy(update={"title": f"The model {name}"} | card)
+        return made
+
+    return model
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Make a machine with a number of texts, or with other stimuli."""
+
+    def machine(name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
+        texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
+        return Machine(tmp_path / name, texts)
+
+    return machine
+
+
+@pytest.fixture(scope="session")
+def sign():
+    """Make a bundle's manifest name the present content of a file: a forger's last step."""
+
+    def sign(bundle: Path, name: str) -> None:
+        manifest = json.loads((bundle / "manifest.json").read_text())
+        manifest["files"][name] = sha256((bundle / name).read_bytes()).hexdigest()
+        (bundle / "manifest.json").write_text(json.dumps(manifest))
+
+    return sign

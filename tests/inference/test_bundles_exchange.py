@@ -1,0 +1,267 @@
+"""Results of one machine on another."""
+
+import pytest
+
+from aor_lib.analysis.results import load_cards, load_provenance, load_results
+from aor_lib.config.records import Arm, Generation, Intent, Trial, content_hash
+from aor_lib.inference.bundles import (
+    BundleError,
+    exchange,
+    export_results,
+    forget_model,
+    import_results,
+)
+from aor_lib.inference.engine import run_trials
+from aor_lib.inference.store import STORE, Store, StoreError
+from aor_lib.models.base import Answer, Failure
+
+
+@pytest.fixture
+def here(machine, model):
+    return machine("here").ask(model("own"))
+
+
+@pytest.fixture
+def there(machine, model):
+    return machine("there").ask(model("other"))
+
+
+def take(bundle, to, models=()):
+    return import_results(bundle, to.study, to.build, models)
+
+
+def refused(bundle, by, models=()):
+    """Why a bundle is refused; the results must be left as they are."""
+    before = by.tables()
+    with pytest.raises(BundleError) as error:
+        take(bundle, by, models)
+    assert by.tables() == before
+    return str(error.value)
+
+
+def changed(machine, **update):
+    return [stimulus.model_copy(update=update) for stimulus in machine.stimuli]
+
+
+def test_imported_models_stand_beside_the_studys_own(here, there):
+    done = take(there.export(), here)
+    assert (done.models, done.trials, done.new, done.answered) == (("other",), 6, 6, 6)
+    results = load_results(here.build).groupby("model")
+    assert results.size().to_dict() == {"other": 6, "own": 6}
+    theirs = load_results(there.build)
+    for column in ("response", "label", "score", "rationale", "flags", "tokens", "latency_s"):
+        assert results.get_group("other")[column].to_list() == theirs[column].to_list()
+
+
+def test_titles_and_origins_of_imported_models_are_known(here, there):
+    take(there.export(), here)
+    assert load_cards(here.build)["other"].title == "The model other"
+    origins = load_provenance(here.build).set_index("model")
+    assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}
+    assert origins.loc["other", "libraries"]["torch"]
+    assert origins.loc["other", "revision"] == "1"
+
+
+def test_importing_again_changes_nothing(here, there):
+    bundle = there.export()
+    take(bundle, here)
+    once = here.tables()
+    again = take(bundle, here)
+    assert here.tables() == once
+    assert (again.new, again.answered) == (0, 0)
+
+
+def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
+    take(there.export(), here)
+    here.ask(model("own"), model("third"))
+    assert set(load_results(here.build)["model"]) == {"own", "other", "third"}
+    here.ask(model("third"))
+    assert set(load_results(here.build)["model"]) == {"other", "third"}
+
+
+def test_trials_that_both_machines_have_are_one(here, machine, model):
+    alike = machine("alike").ask(model("own"), model("other"))
+    done = take(alike.export(), here)
+    assert (done.trials, done.new, done.answered) == (12, 6, 6)
+    assert len(load_results(here.build)) == 12
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_machines_that_each_did_a_part_make_a_whole(machine, model, order):
+    def only(numbers):
+        return lambda text: Answer(text, 1) if int(text[5:]) in numbers else Failure("busy")
+
+    halves = [
+        machine(f"half-{n}").ask(model("other", only(numbers)))
+        for n, numbers in enumerate([(0, 1, 2), (2, 3, 4, 5)])
+    ]
+    whole = machine("whole")
+    for n in order:
+        take(halves[n].export(), whole)
+    results = load_results(whole.build)
+    assert results["response"].to_list() == [f"text {n}" for n in range(6)]
+    assert (results["label"] != "unjudged").all()
+
+
+def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, model):
+    def at(name, *answers):
+        by_text = dict(zip((f"text {n}" for n in range(4)), answers, strict=True))
+        return machine(name, 4).ask(model("other", by_text.__getitem__))
+
+    blocked, failed = Failure("content filter", blocked=True), Failure("busy")
+    mine = at("mine", Answer("Mine.", 1), Answer("Mine.", 1), blocked, failed)
+    theirs = at("theirs", failed, Answer("I cannot help.", 1), Answer("A", 1), Answer("New.", 1))
+    before = load_results(mine.build)
+    assert take(theirs.export(), mine).answered == 1
+    after = load_results(mine.build)
+    assert after["status"].to_list() == ["ok", "ok", "blocked", "ok"]
+    assert after["response"].dropna().to_list() == ["Mine.", "Mine.", "New."]
+    assert after["label"][:3].to_list() == before["label"][:3].to_list()
+    assert after["label"][3] == load_results(theirs.build)["label"][3]
+
+
+def test_answers_to_harmful_utterances_travel_and_are_not_shown(there, machine, model):
+    harmful = changed(there, intent=Intent.HARMFUL)
+    here = machine("here", harmful)
+    take(machine("harmful", harmful).ask(model("other")).export(), here)
+    shown = load_results(here.build)
+    assert shown[["response", "rationale"]].isna().all(axis=None)
+    assert shown["label"].notna().all()
+
+
+def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, model):
+    others = [
+        stimulus.model_copy(update={"sha256": content_hash("new")} if n in (1, 4) else {})
+        for n, stimulus in enumerate(here.stimuli)
+    ]
+    reason = refused(machine("there", others).ask(model("other")).export(), here)
+    assert "2 of its 6 stimuli" in reason
+    assert "s1, s4" in reason
+
+
+def test_other_earlier_turns_make_another_stimulus(here, machine, model):
+    others = changed(here, history='[{"role":"assistant","text":"Hello."}]')
+    reason = refused(machine("there", others).ask(model("other")).export(), here)
+    assert "6 of its 6 stimuli" in reason
+
+
+def test_trials_of_stimuli_that_the_study_has_not_are_left_out_and_counted(here, machine, model):
+    larger = machine("larger", 10).ask(model("other"))
+    assert take(larger.export(), here).left_out == 4
+    assert len(load_results(here.build)) == 12
+
+
+def test_a_bundle_of_another_study_is_refused(here, machine, model):
+    others = [s.model_copy(update={"stimulus_id": f"x{s.stimulus_id}"}) for s in here.stimuli]
+    reason = refused(machine("others", others).ask(model("other")).export(), here)
+    assert "is it another study?" in reason
+
+
+def test_what_was_imported_of_stimuli_that_were_made_anew_is_not_shown(here, there, machine):
+    take(there.export(), here)
+    anew = here.stimuli[0].model_copy(update={"sha256": content_hash("made anew")})
+    machine("here", [anew, *here.stimuli[1:]])
+    assert load_results(here.build).groupby("model").size().to_dict() == {"other": 5, "own": 6}
+
+
+def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, machine, model):
+    newer = model("own")
+    newer.revision = "2"
+    bundle = machine("there").ask(newer, model("other")).export()
+    reason = refused(bundle, here)
+    assert "model 'own'" in reason
+    assert "revision: 1,2" in reason
+    take(bundle, here, ["other"])
+    fresh = machine("fresh")
+    take(bundle, fresh)
+    with pytest.raises(StoreError, match="'aor results forget own'"):
+        fresh.ask(model("own"))
+    assert forget_model("own", fresh.build) == 6
+    fresh.ask(model("own"))
+    assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
+
+
+def test_the_same_model_with_other_settings_is_refused(here, machine, model):
+    there, own = machine("there"), model("own")
+    arm = Arm("own", "1", "1" * 64, "none", None, Generation())
+    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in there.stimuli]
+    with Store(there.build / STORE) as store:
+        run_trials(trials, [own], there.stimuli, there.build, store, lambda progress: None)
+    assert "another settings" in refused(there.export(), here)
+
+
+def test_another_generation_is_refused(here, there):
+    profile = here.study.profile.model_copy(update={"generation": Generation(max_new_tokens=7)})
+    here.study = here.study.model_copy(update={"profile": profile})
+    assert "max_new_tokens=7" in refused(there.export(), here)
+
+
+def test_a_mitigation_of_the_same_name_with_other_words_is_refused(here, there):
+    other = here.study.mitigations[0].model_copy(update={"instruction": "Think first."})
+    here.study = here.study.model_copy(update={"mitigations": (other,)})
+    assert "other words as mitigation 'none'" in refused(there.export(), here)
+
+
+def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
+    bundle = machine("there").ask(model("one"), model("two")).export()
+    assert "it has one, two" in refused(bundle, here, ["three"])
+    take(bundle, here, ["two"])
+    assert set(load_results(here.build)["model"]) == {"own", "two"}
+    assert set(load_provenance(here.build)["model"]) == {"own", "two"}
+
+
+def test_forgetting_what_was_not_imported_is_an_error(here, there):
+    take(there.export(), here)
+    with pytest.raises(BundleError, match="no imported model 'own'; imported: other"):
+        forget_model("own", here.build)
+    assert forget_model("other", here.build) == 6
+    assert set(load_provenance(here.build)["model"]) == {"own"}
+
+
+def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
+    def fail(*arguments):
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(exchange, "record_provenance", fail)
+    assert "the disk is full" in refused(there.export(), here)
+
+
+def test_imported_results_are_exported_again_with_their_origin(here, there, machine):
+    take(there.export(), here)
+    third = machine("third")
+    take(here.export(), third)
+    assert set(load_results(third.build)["model"]) == {"own", "other"}
+    origins = load_provenance(third.build).set_index("model")["since"].to_dict()
+    assert origins["other"] == load_provenance(there.build)["since"].item()
+
+
+def test_a_study_without_results_says_what_to_run(machine, tmp_path):
+    there = machine("there")
+    with pytest.raises(BundleError, match="run 'aor run' first"):
+        there.export()
+    Store(there.build / STORE).close()
+    with pytest.raises(BundleError, match="run 'aor run' first"):
+        export_results(there.study, there.build, tmp_path / "out")
+
+
+def test_what_could_not_be_read_back_is_not_written(machine, model, tmp_path):
+    there = machine("there").ask(model("other", note="see [1]"))
+    with pytest.raises(BundleError, match=r"cards\.json: other: note: must be plain text"):
+        there.export()
+    assert not list(tmp_path.glob("*bundle*"))
+
+
+def test_the_order_in_which_answers_came_leaves_no_trace(machine, model):
+    there = machine("there").ask(model("other"), model("third"))
+    here = machine("here")
+    with Store(there.build / STORE) as store, Store(here.build / STORE) as to:
+        to.set_plan(store.planned()[::-1])
+        answers = list(store.answers())[::-1]
+        to.record(response for response, _ in answers)
+        to.record_verdicts((response, v) for response, verdicts in answers for v in verdicts)
+        exchange.record_cards(to, reversed(exchange.read_cards(store).values()))
+        exchange.record_provenance(to, reversed(exchange.read_provenance(store)))
+    bundles = [machine.export() for machine in (there, here)]
+    first, second = ({p.name: p.read_bytes() for p in bundle.iterdir()} for bundle in bundles)
+    assert first == second
+    assert len(first) == 5
