@@ -1,7 +1,7 @@
 import ipywidgets as widgets
 import pytest
 
-from aor_lib.report.annotation.session import AnnotationSession, session_view
+from aor_lib.report.annotation.session import AnnotationSession, finished_annotations, session_view
 from aor_lib.report.annotation.store import ANNOTATIONS, load_annotations
 from aor_lib.report.annotation.tasks import ANSWERS, CLIPS
 
@@ -138,3 +138,13 @@ def test_without_an_annotator_there_is_a_sentence_in_place_of_a_widget(open_sess
     assert "No annotator" in session_view(None).markdown
     session = open_session()
     assert session_view(session) is session.widget
+
+
+def test_what_others_said_is_shown_when_ones_own_session_is_done(open_session, tmp_path):
+    open_session("bob").choose("harmful")
+    session = open_session()
+    assert finished_annotations(tmp_path, CLIPS, session).empty
+    assert len(finished_annotations(tmp_path, CLIPS, None)) == 1
+    for _ in ITEMS:
+        session.choose("benign")
+    assert len(finished_annotations(tmp_path, CLIPS, session)) == 4

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
+import pandas as pd
 
 from aor_lib.report.annotation.store import AnnotationError, load_annotations, record_annotation
 from aor_lib.report.annotation.tasks import Task
@@ -159,3 +160,14 @@ def session_view(session: AnnotationSession | None) -> widgets.Widget | Prose:
     if session is None:
         return paragraph("No annotator is named, so no session is shown.")
     return session.widget
+
+
+def finished_annotations(
+    build: Path | str, task: Task, session: AnnotationSession | None
+) -> pd.DataFrame:
+    """All annotations of a task; none while ``session`` lasts.
+
+    Its annotator must not learn what others said.
+    """
+    annotations = load_annotations(build, task)
+    return annotations if session is None or session.current is None else annotations.head(0)
