@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from aor_lib import __version__
 from aor_lib.config.params import Study
-from aor_lib.config.records import Stimulus
-from aor_lib.stimuli.export import statements
+from aor_lib.stimuli.export import citation
+from aor_lib.stimuli.export.data_card import bullets, card_sections
 from aor_lib.stimuli.export.tables import Table, describe
 
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -29,37 +29,40 @@ _TYPES = {
 }
 
 
-def write_croissant(
-    stimuli: Sequence[Stimulus], tables: Sequence[Table], study: Study, into: Path
-) -> None:
+def write_croissant(tables: Sequence[Table], card: str, study: Study, into: Path) -> None:
     """Write croissant.json beside the tables, which must be there: their sha256 goes into it.
 
     Every table is a record set of its own, so that a reader verifies the table it reads. The clips
-    are a file set; their sha256 are in the tables.
+    are a file set; their sha256 are in the tables. The words are those of the data card.
     """
-    frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
-    cff = statements.citation()
+    manifest = pd.DataFrame(
+        [stimulus.model_dump(mode="json") for table in tables for stimulus in table.stimuli]
+    )
+    cff = citation.citation()
+    words = card_sections(card)
     metadata = mlc.Metadata(
         ctx=mlc.Context(),
         conforms_to=_CONFORMS_TO,
         name=f"{cff['title']} ({study.profile.name})",
-        description=statements.summary(frame, study),
-        creators=[mlc.Organization(name=name) for name in statements.creators()],
-        cite_as=statements.bibtex(),
+        description=words[""].partition("\n")[0],
+        creators=[mlc.Organization(name=name) for name in citation.creators()],
+        cite_as=citation.bibtex(),
         date_published=cff.get("date-released"),
         in_language=["en"],
         keywords=list(cff["keywords"]),
-        license=[_licence_url(licence) for licence in statements.licences(frame)],
+        license=[_licence_url(licence) for licence in citation.licences(manifest)],
         version=__version__,
         distribution=[part for table in tables for part in _files(table, into)],
         record_sets=[_record_set(table) for table in tables],
-        data_collection=statements.collection(frame),
+        data_collection=words["Collection process"],
         data_collection_type=["Synthetic data generation"],
         data_annotation_protocol=["The author of an utterance set its intent and its scenes."],
-        data_limitations=statements.limitations(frame),
-        data_biases=statements.biases(frame),
-        data_use_cases=list(statements.USES),
-        personal_sensitive_information=statements.sensitive(frame),
+        data_limitations=bullets(words["Limitations"]),
+        data_biases=bullets(words["Biases"]),
+        data_use_cases=bullets(words["Uses"].partition("###")[0]),
+        personal_sensitive_information=bullets(
+            words["Composition"].partition("### What is sensitive")[2]
+        ),
     )
     text = json.dumps(metadata.to_json(), indent=2, ensure_ascii=False)
     (into / "croissant.json").write_text(text + "\n", encoding="utf-8")
@@ -105,7 +108,7 @@ def _record_set(table: Table) -> mlc.RecordSet:
     return mlc.RecordSet(
         id=table.name,
         name=table.name,
-        description=f"One record a stimulus of {table.path}.",
+        description=f"One record per stimulus of {table.path}.",
         key=[f"{table.name}/stimulus_id"],
         fields=fields,
     )
@@ -113,6 +116,6 @@ def _record_set(table: Table) -> mlc.RecordSet:
 
 def _licence_url(licence: str) -> str:
     """Croissant asks for a URL; what is not the study's own licence stays as it was found."""
-    if licence == statements.OWN_LICENCE:
+    if licence == citation.OWN_LICENCE:
         return f"https://spdx.org/licenses/{licence}"
     return licence

@@ -1,165 +1,177 @@
 """The data card: Hugging Face's front matter, and sections after *Datasheets for Datasets*.
 
-The words are in data_card.md beside this module; every number is computed from the manifest.
+The words are in data_card.md beside this module, a Jinja template; every number is computed from
+the manifest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from string import Template
+from typing import Any
 
+import jinja2
 import pandas as pd
 import yaml
 
 from aor_lib import __version__
 from aor_lib.config.params import Study
-from aor_lib.config.records import Stimulus
-from aor_lib.stimuli.export import card_tables, statements
-from aor_lib.stimuli.export.tables import Table, describe
+from aor_lib.config.records import Condition, Intent
+from aor_lib.stimuli.diversity import distinct_n, words_of
+from aor_lib.stimuli.export import citation
+from aor_lib.stimuli.export.tables import describe, split_tables
+from aor_lib.stimuli.manifest import load_stimuli, load_validation
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
-_SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M")]
+_SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 10**9: "100K<n<1M"}
 
 
-def data_card(
-    stimuli: Sequence[Stimulus], tables: Sequence[Table], study: Study, validation: pd.DataFrame
-) -> str:
-    """README.md of an export, as text; ``validation`` holds the word error rates.
+def data_card(build: Path | str, study: Study) -> str:
+    """The data card of a built and validated study: Markdown, without front matter and title.
 
-    The front matter follows https://huggingface.co/docs/hub/datasets-cards, the sections Gebru et
-    al., "Datasheets for Datasets", Communications of the ACM 64(12), 2021.
+    References
+    ----------
+    Gebru et al., "Datasheets for Datasets", Communications of the ACM 64(12), 2021.
     """
-    frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
-    spoken = frame[frame["path"].notna()]
-    values = {
-        "title": _title(study),
-        "summary": statements.summary(frame, study),
-        "clips": len(spoken),
-        "texts": len(frame) - len(spoken),
-        "hours": f"{spoken['duration_s'].sum() / 3600:.2f}",
-        "utterances": frame["utterance_id"].nunique(),
-        "scenarios": frame["scenario"].nunique(),
-        "voices": frame["voice"].nunique(),
-        "version": __version__,
-        "loading": _loading(tables),
-        "files": card_tables.table_rows((f"`{t.path}`", len(t.stimuli), _what(t)) for t in tables),
-        "columns": card_tables.table_rows(
-            (f"`{field.name}`", field.type, describe(field.name)) for field in tables[0].schema
-        ),
-        "counts": card_tables.counts(frame),
-        "splits": card_tables.splits(frame),
-        "voice_table": card_tables.voices(spoken),
-        "snrs": card_tables.snrs(spoken),
-        "diversity": card_tables.diversity(frame),
-        "background_table": card_tables.backgrounds(frame),
-        "attribution": card_tables.attribution(frame),
-        "sensitive": card_tables.bullets(statements.sensitive(frame)),
-        "collection": statements.collection(frame),
-        "preprocessing": _preprocessing(frame, study),
-        "wer": card_tables.word_error_rates(spoken, validation),
-        "uses": card_tables.bullets(statements.USES),
-        "misuses": card_tables.bullets(statements.MISUSES),
-        "limitations": card_tables.bullets(statements.limitations(frame)),
-        "biases": card_tables.bullets(statements.biases(frame)),
-        "licence": _licence(frame),
-        "rebuild": _rebuild(frame, study),
-        "bibtex": statements.bibtex(),
-        "cite_note": statements.citation()["message"],
-        "references": card_tables.bullets(statements.references()),
+    _, _, text = readme(build, study).partition("\n# ")
+    return text.partition("\n")[2].lstrip()
+
+
+def readme(build: Path | str, study: Study) -> str:
+    """README.md of an export: front matter, title and data card.
+
+    The front matter follows https://huggingface.co/docs/hub/datasets-cards.
+    """
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["table"] = _table
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(_facts(Path(build), study))
+
+
+def card_sections(card: str) -> dict[str, str]:
+    """The text of each section of a card by its heading; the text before them has none ("")."""
+    head, *rest = card.split("\n## ")
+    return {"": head.strip()} | {
+        heading: text.strip() for heading, _, text in (part.partition("\n") for part in rest)
     }
-    front = yaml.safe_dump(_front_matter(frame, tables, study), sort_keys=False)
-    text = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(values)
-    return f"---\n{front}---\n\n{text}"
 
 
-def _front_matter(frame: pd.DataFrame, tables: Sequence[Table], study: Study) -> dict[str, object]:
-    licences = statements.licences(frame)
-    front: dict[str, object] = {"pretty_name": _title(study), "language": ["en"]}
-    if licences == [statements.OWN_LICENCE]:
-        front["license"] = statements.OWN_LICENCE.lower()
-    else:
-        front |= {"license": "other", "license_name": "mixed", "license_link": "README.md"}
-    front["task_categories"] = ["audio-text-to-text"]
-    front["tags"] = ["over-refusal", "safety", "audio-language-models", "benchmark", "croissant"]
-    front["size_categories"] = [
-        next((name for limit, name in _SIZES if len(frame) < limit), "n>1M")
-    ]
-    # One reader serves all configurations: where there is sound, that is the audio folder's.
-    audio = [table for table in tables if table.has_audio]
-    files = [
-        {"split": t.split.value, "path": f"{t.folder}/**" if t.has_audio else t.path}
-        for t in audio or tables
-    ]
-    name = "audio" if audio else "text"
-    front["configs"] = [{"config_name": name, "default": True, "data_files": files}]
-    return front
+def bullets(text: str) -> list[str]:
+    """The entries of the Markdown lists in a text."""
+    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
 
 
-def _title(study: Study) -> str:
-    return f"{statements.citation()['title']} ({study.profile.name})"
-
-
-def _loading(tables: Sequence[Table]) -> str:
-    """Python that reads every table; FOLDER stands for the export's folder."""
-    texts = {t.split.value: f"FOLDER/{t.path}" for t in tables if not t.has_audio}
-    lines = []
-    if any(table.has_audio for table in tables):
-        lines.append('clips = load_dataset("FOLDER")  # a DatasetDict; column "audio" is decoded')
-    if texts:
-        files = ", ".join(f'"{split}": "{path}"' for split, path in texts.items())
-        lines.append(f'texts = load_dataset("parquet", data_files={{{files}}})')
-    return "\n".join(lines)
-
-
-def _what(table: Table) -> str:
-    if table.has_audio:
-        return f"stimuli with sound, {table.split.value}; the clips are in `{table.folder}/clips/`"
-    return f"stimuli without sound, {table.split.value}"
-
-
-def _preprocessing(frame: pd.DataFrame, study: Study) -> str:
-    mixing = study.profile.mixing
-    said = []
-    if (frame["block"] != "imported").any():
-        said.append(
-            f"Speech and background were mixed at the SNR in `snr_db` (speech level after ITU-T "
-            f"P.56), with {mixing.lead_in_s:g} s of background before the speech and "
-            f"{mixing.tail_s:g} s after it, and brought to {mixing.loudness_lufs:g} LUFS "
-            f"(ITU-R BS.1770), but for what an emotion adds or takes away, with a true peak of at "
-            f"most {mixing.true_peak_dbfs:g} dBFS. The author of an utterance set its `intent`."
-        )
-    if (frame["block"] == "imported").any():
-        said.append("Imported clips keep their level; they were made mono at one sampling rate.")
-    return " ".join(said)
-
-
-def _rebuild(frame: pd.DataFrame, study: Study) -> str:
-    if (frame["block"] == "imported").all():
-        return "The clips were imported with `aor import-clips`; the same clips give the same data."
+def _facts(build: Path, study: Study) -> dict[str, Any]:
+    stimuli = load_stimuli(build)
+    manifest = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
+    spoken = manifest[manifest["path"].notna()]
+    backgrounds = citation.backgrounds(manifest)
+    kinds = backgrounds["background_source"].str.split(":").str[0].rename("source")
+    recorded = backgrounds[~backgrounds["background_source"].isin(["procedural", "as found"])]
+    cff = citation.citation()
     # A library of recordings is a folder of this machine, and means nothing elsewhere.
     profile = study.profile.model_dump(mode="json", exclude={"recordings"}, exclude_none=True)
-    name = f"{study.profile.name}.yaml"
-    said = (
-        f"The study's source code holds the utterances with their readings and the scenes; weights "
-        f"are pinned. At version {__version__} of aor-lib, this profile makes the same data:\n\n"
-        f"```yaml\n{yaml.safe_dump(profile, sort_keys=False)}```\n\n"
-        f"```\naor data {name}\naor export {name} --to hf\n```"
-    )
-    if study.profile.recordings is not None:
-        said += (
-            "\n\nIt drew on a library of recordings: import the recordings listed above with "
-            "`aor import-recordings`, and name the library as `recordings` in the profile."
-        )
-    return said
+    return {
+        "title": f"{cff['title']} ({study.profile.name})",
+        "version": __version__,
+        "manifest": manifest,
+        "spoken": spoken,
+        "n_imported": int((manifest["block"] == "imported").sum()),
+        "hours": spoken["duration_s"].sum() / 3600,
+        "size": next(name for limit, name in _SIZES.items() if len(manifest) < limit),
+        "tables": split_tables(stimuli),
+        "describe": describe,
+        "profile": study.profile,
+        "profile_yaml": yaml.safe_dump(profile, sort_keys=False).strip(),
+        "licences": citation.licences(manifest),
+        "own_licence": citation.OWN_LICENCE,
+        "counts": _counts(manifest),
+        "splits": _splits(manifest),
+        "voices": _voices(spoken),
+        "snrs": _sizes(spoken.dropna(subset=["snr_db"]), ["snr_db", "condition"]),
+        "diversity": _diversity(manifest),
+        "background_kinds": _sizes(
+            backgrounds.assign(source=kinds), ["source", "background_licence"]
+        ),
+        "recordings": _sizes(recorded, ["background_source", "background_licence"]),
+        "makers": sorted({citation.voice_origin(voice)[0] for voice in spoken["voice"].dropna()}),
+        "wer": _word_error_rates(spoken, load_validation(build)),
+        "citation": cff,
+        "bibtex": citation.bibtex(),
+    }
 
 
-def _licence(frame: pd.DataFrame) -> str:
-    licences = statements.licences(frame)
-    if licences == [statements.OWN_LICENCE]:
-        return f"Everything is under {statements.OWN_LICENCE}: texts, speech and backgrounds."
-    return (
-        "Parts are under different licences, and a clip is under all of those of its parts: "
-        f"{'; '.join(licences)}. `background_licence` says which hold for a clip's background; "
-        f"texts and procedural scenes are under {statements.OWN_LICENCE}."
+def _counts(manifest: pd.DataFrame) -> pd.DataFrame:
+    """Stimuli by scenario, intent and split (rows) and condition (columns), with a row of sums."""
+    by = ["scenario", "intent", "split"]
+    counts = pd.crosstab([manifest[name] for name in by], manifest["condition"])
+    counts = counts[[c.value for c in Condition if c.value in counts]]
+    order = list(Intent)
+    counts = counts.sort_index(
+        key=lambda level: level.map(order.index) if level.name == "intent" else level
     )
+    sums = {"scenario": "all", "intent": "", "split": "", **counts.sum()}
+    return pd.concat([counts.reset_index(), pd.DataFrame([sums])])
+
+
+def _splits(manifest: pd.DataFrame) -> pd.DataFrame:
+    splits = manifest.groupby("split").agg(
+        stimuli=("stimulus_id", "size"),
+        clips=("path", "count"),
+        hours=("duration_s", lambda seconds: f"{seconds.sum() / 3600:.2f}"),
+        utterances=("utterance_id", "nunique"),
+    )
+    return splits.reset_index()
+
+
+def _voices(spoken: pd.DataFrame) -> pd.DataFrame:
+    voices = _sizes(spoken.dropna(subset=["voice"]), ["voice", "gender", "emotion", "rate"])
+    origins = [citation.voice_origin(voice) for voice in voices["voice"]]
+    voices.insert(4, "made by", [maker for maker, _ in origins])
+    voices.insert(5, "licence", [licence for _, licence in origins])
+    return voices
+
+
+def _diversity(manifest: pd.DataFrame) -> pd.DataFrame:
+    utterances = manifest.drop_duplicates("utterance_id")
+    return pd.DataFrame(
+        {
+            "scenario": scenario,
+            "utterances": len(texts),
+            "words": sum(len(words_of(text)) for text in texts),
+            "distinct-1": f"{distinct_n(texts, 1):.3f}",
+            "distinct-2": f"{distinct_n(texts, 2):.3f}",
+        }
+        for scenario, texts in [
+            *utterances.groupby("scenario")["text"],
+            ("all", utterances["text"]),
+        ]
+    )
+
+
+def _word_error_rates(spoken: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
+    measured = spoken.merge(validation[["stimulus_id", "wer"]], on="stimulus_id")
+    rates = measured.dropna(subset=["wer"]).astype({"wer": float}).groupby("condition")["wer"]
+    table = rates.agg(["size", "median", "mean"]).reset_index()
+    table.columns = pd.Index(["condition", "clips", "median WER", "mean WER"])
+    return table.assign(**{name: table[name].map("{:.3f}".format) for name in table.columns[2:]})
+
+
+def _sizes(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """The number of clips in each group; what is not known is a group of its own."""
+    sizes = frame.groupby(by, dropna=False).size()
+    return sizes.rename("clips").reset_index()
+
+
+def _table(frame: pd.DataFrame) -> str:
+    """A Markdown table."""
+    if frame.empty:
+        return "None."
+    rows = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|")

@@ -8,23 +8,19 @@ a file, and one reader serves all configurations of a folder.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-
-import pandas as pd
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
-from aor_lib.stimuli.dataset import verify_dataset
+from aor_lib.stimuli.dataset import sound_files, verify_dataset
 from aor_lib.stimuli.export.croissant import write_croissant
-from aor_lib.stimuli.export.data_card import data_card
+from aor_lib.stimuli.export.data_card import data_card, readme
 from aor_lib.stimuli.export.tables import split_tables
-from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, load_validation
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
 
 class ExportError(AorError):
@@ -55,7 +51,10 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
     stimuli = load_stimuli(build)
     if not stimuli:
         raise ExportError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
-    verify_dataset(pd.DataFrame(_sound_files(stimuli, build), columns=["path", "sha256"]), build)
+    for path, _ in sound_files(stimuli):
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ExportError(f"{build / MANIFEST}: path: {path!r} is not below {build}")
+    verify_dataset(stimuli, build)
     into.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=into.parent, prefix=".", suffix=".partial"))
     try:
@@ -72,33 +71,16 @@ def _write(stimuli: list[Stimulus], study: Study, build: Path, into: Path) -> No
     for table in tables:
         (into / table.folder).mkdir(parents=True, exist_ok=True)
         table.write(into)
-        for path, _ in _sound_files(table.stimuli, build):
+        for path, _ in sound_files(table.stimuli):
             target = into / table.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(build / path, target)
-    (into / "README.md").write_text(
-        data_card(stimuli, tables, study, load_validation(build)), encoding="utf-8"
-    )
-    write_croissant(stimuli, tables, study, into)
-
-
-def _sound_files(stimuli: Iterable[Stimulus], build: Path) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once: the clips and those of earlier turns."""
-    files: dict[tuple[str, str], None] = {}
-    for stimulus in stimuli:
-        turns = [turn for turn in json.loads(stimulus.history) if turn.get("path") is not None]
-        own = [] if stimulus.path is None else [(stimulus.path, stimulus.sha256)]
-        files |= dict.fromkeys(own + [(turn["path"], turn["sha256"]) for turn in turns])
-    for path, _ in files:
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise ExportError(f"{build / MANIFEST}: path: {path!r} is not below {build}")
-    return list(files)
+    (into / "README.md").write_text(readme(build, study), encoding="utf-8")
+    write_croissant(tables, data_card(build, study), study, into)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
-    except FileExistsError:
-        return  # an earlier turn that several stimuli share
     except OSError:
         shutil.copyfile(source, target)

@@ -1,4 +1,4 @@
-"""The manifest as Parquet tables, one a split for sound and one for texts."""
+"""The manifest as Parquet tables: for each split one of clips and one of texts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Table:
 
     @property
     def folder(self) -> Path:
-        """What sound files are named relative to, itself relative to the export's folder."""
+        """Folder that sound files are named relative to, itself relative to the export's folder."""
         return Path(self.path).parent
 
     @property
@@ -96,7 +96,7 @@ def split_tables(stimuli: Sequence[Stimulus]) -> list[Table]:
 
 
 def describe(column: str) -> str:
-    """What a column holds, in one sentence."""
+    """Description of a column in one sentence."""
     if column in _DESCRIPTIONS:
         return _DESCRIPTIONS[column]
     return Stimulus.model_fields[column].description or column.replace("_", " ")
