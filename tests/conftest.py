@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 import yaml
 from hypothesis import settings
 
@@ -56,3 +60,68 @@ def tiny_study(tmp_path_factory):
     study = load_study(profile)
     build_dataset(study, folder / "build", 1, lambda done, of: None)
     return study, folder / "build"
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory) -> Callable[[str], Path]:
+    """Folder of a tiny checkpoint of an architecture, with random weights."""
+    from tests.models import checkpoints
+
+    shelf = tmp_path_factory.mktemp("checkpoints")
+    return lambda name: checkpoints.build(name, shelf / name)
+
+
+@pytest.fixture
+def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
+    """Load a tiny checkpoint by its architecture, on the CPU; ``settings`` are its card's."""
+    import torch
+
+    from aor_lib.config.params import ModelCard
+    from aor_lib.models import hf
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    def load(name: str, source: Path | None = None, **settings: Any) -> hf.HuggingFaceModel:
+        about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
+        source = source or checkpoint(name)
+        settings = {"architecture": name, **settings}
+        return hf.HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings))
+
+    yield load
+    hf._loaded.clear()
+
+
+@pytest.fixture(scope="session")
+def spoken(tmp_path_factory) -> list[Path]:
+    """Two clips of unlike length and content: 3 s of noise, 1 s of a tone."""
+    folder = tmp_path_factory.mktemp("clips")
+    noise = np.random.default_rng(0).normal(0, 0.1, 71_976)
+    tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(24_000) / 24_000)
+    for name, samples in (("noise", noise), ("tone", tone)):
+        soundfile.write(folder / f"{name}.wav", samples, 24_000, subtype="FLOAT")
+    return [folder / "noise.wav", folder / "tone.wav"]
+
+
+@pytest.fixture(scope="session")
+def conversations(spoken):
+    """Conversations of every form: spoken and written, with an instruction, with earlier turns."""
+    from aor_lib.models.base import Turn
+
+    noise, tone = spoken
+    return [
+        (Turn("user", audio=noise),),
+        (Turn("user", text="How do I beat this boss?"),),
+        (Turn("user", audio=tone),),
+        (Turn("system", text="Think first."), Turn("user", audio=tone)),
+        (
+            Turn("system", text="Think first."),
+            Turn("user", audio=tone),
+            Turn("assistant", text="Beat whom?"),
+            Turn("user", audio=noise),
+        ),
+        (
+            Turn("user", text="Are you there?"),
+            Turn("assistant", text="Yes."),
+            Turn("user", text="What is that noise?"),
+        ),
+    ]

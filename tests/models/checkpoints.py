@@ -12,15 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from aor_lib.models import hf_architectures
 from aor_lib.models.hf_architectures import leave_out_gemma3n_vision
 
 WIDTH = 32
 STD = 0.12
+EVERY_DAY = ("qwen2_audio", "phi4_multimodal")
+"""Tested by `make test`: one that pads audio and one that must not. The others are nightly."""
 
 _CHATML = """\
 {% for message in messages %}<|im_start|>{{ message['role'] }}
@@ -34,6 +38,16 @@ _CHATML = """\
 _WORDS_ONLY = """\
 {% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}\
 {% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"""
+
+
+def each_architecture(
+    where: Callable[[hf_architectures.Architecture], bool] = lambda one: True,
+) -> pytest.MarkDecorator:
+    """Parametrise a test by ``name``: those architectures of which ``where`` holds."""
+    nightly = pytest.mark.nightly
+    names = [name for name, one in hf_architectures.ARCHITECTURES.items() if where(one)]
+    marked = [pytest.param(x, marks=() if x in EVERY_DAY else nightly) for x in names]
+    return pytest.mark.parametrize("name", marked)
 
 
 def build(architecture: str, folder: Path) -> Path:

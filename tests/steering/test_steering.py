@@ -11,23 +11,18 @@ import pytest
 import torch
 
 from aor_lib.config.records import Generation
-from aor_lib.models import hf, hf_inputs
+from aor_lib.models import hf_inputs
 from aor_lib.models.base import Conversation, Turn
-from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import activations, hooked, record, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
 from tests.models import checkpoints
-from tests.models.test_hf import clips, conversations, load, no_gpu, shelf
 from tests.steering.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
-
-__all__ = ["clips", "conversations", "no_gpu", "shelf"]
 
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
 ADDITION = Addition(0, DIRECTION, 1.5)
 EXACT = 1e-5
-every_architecture = pytest.mark.parametrize("name", ARCHITECTURES)
 
 
 @contextlib.contextmanager
@@ -38,11 +33,11 @@ def noted(model: Any, layer: int, into: list[torch.Tensor]):
 
 
 @pytest.mark.slow
-@every_architecture
+@checkpoints.each_architecture()
 def test_adding_changes_the_logits_by_hand_and_is_gone_afterwards(
-    name, shelf: Path, conversations: list[Conversation]
+    name, tiny, conversations: list[Conversation]
 ) -> None:
-    model = load(name, shelf)
+    model = tiny(name)
     spoken = conversations[0]
     before = model.logits(spoken)
     # By hand: the second layer's own code, called on the first one's output and the addition.
@@ -70,12 +65,12 @@ def test_adding_changes_the_logits_by_hand_and_is_gone_afterwards(
 
 
 @pytest.mark.slow
-@every_architecture
+@checkpoints.each_architecture()
 def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
-    name, shelf: Path, conversations: list[Conversation]
+    name, tiny, conversations: list[Conversation]
 ) -> None:
     written = [conversations[1], conversations[5]]
-    model = load(name, shelf)
+    model = tiny(name)
     plain = [model.answer([one], GENERATION)[0] for one in written]
     threshold = sum(_scores(model, written)) / 2
     interventions = [
@@ -88,18 +83,18 @@ def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
         with steered(model, intervention):
             single.append([model.answer([one], GENERATION)[0] for one in written])
     assert any(answers != plain for answers in single)
-    together = load(name, shelf, batch_size=8)
+    together = tiny(name, batch_size=8)
     for intervention, answers in zip(interventions, single, strict=True):
         with steered(together, intervention):
             assert together.answer(written, GENERATION) == answers
 
 
 @pytest.mark.slow
-@every_architecture
+@checkpoints.each_architecture()
 def test_ablation_leaves_no_component_in_any_layer(
-    name, shelf: Path, conversations: list[Conversation]
+    name, tiny, conversations: list[Conversation]
 ) -> None:
-    model = load(name, shelf)
+    model = tiny(name)
     unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
     for layer in (0, 1):
         streams: list[torch.Tensor] = []
@@ -111,11 +106,11 @@ def test_ablation_leaves_no_component_in_any_layer(
 
 
 @pytest.mark.slow
-@every_architecture
+@checkpoints.each_architecture()
 def test_decoding_with_a_cache_is_steered_as_decoding_without_one(
-    name, shelf: Path, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
+    name, tiny, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = load(name, shelf)
+    model = tiny(name)
     network, _ = model.load()
     generate = network.generate
     for intervention in (ADDITION, Ablation(DIRECTION)):
@@ -131,9 +126,9 @@ def test_decoding_with_a_cache_is_steered_as_decoding_without_one(
 
 @pytest.mark.slow
 def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
-    shelf: Path, conversations: list[Conversation]
+    tiny, conversations: list[Conversation]
 ) -> None:
-    model = load("qwen2_audio", shelf, batch_size=8)
+    model = tiny("qwen2_audio", batch_size=8)
     written = [conversations[1], conversations[5]]
     plain = model.answer(written, GENERATION)
     with steered(model, then := Addition(1, DIRECTION, 4.0)):
@@ -152,9 +147,9 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
 
 
 def test_the_mean_and_the_last_of_the_prompts_tokens_are_recorded_for_every_layer(
-    shelf: Path, conversations: list[Conversation], tmp_path: Path
+    tiny, conversations: list[Conversation], tmp_path: Path
 ) -> None:
-    model = load("qwen2_audio", shelf)
+    model = tiny("qwen2_audio")
     asked = conversations[1:3]
     streams: list[torch.Tensor] = []
     with noted(model, 1, streams):
@@ -203,13 +198,12 @@ def test_layers_that_a_model_has_not_are_named() -> None:
 
 
 def test_sound_is_recorded_one_conversation_at_a_time(
-    shelf: Path, conversations: list[Conversation]
+    tiny, conversations: list[Conversation]
 ) -> None:
-    model = load("qwen2_audio", shelf)
+    model = tiny("qwen2_audio")
     heard = hf_inputs.with_waveforms(model.load()[1], "qwen2_audio", conversations[0])
     of_file, of_waveform = (row for row, _ in activations(model, [conversations[0], heard]))
     np.testing.assert_allclose(of_file, of_waveform, atol=EXACT)
-    hf._loaded.clear()
 
 
 def _scores(model: Any, asked: list[Conversation], layer: int = 0) -> list[float]:
