@@ -3,16 +3,41 @@
 - ``activations`` of the decoder layers are recorded; ``directions`` and ``gates`` are found in
   them, on the ``dev`` split, and make ``candidates``.
 - ``interventions`` apply them while a model answers; ``vectors`` keeps them on disk.
-- ``scan`` estimates what each candidate would do (``refusal_odds``); ``trials`` has the study's
-  engine and judge try the best ones; ``choice`` picks operating points.
-- ``study`` does all of this for a study; ``fluency`` asks if the answers still make sense.
-- ``tables`` and ``charts`` are for pages, and need no torch.
+- ``layer_sweep`` estimates what each candidate would do (``refusal_odds``); ``trials`` has the
+  study's engine and judge try the best ones; ``choice`` picks operating points.
+- ``study`` steers all models of a study, each by ``model``, where something changed; ``fluency``
+  asks if the answers still make sense.
+- ``tables`` are what pages show; they need no torch.
+
+Examples
+--------
+Find a steering vector on the dev split of a judged study, and apply it to two requests of the test
+split::
+
+    from aor_lib.config.params import load_model_cards
+    from aor_lib.config.records import Generation
+    from aor_lib.models.registry import load_model
+    from aor_lib.steering.activations import record
+    from aor_lib.steering.directions import difference_in_means
+    from aor_lib.steering.interventions import Addition, steered
+    from aor_lib.steering.trials import conversations, unsteered_trials
+
+    model = load_model(load_model_cards()["ref-wordbound"])
+    trials = unsteered_trials("build/laptop", model).query("intent != 'harmful'")
+    refused = trials[trials["label"] == "full_refusal"].groupby("split").head(40)
+    answered = trials[trials["label"] == "full_compliance"].groupby("split").head(40)
+    with_, without = (
+        record(model, conversations("build/laptop", rows[rows["split"] == "dev"])).activations
+        for rows in (refused, answered)
+    )
 """
 
 from aor_lib.config.errors import AorError
 
+VERSION = 1
+"""Raise it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
-"""How much harmful refusal may be lost on ``dev``, of all harmful requests: the default.
+"""Harmful refusal that may be lost on ``dev``, of all harmful requests, by default.
 
 What is chosen looks better where it was chosen, and loses more on ``test``.
 """

@@ -2,18 +2,15 @@
 
 A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma 3n's is
 ``(4, batch, tokens, width)``; the first of the four streams is the one that its layers work on.
-
-Recordings are made one conversation at a time and written to disk, so that memory holds one of
-them, whatever the model and the number of conversations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +19,9 @@ import torch
 from aor_lib.models.base import AudioModel, Conversation, Turn
 
 Floats = npt.NDArray[np.float32]
-Position = Literal["last", "mean"]
-"""``last``: the last token of the prompt, whose output decides the first of the answer; ``mean``:
-over all tokens of the prompt."""
+Change = Callable[[torch.Tensor], torch.Tensor | None]
+"""Gets a layer's residual stream ``(batch, tokens, width)``; returns the one to go on with, or None
+to leave it as it is."""
 
 _STREAMS = 4
 """Dimensions of an output that holds several streams."""
@@ -38,25 +35,60 @@ class OpenModel(AudioModel, Protocol):
         ...
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
-        """Of the first token of the answer: float32, ``(vocabulary,)``."""
+        """Logits of the first token of the answer: float32, ``(vocabulary,)``."""
         ...
-
-
-Change = Callable[[torch.Tensor], torch.Tensor | None]
-"""Gets a layer's residual stream ``(batch, tokens, width)``; returns the one to go on with, or None
-to leave it as it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """What a model made of some conversations; the arrays lie on disk.
+    """Activations and logits of a model that read some conversations.
 
-    ``rows`` is float32, ``(conversations, layers, width)``: the output of every decoder layer.
-    ``logits`` is float32, ``(conversations, vocabulary)``: of the first token of each answer.
+    ``activations`` is float32, ``(conversations, layers, width)``: every decoder layer's output for
+    the last token of the prompt, which decides the first of the answer. ``logits`` is float32,
+    ``(conversations, vocabulary)``: of that first token.
     """
 
-    rows: Floats
+    activations: Floats
     logits: Floats
+
+
+def record(
+    model: OpenModel,
+    conversations: Sequence[Conversation],
+    folder: Path | None = None,
+    report: Callable[[int, int], None] = lambda done, of: None,
+) -> Recorded:
+    """Have a model read conversations one at a time, and keep its layers' outputs.
+
+    Parameters
+    ----------
+    folder
+        Where the arrays are kept, so that memory holds one conversation; None keeps them in memory.
+
+    Raises
+    ------
+    ValueError
+        If there is no conversation.
+    """
+    if not conversations:
+        raise ValueError("there is nothing to record")
+    arrays: dict[str, Floats] = {}
+    for place, conversation in enumerate(conversations):
+        activations, logits = _read(model, conversation)
+        for name, values in (("activations", activations), ("logits", logits)):
+            if name not in arrays:
+                arrays[name] = _empty((len(conversations), *values.shape), folder, name)
+            arrays[name][place] = values.numpy()
+        report(place + 1, len(conversations))
+    return Recorded(**arrays)
+
+
+def width(model: OpenModel) -> int:
+    """Hidden size of the residual stream, measured from one forward pass."""
+    widths: list[int] = []
+    with hooked(model.decoder_layers()[:1], {0: lambda stream: widths.append(stream.shape[-1])}):
+        model.logits((Turn("user", text="Hello"),))
+    return widths[0]
 
 
 @contextmanager
@@ -75,59 +107,6 @@ def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterat
             handle.remove()
 
 
-def width(model: OpenModel) -> int:
-    """Of the residual stream, as one layer gives it for a word."""
-    found: list[int] = []
-    with hooked(model.decoder_layers()[:1], {0: lambda stream: found.append(stream.shape[-1])}):
-        model.logits((Turn("user", text="Hello"),))
-    return found[0]
-
-
-def record(
-    model: OpenModel,
-    conversations: Sequence[Conversation],
-    folder: Path,
-    report: Callable[[int, int], None] = lambda done, of: None,
-    position: Position = "last",
-) -> Recorded:
-    """Have a model read conversations, and write what its layers make of them to a folder.
-
-    Raises
-    ------
-    ValueError
-        There is no conversation.
-    Whatever the model's ``logits`` does of a conversation that it cannot take.
-    """
-    if not conversations:
-        raise ValueError("there is nothing to record")
-    arrays: dict[str, Floats] = {}
-    on_disk: Any = np.lib.format.open_memmap  # untyped
-    for place, (row, logits) in enumerate(activations(model, conversations, position)):
-        for name, values in (("rows", row), ("logits", logits.numpy())):
-            if name not in arrays:
-                shape = (len(conversations), *values.shape)
-                arrays[name] = on_disk(folder / f"{name}.npy", "w+", np.float32, shape)
-            arrays[name][place] = values
-        report(place + 1, len(conversations))
-    return Recorded(**arrays)
-
-
-def activations(
-    model: OpenModel, conversations: Iterable[Conversation], position: Position = "last"
-) -> Iterator[tuple[Floats, torch.Tensor]]:
-    """A row and the logits of :class:`Recorded` for each conversation, as they come.
-
-    Hooks are in place only while a conversation is read.
-    """
-    layers = model.decoder_layers()
-    for conversation in conversations:
-        streams: dict[int, torch.Tensor] = {}
-        notes = {place: _note(streams, place, position) for place in range(len(layers))}
-        with hooked(layers, notes):
-            logits = model.logits(conversation)
-        yield torch.stack([streams[place] for place in range(len(layers))]).numpy(), logits
-
-
 def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
     def on_output(_: Any, __: Any, output: Any) -> Any:
         whole = output[0] if isinstance(output, tuple) else output
@@ -142,10 +121,23 @@ def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
     return on_output
 
 
-def _note(streams: dict[int, torch.Tensor], place: int, position: Position) -> Change:
-    def note(stream: torch.Tensor) -> None:
-        # One conversation at a time: there is no padding to leave out.
-        of_tokens = stream[0].float()
-        streams[place] = (of_tokens[-1] if position == "last" else of_tokens.mean(dim=0)).cpu()
+def _read(model: OpenModel, conversation: Conversation) -> tuple[torch.Tensor, torch.Tensor]:
+    """Activations ``(layers, width)`` and logits ``(vocabulary,)``."""
+    layers = model.decoder_layers()
+    streams: dict[int, torch.Tensor] = {}
 
-    return note
+    def note(place: int) -> Change:
+        # One conversation at a time: there is no padding to leave out.
+        return lambda stream: streams.update({place: stream[0, -1].float().cpu()})
+
+    with hooked(layers, {place: note(place) for place in range(len(layers))}):
+        logits = model.logits(conversation)
+    return torch.stack([streams[place] for place in range(len(layers))]), logits
+
+
+def _empty(shape: tuple[int, ...], folder: Path | None, name: str) -> Floats:
+    if folder is None:
+        return np.empty(shape, np.float32)
+    on_disk: Any = np.lib.format.open_memmap  # untyped
+    array: Floats = on_disk(folder / f"{name}.npy", "w+", np.float32, shape)
+    return array

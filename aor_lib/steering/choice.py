@@ -1,12 +1,9 @@
-"""From what candidates did on ``dev`` to the operating points that are tried on ``test``.
-
-The least over-refusal is chosen at a stated loss of harmful refusal.
-"""
+"""Choice on ``dev``: the least over-refusal at a stated loss of harmful refusal."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -15,18 +12,18 @@ import pandas as pd
 
 from aor_lib.analysis.stats.trials import REFUSALS, is_judged
 from aor_lib.steering.candidates import Candidate, Requests
-from aor_lib.steering.directions import Mask, random_like
+from aor_lib.steering.directions import Mask
 from aor_lib.steering.gates import HeldOut, fit_gate
-from aor_lib.steering.interventions import Addition, Gated, Intervention
+from aor_lib.steering.interventions import Addition, Gated
 
 MAX_DEGENERATE = 0.05
 """Answers that may become gibberish or loops, above those that are so without steering."""
 
 
 @dataclass(frozen=True)
-class Rates:
-    """What became of answers: refusal rates by intent (NaN where none was judged), and the share of
-    all answers that are gibberish or loops.
+class ArmRates:
+    """Refusal rates of one arm by intent (NaN where none was judged), and its share of degenerate
+    answers (gibberish or loops).
     """
 
     orr: float
@@ -34,33 +31,22 @@ class Rates:
     plain: float
     degenerate: float
 
-    @staticmethod
-    def of(answers: pd.DataFrame) -> Rates:
-        """From rows of :func:`aor_lib.analysis.results.load_results` of one arm."""
-        answered = answers[answers["status"] == "ok"]
-        judged = answers[is_judged(answers)]
-        rates = judged["label"].isin(REFUSALS).groupby(judged["intent"]).mean()
-        flags = answered["flags"].dropna().map(json.loads)
-        return Rates(
-            orr=float(rates.get("pseudo_harmful", np.nan)),
-            hrr=float(rates.get("harmful", np.nan)),
-            plain=float(rates.get("benign", np.nan)),
-            degenerate=float(flags.map(lambda found: "degenerate" in found).mean()),
-        )
 
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """An operating point: an intervention, the candidate that it uses, and its rates on ``dev``."""
-
-    method: str
-    candidate: Candidate
-    intervention: Intervention
-    rates: Rates
+def arm_rates(answers: pd.DataFrame) -> ArmRates:
+    """Rates over rows of :func:`aor_lib.analysis.results.load_results` of one arm."""
+    judged = answers[is_judged(answers)]
+    rates = judged["label"].isin(REFUSALS).groupby(judged["intent"]).mean()
+    flags = answers.loc[answers["status"] == "ok", "flags"].dropna().map(json.loads)
+    return ArmRates(
+        orr=float(rates.get("pseudo_harmful", np.nan)),
+        hrr=float(rates.get("harmful", np.nan)),
+        plain=float(rates.get("benign", np.nan)),
+        degenerate=float(flags.map(lambda noted: "degenerate" in noted).mean()),
+    )
 
 
 def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
-    """The rows in the order in which they would be chosen, the best first.
+    """Sort operating points in the order in which they would be chosen, the best first.
 
     Parameters
     ----------
@@ -86,13 +72,14 @@ def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
 
 def behind_a_gate(
     candidate: Candidate,
+    addition: Addition,
     steered: pd.DataFrame,
     unsteered: pd.DataFrame,
     requests: Requests,
     held_out: HeldOut,
     max_hrr_loss: float,
-) -> Point:
-    """An addition behind the gate of the best layer, at the threshold that suits it best.
+) -> tuple[Candidate, ArmRates]:
+    """A candidate's addition behind the best layer's gate, at the threshold that suits it best.
 
     Its rates need no further answers: where the gate is open a request is answered as if steered,
     and elsewhere as if not.
@@ -102,9 +89,8 @@ def behind_a_gate(
     steered, unsteered
         Rows of :func:`aor_lib.analysis.results.load_results` with and without the addition.
     """
-    assert isinstance(candidate.intervention, Addition)
     layer = held_out.best_layer(candidate.layer)
-    scores = pd.Series(held_out.scores[layer], index=pd.Index(requests.stimuli))
+    scores = pd.Series(held_out.scores[layer], index=requests.answers["stimulus_id"])
     before, after = (
         rows[is_judged(rows)].set_index("stimulus_id") for rows in (unsteered, steered)
     )
@@ -124,9 +110,8 @@ def behind_a_gate(
             unsteered[~unsteered["stimulus_id"].isin(opened)],
         ]
     )
-    gate = fit_gate(requests, layer, threshold)
-    gated = Gated(gate, candidate.intervention)
-    return Point("conditional", candidate, gated, Rates.of(answers))
+    gated = Gated(fit_gate(requests, layer, threshold), addition)
+    return replace(candidate, method="conditional", intervention=gated), arm_rates(answers)
 
 
 def gate_threshold(
@@ -136,11 +121,9 @@ def gate_threshold(
     refused_steered: Mask,
     max_hrr_loss: float,
 ) -> float:
-    """The threshold of a gate with the least over-refusal at a stated loss of harmful refusal.
+    """Threshold of a gate with the least over-refusal at a stated loss of harmful refusal.
 
-    Under a gate a request is answered as if steered where it is open, and as if not elsewhere; so
-    every threshold can be weighed without another answer. Among equals the highest is taken: it
-    opens for the fewest requests.
+    Among equals the highest is taken: it opens for the fewest requests.
 
     Parameters
     ----------
@@ -164,13 +147,13 @@ def gate_threshold(
 
 
 def choose(
-    points: Sequence[Point], unsteered: Rates, max_hrr_loss: float
+    points: Sequence[tuple[Candidate, ArmRates]], unsteered: ArmRates, max_hrr_loss: float
 ) -> tuple[pd.DataFrame, list[int]]:
     """All points as a table, and the place of the best of each method, the best of all first.
 
     A point whose answers are often degenerate comes after all others.
     """
-    frame = pd.DataFrame([_row(point) for point in points])
+    frame = pd.DataFrame([_row(candidate) | asdict(rates) for candidate, rates in points])
     sound = frame["degenerate"] <= unsteered.degenerate + MAX_DEGENERATE
     ordered = pd.concat(
         [best(frame[some], unsteered.hrr, max_hrr_loss) for some in (sound, ~sound)]
@@ -179,25 +162,14 @@ def choose(
     return frame.assign(within=ordered["within"] & sound), [int(place) for place in first.index]
 
 
-def randomised(intervention: Intervention, seed: int) -> Intervention:
-    """The same intervention along a random direction of the same length."""
-    if isinstance(intervention, Gated):
-        then = intervention.then
-        return replace(
-            intervention, then=replace(then, direction=random_like(then.direction, seed))
-        )
-    return replace(intervention, direction=random_like(intervention.direction, seed))
-
-
-def _row(point: Point) -> Mapping[str, object]:
-    gate = point.intervention.gate if isinstance(point.intervention, Gated) else None
+def _row(candidate: Candidate) -> dict[str, object]:
+    gate = candidate.intervention.gate if isinstance(candidate.intervention, Gated) else None
     return {
-        "method": point.method,
-        "direction": point.candidate.method,
-        "layer": point.candidate.layer,
-        "coefficient": point.candidate.coefficient,
-        "lam": point.candidate.lam,
+        "method": candidate.method,
+        "direction": candidate.direction,
+        "layer": candidate.layer,
+        "coefficient": candidate.coefficient,
+        "lam": candidate.lam,
         "gate_layer": gate.layer if gate else None,
         "threshold": gate.threshold if gate else None,
-        **asdict(point.rates),
     }

@@ -2,13 +2,14 @@
 
 Every direction points towards refusal, and its length is how far refused requests lie from the
 others along it: to take away one such length (coefficient -1) moves the mean of the one to the mean
-of the other.
+of the other. Directions are float32, ``(width,)``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
 
 from aor_lib.steering.activations import Floats
 
@@ -28,14 +29,17 @@ def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
     refused, complied
         bool, ``(requests,)``: which rows to take; a row may be in neither.
 
-    Returns
-    -------
-    float32, ``(width,)``
-
     Raises
     ------
     ValueError
-        There is no refused row, or no other.
+        If there is no refused row, or no other.
+
+    Examples
+    --------
+    >>> rows = np.array([[1, 0], [3, 0], [0, 1]], dtype=np.float32)
+    >>> refused = np.array([True, True, False])
+    >>> difference_in_means(rows, refused, ~refused).tolist()
+    [2.0, -1.0]
     """
     for name, mask in (("refused", refused), ("complied with", complied)):
         if not mask.any():
@@ -44,15 +48,14 @@ def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
     return np.asarray(means[0] - means[1], dtype=np.float32)
 
 
-def without(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
+def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
     """A direction less the share ``lam`` of its component along another; 1 makes it orthogonal.
 
     With a false-refusal direction and the true one, this is what keeps true refusals when the first
     is ablated (Wang et al., ICLR 2025, "Surgical, cheap, and flexible: mitigating false refusal in
     language models via single vector ablation", where the share is the partial coefficient).
-    Both are float32, ``(width,)``.
     """
-    unit = other.astype(np.float64) / np.linalg.norm(other.astype(np.float64))
+    unit = _unit(other)
     return np.asarray(direction - lam * (direction @ unit) * unit, dtype=np.float32)
 
 
@@ -61,17 +64,11 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
 
     The classes weigh the same, whatever their sizes. ``rows @ normal + intercept`` are log-odds.
 
-    Returns
-    -------
-    float32 ``(width,)``, and a number
-
     Raises
     ------
     ValueError
-        All rows are of one class.
+        If all rows are of one class.
     """
-    from sklearn.linear_model import LogisticRegression
-
     values = np.asarray(rows, dtype=np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
     fitted = LogisticRegression(C=_REGULARISATION, class_weight="balanced", max_iter=1000)
@@ -80,20 +77,25 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
     return normal.astype(np.float32), float(fitted.intercept_[0] - centre @ normal)
 
 
-def along_probe(rows: Floats, refused: Mask, complied: Mask) -> Floats:
-    """A probe's direction, as long as the means of refused and other rows are apart along it.
+def probe_direction(rows: Floats, refused: Mask, complied: Mask) -> Floats:
+    """A probe's normal, as long as the means of refused and other rows are apart along it.
 
-    Parameters and errors are those of :func:`difference_in_means`; float32, ``(width,)``.
+    Parameters and errors are those of :func:`difference_in_means`.
     """
     apart = difference_in_means(rows, refused, complied)
     chosen = refused | complied
     normal, _ = probe(rows[chosen], refused[chosen])
-    unit = normal.astype(np.float64) / np.linalg.norm(normal.astype(np.float64))
+    unit = _unit(normal)
     return np.asarray((apart @ unit) * unit, dtype=np.float32)
 
 
 def random_like(direction: Floats, seed: int) -> Floats:
-    """A direction of the same length that points anywhere, as a control: float32, ``(width,)``."""
+    """A direction of the same length that points anywhere, as a control."""
     drawn = np.random.default_rng(seed).standard_normal(direction.shape)
     length = np.linalg.norm(direction.astype(np.float64))
     return np.asarray(drawn * length / np.linalg.norm(drawn), dtype=np.float32)
+
+
+def _unit(direction: Floats) -> npt.NDArray[np.float64]:
+    exact = direction.astype(np.float64)
+    return exact / np.linalg.norm(exact)

@@ -1,4 +1,4 @@
-"""How natural answers read: their perplexity under a language model that nobody steers.
+"""Fluency: perplexity of answers under a language model that nobody steers.
 
 Steering that goes too far leaves words that no longer make sense. That shows in the perplexity of
 what is said, given what was asked, under SmolLM2-135M-Instruct without an adapter: the same reader
@@ -26,8 +26,8 @@ def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.Dat
 
     Returns
     -------
-    One row a mitigation: ``mitigation``, ``answers`` that were read, and of their perplexities the
-    median ``perplexity`` and the quartiles ``low`` and ``high``.
+    One row per mitigation: ``mitigation``, ``answers`` that were read, and of their perplexities
+    the median ``perplexity`` and the quartiles ``low`` and ``high``.
     """
     readable = results[(results["status"] == "ok") & results["response"].notna()]
     reader = language_model()
@@ -47,7 +47,7 @@ def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.Dat
 
 
 def perplexity(reader: LanguageModel, request: str, answer: str) -> float:
-    """Of an answer's tokens, given the request: the exponential of their mean surprise."""
+    """Perplexity of an answer's tokens, given the request."""
     prompt = reader.prompt([{"role": "user", "content": request}])
     asked, both = (
         reader.tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedGroupKFold
 
-from aor_lib.steering.activations import Floats
 from aor_lib.steering.candidates import Requests
-from aor_lib.steering.directions import Mask, probe
+from aor_lib.steering.directions import probe
 from aor_lib.steering.interventions import Gate
 
 FOLDS = 5
@@ -32,7 +33,7 @@ class HeldOut:
     separation: dict[int, float]
 
     def best_layer(self, up_to: int) -> int:
-        """Where the two kinds are told apart best, among the layers up to one."""
+        """Layer that tells the two kinds apart best, among those up to one."""
         return max(
             (layer for layer in self.scores if layer <= up_to), key=self.separation.__getitem__
         )
@@ -44,21 +45,23 @@ def hold_out(requests: Requests, families: Sequence[str], layers: Sequence[int])
     ``families`` names that of each request. Benign requests, which no gate is fitted on, are scored
     by one of all others. None where there are too few families to hold some out.
     """
-    from sklearn.metrics import roc_auc_score
-
     asked = np.flatnonzero(requests.pseudo_harmful | requests.harmful)
     of_asked = np.array(families)[asked]
     kinds = requests.pseudo_harmful[asked]
     if min(len(set(of_asked[kinds == kind])) for kind in (True, False)) < FOLDS:
         return None
-    scores, apart = {}, {}
+    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
+    scores, separation = {}, {}
     for layer in layers:
-        found = _held_out(requests.at(layer)[asked], kinds, of_asked)
         gate = fit_gate(requests, layer, threshold=0.0)
-        scores[layer] = np.asarray(requests.at(layer) @ gate.normal + gate.intercept, np.float64)
-        scores[layer][asked] = found
-        apart[layer] = float(roc_auc_score(kinds, found))
-    return HeldOut(scores, apart)
+        found = np.asarray(requests.at(layer) @ gate.normal + gate.intercept, np.float64)
+        rows = requests.at(layer)[asked]
+        for kept, held_out in folds.split(rows, kinds, of_asked):
+            normal, intercept = probe(rows[kept], kinds[kept])
+            found[asked[held_out]] = rows[held_out] @ normal + intercept
+        scores[layer] = found
+        separation[layer] = float(roc_auc_score(kinds, found[asked]))
+    return HeldOut(scores, separation)
 
 
 def fit_gate(requests: Requests, layer: int, threshold: float) -> Gate:
@@ -66,16 +69,3 @@ def fit_gate(requests: Requests, layer: int, threshold: float) -> Gate:
     asked = requests.pseudo_harmful | requests.harmful
     normal, intercept = probe(requests.at(layer)[asked], requests.pseudo_harmful[asked])
     return Gate(layer, normal, intercept, threshold)
-
-
-def _held_out(
-    rows: Floats, pseudo_harmful: Mask, families: npt.NDArray[np.str_]
-) -> npt.NDArray[np.float64]:
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    scores = np.full(len(rows), np.nan)
-    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
-    for kept, held_out in folds.split(rows, pseudo_harmful, families):
-        normal, intercept = probe(rows[kept], pseudo_harmful[kept])
-        scores[held_out] = rows[held_out] @ normal + intercept
-    return scores

@@ -51,7 +51,7 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class Gated:
-    """An addition for the requests alone that a gate at its layer, or before it, opens for."""
+    """Conditional steering: an addition for requests that a gate, no later than it, opens for."""
 
     gate: Gate
     then: Addition
@@ -67,7 +67,14 @@ def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
     Raises
     ------
     SteeringError
-        The model has not the layers that the intervention names.
+        If the model has not the layers that the intervention names.
+
+    Examples
+    --------
+    Take one length of a refusal ``direction`` away after layer 14::
+
+        with steered(model, Addition(14, direction, coefficient=-1.0)):
+            answers = model.answer(conversations, Generation(max_new_tokens=40))
     """
     layers = model.decoder_layers()
     match intervention:
@@ -114,11 +121,7 @@ class SteeredModel:
 
 def _add(addition: Addition) -> Change:
     change = torch.from_numpy(addition.direction * addition.coefficient)
-
-    def add(stream: torch.Tensor) -> torch.Tensor:
-        return stream + change.to(stream)
-
-    return add
+    return lambda stream: stream + change.to(stream)
 
 
 def _ablate(ablation: Ablation) -> Change:

@@ -1,4 +1,4 @@
-"""How likely a model is to refuse, from the first token of its answer alone.
+"""Refusal odds: how likely a model is to refuse, from the first token of its answer alone.
 
 To have an answer written and judged takes a hundred times as long as its first token, which mostly
 settles what it will be (the refusal metric of Arditi et al., NeurIPS 2024, section 2.3: log-odds of
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logsumexp
+from sklearn.linear_model import LogisticRegression
 
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats
@@ -26,7 +28,8 @@ class RefusalOdds:
     """From logits to the probability that the answer is judged a refusal.
 
     ``tokens``: those that refusals begin with. ``slope`` and ``intercept`` turn their log-odds into
-    the log-odds of a refusal.
+    the log-odds of a refusal. Logits are float32, ``(..., vocabulary)``; results are float64,
+    ``(...)``.
     """
 
     tokens: tuple[int, ...]
@@ -34,23 +37,22 @@ class RefusalOdds:
     intercept: float
 
     def log_odds(self, logits: Floats) -> npt.NDArray[np.float64]:
-        """Of a refusal's token coming first.
-
-        ``logits`` is float32, ``(..., vocabulary)``; the result is float64, ``(...)``.
-        """
+        """Log-odds that a refusal's token comes first."""
         values = np.asarray(logits, dtype=np.float64)
         refusing = np.zeros(values.shape[-1], dtype=bool)
         refusing[list(self.tokens)] = True
-        odds = _log_sum(values[..., refusing]) - _log_sum(values[..., ~refusing])
+        odds = logsumexp(values[..., refusing], axis=-1) - logsumexp(
+            values[..., ~refusing], axis=-1
+        )
         return np.clip(odds, -_CERTAIN, _CERTAIN)
 
     def probability(self, logits: Floats) -> npt.NDArray[np.float64]:
-        """Of a refusal, once the answer is judged; shapes as in :meth:`log_odds`."""
-        return 1 / (1 + np.exp(-(self.intercept + self.slope * self.log_odds(logits))))
+        """Probability of a refusal, once the answer is judged."""
+        return np.asarray(expit(self.intercept + self.slope * self.log_odds(logits)))
 
 
 def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
-    """What refusals begin with, and how their log-odds go with refusals.
+    """Fit the tokens that refusals begin with, and how their log-odds go with refusals.
 
     Parameters
     ----------
@@ -62,10 +64,8 @@ def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
     Raises
     ------
     SteeringError
-        No first token goes with refusal, or none with another answer.
+        If no first token goes with refusal, or none with another answer.
     """
-    from sklearn.linear_model import LogisticRegression
-
     first = logits.argmax(axis=1)
     tokens = [int(token) for token in np.unique(first) if refused[first == token].mean() > 0.5]
     if not tokens or set(tokens) == set(first.tolist()):
@@ -76,9 +76,3 @@ def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
     unfitted = RefusalOdds(tuple(tokens), 1.0, 0.0)
     fitted = LogisticRegression().fit(unfitted.log_odds(logits)[:, None], refused)
     return RefusalOdds(tuple(tokens), float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))
-
-
-def _log_sum(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    highest = values.max(axis=-1, keepdims=True)
-    summed = np.log(np.exp(values - highest).sum(axis=-1))
-    return np.asarray(summed + highest[..., 0], dtype=np.float64)

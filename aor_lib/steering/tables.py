@@ -1,4 +1,4 @@
-"""What ``aor steer`` leaves in a study's folder, for charts and reports; needs no torch."""
+"""Tables that ``aor steer`` leaves in a study's folder, for charts and reports; needs no torch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis.selections import unmitigated
 from aor_lib.storage.whole_file import whole_file
 
 FOLDER = "steering"
-SCAN, POINTS, PROJECTIONS = "scan", "points", "projections"
+LAYER_SWEEP, POINTS, PROJECTIONS = "layer_sweep", "points", "projections"
 FLUENCY, FITTED, LEFT_OUT = "fluency", "fitted", "left_out"
 """Tables: estimates on ``dev`` of every layer and coefficient that was looked at; what was tried in
 full on ``dev``, and which of it was chosen for ``test``; where the requests of ``dev`` lie along
@@ -26,13 +27,26 @@ METHODS = {
     "conditional": "Conditional",
     "random": "Random direction",
 }
-"""What the page calls each method, in the order to show."""
+"""Titles of the methods, in the order to show."""
 
 COLUMNS = {
-    SCAN: ("model", "method", "layer", "coefficient", "lam", "orr", "hrr"),
+    LAYER_SWEEP: ("model", "method", "layer", "coefficient", "lam", "orr", "hrr"),
     POINTS: (
-        *("model", "method", "direction", "layer", "coefficient", "lam", "gate_layer"),
-        *("threshold", "orr", "hrr", "plain", "degenerate", "within", "tried_as", "chosen"),
+        "model",
+        "method",
+        "direction",
+        "layer",
+        "coefficient",
+        "lam",
+        "gate_layer",
+        "threshold",
+        "orr",
+        "hrr",
+        "plain",
+        "degenerate",
+        "within",
+        "tried_as",
+        "chosen",
     ),
     PROJECTIONS: ("model", "along", "layer", "intent", "refused", "projection"),
     FLUENCY: ("model", "mitigation", "answers", "perplexity", "low", "high"),
@@ -42,7 +56,7 @@ COLUMNS = {
 
 
 def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
-    """Keep a table of steering, one part a model, in a study's folder."""
+    """Keep a table of steering, one part per model, in a study's folder."""
     folder = build / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     rows = pd.concat(parts, ignore_index=True) if parts else _empty(name)
@@ -56,17 +70,21 @@ def load(build: Path | str, name: str) -> pd.DataFrame:
     return pd.read_parquet(path) if path.is_file() else _empty(name)
 
 
-def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
-    """Trials on ``test`` under steering, and those without on the same stimuli of the same models.
+def steered_trials(results: pd.DataFrame) -> pd.DataFrame:
+    """Trials of ``test`` under steering: those whose mitigation is one of ``aor steer``."""
+    return results[results["mitigation"].str.startswith("steering_")]
 
-    ``results`` are those of :func:`aor_lib.analysis.results.load_results`. The rows get a column
-    ``method`` (``none``, a method of :data:`aor_lib.report.steering_charts.METHODS`, or ``random``
-    for all directions that are), and ``fitted_on``, which keeps :mod:`aor_lib.analysis.stats` from
-    reporting what was fitted on.
+
+def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
+    """The :func:`steered_trials`, and unmitigated ones of the same models on the same stimuli.
+
+    ``results`` are those of :func:`aor_lib.analysis.results.load_results`. The rows get the columns
+    ``method``, a key of :data:`METHODS`, and ``fitted_on``, which keeps
+    :mod:`aor_lib.analysis.stats` from reporting what was fitted on.
     """
-    steered = results[results["mitigation"].str.startswith("steering_")]
+    steered = steered_trials(results)
     same = ["model", "revision", "stimulus_id"]
-    none = results[results["mitigation"] == "none"].merge(steered[same].drop_duplicates(), on=same)
+    none = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)
     steered = steered.assign(method=method_of(steered["mitigation"]))
     steered = steered.merge(load(build, FITTED), on="model", how="left")
     return pd.concat([none.assign(method="none", fitted_on=None), steered], ignore_index=True)
@@ -79,5 +97,5 @@ def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:
 
 
 def _empty(name: str) -> pd.DataFrame:
-    """Of objects: numbers, the default, cannot be compared with the ids of models."""
+    # Of objects: numbers, the default, cannot be compared with the ids of models.
     return pd.DataFrame(columns=[*COLUMNS[name]], dtype=object)

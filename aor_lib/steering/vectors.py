@@ -13,21 +13,22 @@ from safetensors.numpy import save
 
 from aor_lib.config.records import content_hash
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import Floats, OpenModel, Position, width
+from aor_lib.steering.activations import Floats, OpenModel, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
 from aor_lib.storage.whole_file import whole_file
 
 _FORMAT = "aor-steering-1"
+_ORIGIN = ("model", "revision", "method", "layer", "lam", "data_sha256")
 
 
 @dataclass(frozen=True, eq=False)
 class SteeringVector:
     """An intervention, and where it comes from.
 
-    ``method`` names how its direction was found, ``layer`` and ``position`` where; ``lam`` is the
-    share of the true-refusal direction that was taken out of it (None: not asked for).
-    ``data_sha256`` is of the trials that it was fitted on, ``utterances`` are theirs: no report may
-    hold one of them (:func:`aor_lib.analysis.splits.for_scoring`).
+    ``method`` names how its direction was found, ``layer`` where; ``lam`` is the share of the
+    true-refusal direction that was projected out of it. ``data_sha256`` is of the trials that it
+    was fitted on, ``utterances`` are theirs: no report may hold one of them
+    (:func:`aor_lib.analysis.splits.for_scoring`).
     """
 
     intervention: Intervention
@@ -35,7 +36,6 @@ class SteeringVector:
     revision: str
     method: str
     layer: int
-    position: Position
     lam: float | None
     data_sha256: str
     utterances: frozenset[str]
@@ -43,35 +43,24 @@ class SteeringVector:
     @property
     def name(self) -> str:
         """A hash of all that decides what the vector does."""
-        tensors = {key: array.tolist() for key, array in _tensors(self.intervention).items()}
-        return content_hash([tensors, _numbers(self.intervention)])
+        numbers, tensors = _parts(self.intervention)
+        return content_hash([{key: array.tolist() for key, array in tensors.items()}, numbers])
 
 
 def save_vector(vector: SteeringVector, path: Path) -> None:
-    """Write a vector as safetensors; the same vector gives the same bytes.
-
-    Raises
-    ------
-    OSError
-        It cannot be written.
-    """
-    about = {
+    """Write a vector as safetensors; the same vector gives the same bytes."""
+    numbers, tensors = _parts(vector.intervention)
+    about = {key: getattr(vector, key) for key in _ORIGIN} | {
         "format": _FORMAT,
-        "model": vector.model,
-        "revision": vector.revision,
-        "method": vector.method,
-        "layer": vector.layer,
-        "position": vector.position,
-        "lam": vector.lam,
-        "data_sha256": vector.data_sha256,
+        "position": "last",
         "utterances": sorted(vector.utterances),
-        "intervention": _numbers(vector.intervention),
+        "intervention": numbers,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     # One entry: safetensors keeps several in no order.
     metadata = {"steering": json.dumps(about, sort_keys=True)}
     with whole_file(path) as stream:
-        stream.write(save(_tensors(vector.intervention), metadata))
+        stream.write(save(tensors, metadata))
 
 
 def load_vector(path: Path, model: OpenModel) -> SteeringVector:
@@ -80,23 +69,21 @@ def load_vector(path: Path, model: OpenModel) -> SteeringVector:
     Raises
     ------
     SteeringError
-        The file holds no steering vector, or one that is for another model, another revision of it
-        or another width of its residual stream.
-    OSError
-        It cannot be read.
+        If the file holds no steering vector, or one for another model, another revision of it or
+        another width of its residual stream.
     """
     vector = read_vector(path)
-    for what, of_vector, of_model in (
+    for name, of_vector, of_model in (
         ("model", vector.model, model.card.id),
         ("revision", vector.revision, model.revision),
     ):
         if of_vector != of_model:
             raise SteeringError(
-                f"{path}: {what}: the vector is for {of_vector!r}, this is {of_model!r}; "
+                f"{path}: {name}: the vector is for {of_vector!r}, this is {of_model!r}; "
                 "fit one for it with 'aor steer'"
             )
     layers, wide = len(model.decoder_layers()), width(model)
-    for name, array in _tensors(vector.intervention).items():
+    for name, array in _parts(vector.intervention)[1].items():
         if array.shape != (wide,):
             raise SteeringError(
                 f"{path}: width: the vector's {name} is {array.shape}; "
@@ -115,9 +102,7 @@ def read_vector(path: Path) -> SteeringVector:
     Raises
     ------
     SteeringError
-        The file holds no steering vector.
-    OSError
-        It cannot be read.
+        If the file holds no steering vector.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -126,43 +111,32 @@ def read_vector(path: Path) -> SteeringVector:
         if about["format"] != _FORMAT:
             raise ValueError(f"format: {about['format']!r} is not {_FORMAT!r}")
         return SteeringVector(
-            intervention=_intervention(about["intervention"], tensors),
-            **{key: about[key] for key in ("model", "revision", "method", "layer", "position")},
-            lam=about["lam"],
-            data_sha256=about["data_sha256"],
+            _intervention(about["intervention"], tensors),
             utterances=frozenset(about["utterances"]),
+            **{key: about[key] for key in _ORIGIN},
         )
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise SteeringError(f"{path}: holds no steering vector: {reason}") from error
 
 
-def _tensors(intervention: Intervention) -> dict[str, Floats]:
+def _parts(intervention: Intervention) -> tuple[dict[str, Any], dict[str, Floats]]:
+    """Numbers and arrays of an intervention."""
     match intervention:
+        case Ablation(direction):
+            return {"kind": "ablation"}, {"direction": np.ascontiguousarray(direction)}
+        case Addition(layer, direction, coefficient):
+            numbers = {"kind": "addition", "layer": layer, "coefficient": coefficient}
+            return numbers, {"direction": np.ascontiguousarray(direction)}
         case Gated(gate, then):
-            return {"direction": then.direction, "gate": gate.normal}
-        case _:
-            return {"direction": np.ascontiguousarray(intervention.direction)}
-
-
-def _numbers(intervention: Intervention) -> dict[str, Any]:
-    """All of an intervention that is no tensor."""
-    match intervention:
-        case Ablation():
-            return {"kind": "ablation"}
-        case Addition():
-            return {
-                "kind": "addition",
-                "layer": intervention.layer,
-                "coefficient": intervention.coefficient,
-            }
-        case Gated(gate, then):
+            numbers, tensors = _parts(then)
             gated = {
+                "kind": "gated",
                 "gate_layer": gate.layer,
                 "intercept": gate.intercept,
                 "threshold": gate.threshold,
             }
-            return _numbers(then) | gated | {"kind": "gated"}
+            return numbers | gated, tensors | {"gate": gate.normal}
 
 
 def _intervention(numbers: dict[str, Any], tensors: dict[str, Floats]) -> Intervention:

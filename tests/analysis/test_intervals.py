@@ -97,7 +97,7 @@ def test_the_cluster_bootstrap_covers_95_percent(
     monkeypatch.setattr(intervals, "RESAMPLES", 500)
     rng = np.random.default_rng(utterances)
     shape = 1 / likeness - 1
-    own = rng.beta(rate * shape, (1 - rate) * shape, size=(1000, utterances))
+    own = rng.beta(rate * shape, (1 - rate) * shape, size=(1500, utterances))
     sizes = np.full(utterances, float(answers))
     bounds = np.array(
         [
@@ -106,4 +106,4 @@ def test_the_cluster_bootstrap_covers_95_percent(
         ]
     )
     share = np.mean((bounds[:, 0] <= rate) & (rate <= bounds[:, 1]))
-    assert least <= share <= 0.97 if least == 0.93 else least <= share
+    assert least <= share <= 0.98

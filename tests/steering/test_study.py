@@ -19,8 +19,9 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study
 from aor_lib.steering import tables
-from aor_lib.steering.scan import COEFFICIENTS
-from aor_lib.steering.study import RANDOM, steer_study
+from aor_lib.steering.fitting import RANDOM
+from aor_lib.steering.layer_sweep import COEFFICIENTS
+from aor_lib.steering.study import steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.cli.test_cli import aor, one_line_error

@@ -1,13 +1,13 @@
-"""What each candidate would do to refusals, estimated for many layers and coefficients.
+"""Layer sweep: refusals under each candidate, estimated for many layers and coefficients.
 
-An estimate takes one first token a request (:mod:`aor_lib.steering.refusal_odds`), so that a few
+An estimate takes one first token per request (:mod:`aor_lib.steering.refusal_odds`), so that few
 candidates need be tried in full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import pandas as pd
 from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.candidates import Candidate, Requests, candidates
 from aor_lib.steering.choice import best
-from aor_lib.steering.interventions import steered
+from aor_lib.steering.interventions import Addition, steered
 from aor_lib.steering.refusal_odds import RefusalOdds
 
 COEFFICIENTS = (-0.5, -0.75, -1.0, -1.25, -1.5)
@@ -32,8 +32,8 @@ and so does a random direction of its length."""
 
 
 @dataclass(frozen=True)
-class Scan:
-    """What was looked at: ``points`` has a row for each of ``candidates``, in their order.
+class LayerSweep:
+    """Estimates of ``candidates``: ``points`` has a row for each, in their order.
 
     Its columns are ``method``, ``layer``, ``coefficient``, ``lam``, and the estimates ``orr`` and
     ``hrr``, which are ``base_orr`` and ``base_hrr`` without steering.
@@ -61,40 +61,37 @@ class Scan:
         return [self.candidates[place] for place in sorted(chosen)]
 
 
-def scan(
+def layer_sweep(
     model: OpenModel,
     requests: Requests,
     among: npt.NDArray[np.intp],
     odds: RefusalOdds,
     report: Callable[[int, int], None],
-) -> Scan:
-    """Look at every layer in question, and at more coefficients where a method works best.
+) -> LayerSweep:
+    """Estimate candidates of several layers, and more coefficients where a method works best.
 
     ``among`` are the places of the requests that the estimates are for: pseudo-harmful and harmful
     ones, some of each.
     """
-    layers = layers_to_scan(requests.layers)
-    found = [one for layer in layers for one in candidates(requests, layer)]
-    points = _estimates(model, found, requests, among, odds, report)
-    additions = points[points["coefficient"].notna()]
-    more = [
-        found[place].at(coefficient)
-        for _, of_method in additions.groupby("method", sort=False)
-        for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]
-        for coefficient in COEFFICIENTS
-        if coefficient != found[place].coefficient
+    coarse = [
+        one for layer in layers_to_sweep(requests.layers) for one in candidates(requests, layer)
     ]
-    finer = _estimates(model, more, requests, among, odds, report)
+    points = _estimates(model, coarse, requests, among, odds, report)
+    finer = []
+    for _, of_method in points.groupby("method", sort=False):
+        for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]:
+            finer += _at_other_coefficients(coarse[place])
+    more = _estimates(model, finer, requests, among, odds, report)
     unsteered = odds.probability(requests.recorded.logits[among])
-    return Scan(
-        found + more,
-        pd.concat([points, finer], ignore_index=True),
+    return LayerSweep(
+        coarse + finer,
+        pd.concat([points, more], ignore_index=True),
         base_orr=float(unsteered[requests.pseudo_harmful[among]].mean()),
         base_hrr=float(unsteered[requests.harmful[among]].mean()),
     )
 
 
-def layers_to_scan(layers: int) -> list[int]:
+def layers_to_sweep(layers: int) -> list[int]:
     """Places of the layers that are looked at, in a model with so many."""
     spaced = np.linspace(np.floor(_FIRST * layers), np.ceil(_LAST * layers) - 1, LAYERS)
     return sorted({int(place) for place in spaced.round()})
@@ -111,7 +108,7 @@ def layers_to_refine(points: pd.DataFrame) -> list[int]:
 
 
 def gentlest(points: pd.DataFrame) -> int:
-    """The index of the smallest coefficient whose over-refusal is about the least of all.
+    """Index of the smallest coefficient whose over-refusal is about the least of all.
 
     ``points`` has the columns ``orr`` and ``coefficient``.
     """
@@ -139,6 +136,17 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
     return np.sort(np.concatenate(places))
 
 
+def _at_other_coefficients(candidate: Candidate) -> list[Candidate]:
+    addition = candidate.intervention
+    if not isinstance(addition, Addition):
+        return []
+    return [
+        replace(candidate, intervention=replace(addition, coefficient=coefficient))
+        for coefficient in COEFFICIENTS
+        if coefficient != addition.coefficient
+    ]
+
+
 def _estimates(
     model: OpenModel,
     tried: Sequence[Candidate],
@@ -148,16 +156,16 @@ def _estimates(
     report: Callable[[int, int], None],
 ) -> pd.DataFrame:
     rows = []
-    for number, one in enumerate(tried, 1):
-        with steered(model, one.intervention):
+    for number, candidate in enumerate(tried, 1):
+        with steered(model, candidate.intervention):
             logits = [model.logits(requests.conversations[place]).numpy() for place in among]
         refusing = odds.probability(np.stack(logits))
         rows.append(
             {
-                "method": one.method,
-                "layer": one.layer,
-                "coefficient": one.coefficient,
-                "lam": one.lam,
+                "method": candidate.method,
+                "layer": candidate.layer,
+                "coefficient": candidate.coefficient,
+                "lam": candidate.lam,
                 "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
                 "hrr": float(refusing[requests.harmful[among]].mean()),
             }

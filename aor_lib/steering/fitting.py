@@ -1,0 +1,155 @@
+"""Steering of one model: fitted and chosen on ``dev``, tried on ``test``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from aor_lib.analysis.splits import for_fitting, for_scoring
+from aor_lib.config.records import Split, content_hash
+from aor_lib.steering import tables
+from aor_lib.steering.activations import OpenModel, record
+from aor_lib.steering.candidates import Candidate, Requests
+from aor_lib.steering.choice import ArmRates, arm_rates, behind_a_gate, choose
+from aor_lib.steering.fluency import fluency
+from aor_lib.steering.gates import HeldOut, hold_out
+from aor_lib.steering.interventions import Addition, SteeredModel
+from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep, some_of_each_kind
+from aor_lib.steering.refusal_odds import learn_refusal_odds
+from aor_lib.steering.trials import (
+    SteeredTrials,
+    conversations,
+    families,
+    require_both_kinds,
+    unsteered_trials,
+)
+from aor_lib.steering.vectors import SteeringVector, save_vector
+from aor_lib.stimuli.manifest import load_stimuli
+
+RANDOM = 9
+"""Random directions; each is tried on as large a part of the stimuli. They differ more in what they
+do than requests do in what becomes of them: many on few requests say more than few on many."""
+
+
+def steer_model(
+    model: OpenModel, trials: SteeredTrials, max_hrr_loss: float
+) -> dict[str, pd.DataFrame]:
+    """Steer one model of a study, save its vectors, and return its tables.
+
+    Returns
+    -------
+    Tables of :mod:`aor_lib.steering.tables`, by their names.
+
+    Raises
+    ------
+    SteeringError
+        If the model's answers leave nothing to find a direction in.
+    """
+    build, progress, name = trials.build, trials.progress, model.card.id
+    conditions = [str(condition) for condition in trials.study.profile.mitigated_conditions]
+    stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
+    answers = unsteered_trials(build, model, trials.judge.id)
+    dev, utterances = for_fitting(answers)
+    tried = dev[dev["condition"].isin(conditions)]
+    require_both_kinds(tried, name)
+    data_sha256 = content_hash(sorted(zip(dev["trial_key"], dev["label"], strict=True)))
+
+    def vector(candidate: Candidate) -> SteeringVector:
+        return SteeringVector(
+            candidate.intervention,
+            model=name,
+            revision=model.revision,
+            method=candidate.direction,
+            layer=candidate.layer,
+            lam=candidate.lam,
+            data_sha256=data_sha256,
+            utterances=utterances,
+        )
+
+    def steered_by(candidate: Candidate) -> SteeredModel:
+        return SteeredModel(model, candidate.intervention, vector(candidate).name)
+
+    with TemporaryDirectory() as folder:
+        with progress(f"{name}: activations") as report:
+            asked = conversations(build, dev)
+            recorded = record(model, asked, folder=Path(folder), report=report)
+        requests = Requests(dev, asked, recorded)
+        odds = learn_refusal_odds(recorded.logits, requests.refused)
+        with progress(f"{name}: layers and coefficients") as report:
+            among = some_of_each_kind(dev, conditions)
+            sweep = layer_sweep(model, requests, among, odds, report)
+        shortlist = {candidate.name: candidate for candidate in sweep.shortlist(max_hrr_loss)}
+        on_dev = [stimuli[stimulus] for stimulus in tried["stimulus_id"]]
+        steered = trials.on_dev(
+            {key: (steered_by(candidate), on_dev) for key, candidate in shortlist.items()}
+        )
+        contrasts = families(trials.study)
+        of_dev = [contrasts.get(utterance, utterance) for utterance in dev["utterance_id"]]
+        held_out = hold_out(requests, of_dev, layers_to_sweep(requests.layers))
+        points = []
+        for key, candidate in shortlist.items():
+            under = steered[steered["mitigation"] == key]
+            points.append((candidate, arm_rates(under)))
+            addition = candidate.intervention
+            if held_out is not None and isinstance(addition, Addition):
+                points.append(
+                    behind_a_gate(
+                        candidate, addition, under, tried, requests, held_out, max_hrr_loss
+                    )
+                )
+        (refusal, *_) = [c for c in shortlist.values() if c.method == "difference_in_means"]
+        projections = _projections(requests, refusal, held_out)
+    unsteered = arm_rates(tried)
+    table, chosen = choose(points, unsteered, max_hrr_loss)
+    best = {f"steering_{points[place][0].method}": points[place][0] for place in chosen}
+    test = answers[answers["condition"].isin(conditions) & (answers["split"] == Split.TEST)]
+    test = for_scoring(test, utterances)
+    on_test = [stimuli[stimulus] for stimulus in test["stimulus_id"]]
+    arms = {mitigation: (steered_by(candidate), on_test) for mitigation, candidate in best.items()}
+    first, *_ = best.values()
+    for place in range(RANDOM):
+        control = first.randomised(seed=place + 1)
+        arms[f"steering_random_{place + 1}"] = steered_by(control), on_test[place::RANDOM]
+    under = trials.on_test(arms)
+    for mitigation, candidate in best.items():
+        saved = build / tables.FOLDER / name / f"{mitigation}.safetensors"
+        save_vector(vector(candidate), saved)
+    with progress(f"{name}: perplexity") as report:
+        read = fluency(pd.concat([test, under]), report)
+    return {
+        tables.LAYER_SWEEP: sweep.table(),
+        tables.POINTS: _points(table, chosen, unsteered),
+        tables.PROJECTIONS: projections,
+        tables.FLUENCY: read,
+        tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]}),
+    }
+
+
+def _projections(requests: Requests, refusal: Candidate, held_out: HeldOut | None) -> pd.DataFrame:
+    """Projections of requests on a refusal direction, and their log-odds by gates."""
+    answers = requests.answers.reset_index(drop=True)
+    frame = pd.DataFrame({"intent": answers["intent"], "refused": requests.refused})
+    along = requests.at(refusal.layer) @ (refusal.vector / np.linalg.norm(refusal.vector))
+    found = [frame.assign(along="refusal", layer=refusal.layer, projection=along)]
+    if held_out is not None:
+        layer = held_out.best_layer(max(held_out.scores))
+        scores = frame.assign(along="gate", layer=layer, projection=held_out.scores[layer])
+        found.append(scores[frame["intent"] != "benign"])
+    return pd.concat(found, ignore_index=True)
+
+
+def _points(table: pd.DataFrame, chosen: Sequence[int], unsteered: ArmRates) -> pd.DataFrame:
+    """The table of all points, which are tried on ``test``, and the rates without steering."""
+    tested = table.index.isin(list(chosen))
+    table = table.assign(
+        tried_as=("steering_" + table["method"]).where(tested, None),
+        chosen=table.index == chosen[0],
+    )
+    none = {"method": "none", "within": True, "tried_as": "none", "chosen": False}
+    return pd.concat([pd.DataFrame([none | asdict(unsteered)]), table], ignore_index=True)
