@@ -20,9 +20,8 @@ from aor_lib.config.records import Label
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import EVALUATION
 from aor_lib.judge.features import WORD_PREFIX, features, parse
-from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
-from aor_lib.judge.reading import read
+from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.speech_acts import judge_with
 
 FOLDS = 3

@@ -16,10 +16,9 @@ from pydantic import Field, model_validator
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation, Identifier, Label, content_hash
 from aor_lib.config.typed_yaml import Params
-from aor_lib.judge.final_answer import final_answer
 from aor_lib.judge.flags import find_flags
 from aor_lib.judge.judgement import Judgement
-from aor_lib.judge.reading import read
+from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.rubrics import RUBRICS, UnreadableReplyError
 from aor_lib.models.base import Answer, Conversation, Failure
 
