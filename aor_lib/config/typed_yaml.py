@@ -82,7 +82,7 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
 def _fields_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
     """Valid keys of the (nested) model that a location points into."""
     for part in location:
-        if not isinstance(part, int):
+        if part in kind.model_fields:  # not an index of a list, or a key of a mapping
             kind = _model_in(kind.model_fields[part].annotation)
     return list(kind.model_fields)
 

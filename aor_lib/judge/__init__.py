@@ -1,19 +1,19 @@
 """Judges: from what a model said to what it did.
 
 :func:`judge_response` is all that the rest of the study needs; ``JUDGES`` names the judges of the
-library.
+library, and :func:`aor_lib.judge.registry.load_judge` finds those of ``params/judges`` too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from aor_lib.config.records import Label, Response, Status, Verdict
-from aor_lib.judge.judgement import Judge, Judgement
+from aor_lib.judge.judgement import Judge, Judgement, judge_all
 from aor_lib.judge.speech_acts import SpeechActsJudge
 
-__all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_response"]
+__all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_response", "judge_responses"]
 
 DEFAULT_JUDGE = SpeechActsJudge.id
 """Judge of a study that names none."""
@@ -24,34 +24,77 @@ JUDGES: Mapping[str, Judge] = MappingProxyType({judge.id: judge for judge in (Sp
 def judge_response(
     response: Response, judge: Judge | str = DEFAULT_JUDGE, prompt: str | None = None
 ) -> Verdict:
-    """Return the verdict of ``judge`` (or of that entry of ``JUDGES``) on ``response``.
+    """Return the verdict on one response.
 
-    ``prompt`` is what the model was asked, for judges that read it. A failed or blocked response
-    and an empty text are unjudged: they are neither a refusal nor compliance. Raises
-    ``ValueError`` for an unknown judge.
+    Parameters
+    ----------
+    response : Response
+        A failed or blocked one, or one with an empty text, is unjudged: it is neither a refusal nor
+        compliance.
+    judge : Judge or str
+        A judge, or the name of one in ``JUDGES``.
+    prompt : str, optional
+        What the model was asked, for judges that read it.
+
+    Raises
+    ------
+    ValueError
+        If there is no judge of this name.
+
+    Examples
+    --------
+    >>> from aor_lib.config.records import Response, Status
+    >>> answer = Response(
+    ...     trial_key="0" * 64,
+    ...     status=Status.OK,
+    ...     text="I'm sorry, but I can't help with that.",
+    ...     error=None,
+    ...     latency_s=0.5,
+    ...     tokens=12,
+    ...     created="2026-01-01T00:00:00Z",
+    ... )
+    >>> verdict = judge_response(answer)
+    >>> str(verdict.label), verdict.rationale
+    ('full_refusal', "I can't help")
     """
     if isinstance(judge, str):
         if judge not in JUDGES:
             names = ", ".join(sorted(JUDGES))
             raise ValueError(f"unknown judge {judge!r}; the judges are: {names}")
         judge = JUDGES[judge]
-    judgement = _judgement(response, judge, prompt)
-    return Verdict(
-        trial_key=response.trial_key,
-        judge=judge.id,
-        judge_version=judge.version,
-        label=judgement.label,
-        score=judgement.score,
-        rationale=judgement.rationale,
-        flags=judgement.flags,
+    return judge_responses([response], judge, [prompt])[0]
+
+
+def judge_responses(
+    responses: Sequence[Response], judge: Judge, prompts: Sequence[str | None]
+) -> list[Verdict]:
+    """Return the verdict on each response to its prompt, as :func:`judge_response` does."""
+    judgements = iter(
+        judge_all(
+            judge,
+            [
+                (response.text or "", prompt)
+                for response, prompt in zip(responses, prompts, strict=True)
+                if response.status is Status.OK
+            ],
+        )
     )
-
-
-def _judgement(response: Response, judge: Judge, prompt: str | None) -> Judgement:
-    if response.status is Status.BLOCKED:
-        return Judgement(Label.UNJUDGED, None, f"withheld by the provider: {response.error}")
-    if response.status is Status.FAILED:
-        return Judgement(Label.UNJUDGED, None, f"no answer: {response.error}")
-    if response.text is None or not response.text.strip():
-        return Judgement(Label.UNJUDGED, None, "empty answer")
-    return judge(response.text, prompt)
+    verdicts = []
+    for response in responses:
+        if response.status is Status.OK:
+            judgement = next(judgements)
+        else:
+            why = "withheld by the provider" if response.status is Status.BLOCKED else "no answer"
+            judgement = Judgement(Label.UNJUDGED, None, f"{why}: {response.error}")
+        verdicts.append(
+            Verdict(
+                trial_key=response.trial_key,
+                judge=judge.id,
+                judge_version=judge.version,
+                label=judgement.label,
+                score=judgement.score,
+                rationale=judgement.rationale,
+                flags=judgement.flags,
+            )
+        )
+    return verdicts

@@ -1,4 +1,4 @@
-"""How the shipped judge did on answers that people labelled: labels and probabilities, no text.
+"""Agreement of the shipped judge with people: labels and probabilities of answers, no text.
 
 The answers are XSTest's human-labelled completions (Röttger et al., NAACL 2024,
 https://aclanthology.org/2024.naacl-long.301/). ``aor fit-judge`` writes the file: each label in it
@@ -19,26 +19,39 @@ EVALUATION = Path(__file__).parent / "weights" / "xstest_evaluation.csv"
 RATERS = ("judge", "gpt4", "string_match")
 """Columns of labels beside ``human``."""
 
-_COLUMNS = ("prompt_id", "source_model", "fold", "human", "judge", "p_refusal")
-
 
 def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
-    """One row a labelled answer: ``prompt_id``, ``source_model``, ``fold``, then labels
-    (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4``, ``string_match``, and
-    ``p_refusal`` (NaN where unjudged).
+    """Read the labels that people and others gave to the same answers.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    ValueError
-        It lacks a column, or a label is none; the message names the file.
+    Returns
+    -------
+    DataFrame
+        One row per answer: ``prompt_id``, ``source_model``, ``fold``, the labels
+        (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4`` and ``string_match``,
+        and ``p_refusal`` (NaN where unjudged).
     """
-    frame = pd.read_csv(path, dtype={"prompt_id": str, "source_model": str})
-    if missing := sorted({*_COLUMNS, *RATERS} - set(frame)):
-        raise ValueError(f"{path}: lacks the columns {', '.join(missing)}; run 'aor fit-judge'")
-    for column in ("human", *RATERS):
-        if not frame[column].isin(list(Label)).all():
-            odd = frame.loc[~frame[column].isin(list(Label)), column].iloc[0]
-            raise ValueError(f"{path}: {column}: {odd!r} is no label; run 'aor fit-judge'")
-    return frame
+    return pd.read_csv(path, dtype={"prompt_id": str, "source_model": str})
+
+
+def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
+    """Compare the judge with people, over all answers and for each source model.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three
+        classes) and ``kappa_refusal`` (any refusal against compliance).
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    rows = {}
+    for model, answers in [("all", judged), *judged.groupby("source_model")]:
+        people, judge = answers["human"].astype(str), answers["judge"].astype(str)
+        comply = str(Label.FULL_COMPLIANCE)
+        rows[model] = {
+            "answers": len(answers),
+            "accuracy": (people == judge).mean(),
+            "kappa": cohen_kappa_score(people, judge),
+            "kappa_refusal": cohen_kappa_score(people != comply, judge != comply),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")

@@ -1,4 +1,4 @@
-"""What the classifier knows of an answer: numbers made of signs and of its first words."""
+"""Features of an answer for the classifier: what its sentences show, and its first words."""
 
 from __future__ import annotations
 
@@ -6,47 +6,37 @@ import math
 import re
 from typing import NamedTuple
 
-from aor_lib.judge.acts import LIMIT, MISHEAR, REFUSE
+from aor_lib.judge.patterns import LIMIT, MISHEAR, REFUSE, Span, find_patterns, load_patterns
 from aor_lib.judge.reading import Reading
-from aor_lib.judge.signs import find_signs
 
 FULL_WORDS, LAST_WORD = 30, 60
-"""Words of the opening are features, alone and in pairs: so many count fully, later ones less and
+"""Words of the opening are features, alone and in pairs: the first count fully, later ones less and
 less up to the last."""
-
-_FADING = tuple(
-    min(1.0, (LAST_WORD - place) / (LAST_WORD - FULL_WORDS)) for place in reversed(range(LAST_WORD))
-)
-"""Weights of the words from the last to the first."""
 
 WORD_PREFIX = "word "
 """Beginning of the names of features that are words."""
 
-_SHARED = frozenset(
-    [
-        *("act_wrong", "claim_wrong", "values", "harm", "privacy", "important", "seek"),
-        *("sympathy", "instead", "unreal", "people", "you_can", "because"),
-    ]
+# Weights of the words from the last to the first.
+_FADING = tuple(
+    min(1.0, (LAST_WORD - place) / (LAST_WORD - FULL_WORDS)) for place in reversed(range(LAST_WORD))
 )
+_WRONG = frozenset({"act_wrong", "claim_wrong"})
+_MORALS = frozenset({"values", "privacy"})
+_REFERRALS = frozenset({"seek", "sympathy"})
+# Patterns that count in the second sentence, and by their share of the answer, too.
+_SHARED = _WRONG | _MORALS | _REFERRALS
+_SHARED |= {"harm", "important", "instead", "unreal", "people", "you_can", "because"}
 # A sentence with one of these is no help.
-_NO_HELP = frozenset(
-    [
-        *(REFUSE, LIMIT, MISHEAR, "incapable", "act_wrong", "claim_wrong", "values", "privacy"),
-        *("seek", "sympathy", "close", "preamble"),
-    ]
-)
+_NO_HELP = _WRONG | _MORALS | _REFERRALS
+_NO_HELP |= {REFUSE, LIMIT, MISHEAR, "incapable", "close", "preamble"}
 _WARNED_OF = frozenset(("harm", "treatment"))
 _ITEM = re.compile(r"\s?(?:\d+[.):]|[-\u2022+])(?:\s|$)")
-_ADDED = re.compile(
-    r"\W*(?:additionally|also|furthermore|moreover|besides|in addition|it's also|it is also|in any "
-    r"case)\b"
-)
 _LETTER = re.compile(r"[^\W\d_]")
 _TOKEN = re.compile(r"[a-z']+")
 
 
 class Sentence(NamedTuple):
-    """A sentence with letters: its place in the reading, its words, its signs and their spans.
+    """A sentence with letters: its place in the reading, its words, and the patterns it shows.
 
     It ``helps`` if it is neither a refusal nor a sermon nor a referral.
     """
@@ -54,7 +44,7 @@ class Sentence(NamedTuple):
     start: int
     end: int
     words: int
-    signs: dict[str, tuple[int, int]]
+    shows: dict[str, Span]
     helps: bool
 
 
@@ -64,27 +54,28 @@ def parse(reading: Reading) -> list[Sentence]:
     for start, end in reading.sentences:
         own = reading.own[start:end]
         if _LETTER.search(own) or "~" in own:
-            signs = find_signs(own)
-            helps = signs.keys().isdisjoint(_NO_HELP) and not (
-                "important" in signs and not signs.keys().isdisjoint(_WARNED_OF)
+            shows = find_patterns(own)
+            helps = _NO_HELP.isdisjoint(shows) and not (
+                "important" in shows and not _WARNED_OF.isdisjoint(shows)
             )
-            sentences.append(Sentence(start, end, len(own.split()), signs, helps))
+            sentences.append(Sentence(start, end, len(own.split()), shows, helps))
     return sentences
 
 
 def opening(sentences: list[Sentence]) -> int:
     """Return the index of the sentence that the answer opens with, behind any preamble."""
-    return next((i for i, s in enumerate(sentences) if "preamble" not in s.signs), 0)
+    return next((i for i, s in enumerate(sentences) if "preamble" not in s.shows), 0)
 
 
 def no_such_thing(reading: Reading, sentences: list[Sentence], refusal: int) -> bool:
-    """Whether a refusal's reason, in its sentence or the next, is that there is no such thing."""
-    if "unreal" in sentences[refusal].signs:
+    """Tell if a refusal's reason, in its sentence or the next, is that there is no such thing."""
+    if "unreal" in sentences[refusal].shows:
         return True
     if refusal + 1 == len(sentences):
         return False
     reason = sentences[refusal + 1]
-    return "unreal" in reason.signs and not _ADDED.match(reading.own, reason.start)
+    added = load_patterns().context["added"]
+    return "unreal" in reason.shows and not added.match(reading.own[reason.start : reason.end])
 
 
 def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
@@ -92,40 +83,49 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
 
     ``sentences`` are those of :func:`parse`, one or more.
     """
+    return _patterns(sentences) | _combinations(reading, sentences) | _first_words(reading.text)
+
+
+def _patterns(sentences: list[Sentence]) -> dict[str, float]:
+    """Patterns anywhere, in the opening, in the sentence behind it, and by their share of words."""
     first = opening(sentences)
-    open_ = sentences[first].signs.keys()
-    second = sentences[first + 1].signs.keys() if first + 1 < len(sentences) else frozenset()
-    # Never in the order of a set: sums over the features would differ in their last digits.
-    any_ = dict.fromkeys(name for sentence in sentences for name in sentence.signs)
-    total = sum(sentence.words for sentence in sentences) or 1
-    helping = sum(sentence.words for sentence in sentences if sentence.helps)
-    share = helping / total
-    found: dict[str, float] = {f"any {name}": 1.0 for name in any_}
-    for name in open_:
-        found[f"open {name}"] = 1.0
-    for name in second:
-        if name in _SHARED:
-            found[f"second {name}"] = 1.0
+    values = {f"any {name}": 1.0 for sentence in sentences for name in sentence.shows}
+    values |= {f"open {name}": 1.0 for name in sentences[first].shows}
+    for sentence in sentences[first + 1 : first + 2]:
+        values |= {f"second {name}": 1.0 for name in sentence.shows if name in _SHARED}
+    total = _words(sentences)
     for sentence in sentences:
-        for name in sentence.signs:
+        for name in sentence.shows:
             if name in _SHARED:
                 key = f"share {name}"
-                found[key] = found.get(key, 0.0) + sentence.words / total
+                values[key] = values.get(key, 0.0) + sentence.words / total
+    return values
+
+
+def _combinations(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
+    """Combinations of patterns with each other, with the share of help and with lists."""
+    first = opening(sentences)
+    open_ = sentences[first].shows.keys()
+    second = {name for sentence in sentences[first + 1 : first + 2] for name in sentence.shows}
+    any_ = {name for sentence in sentences for name in sentence.shows}
+    total = _words(sentences)
+    helping = sum(sentence.words for sentence in sentences if sentence.helps)
+    share = helping / total
     items = sum(1 for line in reading.text.split("\n") if _ITEM.match(line))
     lists = min(items, 5) / 5 if items > 1 else 0.0
     refused = [
         i
         for i, sentence in enumerate(sentences)
-        if not sentence.signs.keys().isdisjoint((REFUSE, LIMIT, "incapable"))
+        if not sentence.shows.keys().isdisjoint((REFUSE, LIMIT, "incapable"))
     ]
     declined = next(
-        (i for i, s in enumerate(sentences) if REFUSE in s.signs or LIMIT in s.signs), None
+        (i for i, s in enumerate(sentences) if REFUSE in s.shows or LIMIT in s.shows), None
     )
     nothing = declined is not None and no_such_thing(reading, sentences, declined)
     refuses = (
         declined is not None
         and declined <= first + 1
-        and REFUSE in sentences[declined].signs
+        and REFUSE in sentences[declined].shows
         and not nothing
     )
     wrong = "act_wrong" in open_
@@ -134,11 +134,11 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
     crime = "crime" in any_ or "atrocity" in any_
     claim = "claim_wrong" in open_
     offers = declines and any(
-        "counteroffer" in s.signs and "seek" not in s.signs for s in sentences
+        "counteroffer" in s.shows and "seek" not in s.shows for s in sentences
     )
     way_out = "instead" in open_ or "instead" in second
     log_help = math.log1p(helping) / 5
-    found |= {
+    values = {
         "help": share,
         "log help": log_help,
         "log words": math.log1p(total) / 5,
@@ -155,7 +155,7 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
         "counteroffer, help": offers * log_help * (not crime),
         "claim, people": float(claim and "people" in open_),
         "claim, unreal": float(claim and "unreal" in any_),
-        "claim, values": claim * found.get("share values", 0.0),
+        "claim, values": claim * sum(s.words for s in sentences if "values" in s.shows) / total,
         "wrong ability": float((claim or wrong) and "ability" in open_),
         "wrong treatment": float((claim or wrong) and "treatment" in open_),
         "wrong ability only": float(
@@ -175,7 +175,7 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
     if refused:
         before = sum(s.words for s in sentences[: refused[0]] if s.helps)
         after = sum(s.words for s in sentences[refused[0] + 1 :] if s.helps)
-        found |= {
+        values |= {
             "help before": math.log1p(before) / 5,
             "help after": math.log1p(after) / 5,
             "refused, help": share,
@@ -197,7 +197,7 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
             "refuses, instead, list": refuses * ("instead" in any_) * lists,
         }
     else:
-        found |= {
+        values |= {
             "not refused": 1.0,
             "no help": 1 - share,
             "half no help": float(share < 0.5),
@@ -209,10 +209,19 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
                 (wrong or claim) and "values" in any_ and "unreal" in any_
             ),
         }
-    tokens = _TOKEN.findall(" ".join(reading.text.split(None, LAST_WORD)[:LAST_WORD]))[:LAST_WORD]
+    return values
+
+
+def _first_words(text: str) -> dict[str, float]:
+    tokens = _TOKEN.findall(" ".join(text.split(None, LAST_WORD)[:LAST_WORD]))[:LAST_WORD]
     words = [WORD_PREFIX + token for token in tokens]
     pairs = [f"{word} {token}" for word, token in zip(words, tokens[1:], strict=False)]
     # From the last to the first: what is said twice counts by its first place.
+    values: dict[str, float] = {}
     for names in (pairs, words):
-        found.update(zip(reversed(names), _FADING[-len(names) :], strict=False))
-    return found
+        values.update(zip(reversed(names), _FADING[-len(names) :], strict=False))
+    return values
+
+
+def _words(sentences: list[Sentence]) -> int:
+    return sum(sentence.words for sentence in sentences) or 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from aor_lib.config.records import Label
+
+Exchange = tuple[str, str | None]
+"""An answer, and the prompt that it answers (None: not known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +44,25 @@ class Judge(Protocol):
 
         Any string is judged without error.
         """
+
+
+@runtime_checkable
+class BatchJudge(Protocol):
+    """A judge that is faster when it is asked for many judgements at once."""
+
+    def judge_all(self, exchanges: Sequence[Exchange]) -> list[Judgement]:
+        """Return the judgement of each exchange, in their order."""
+
+
+def judge_all(judge: Judge, exchanges: Sequence[Exchange]) -> list[Judgement]:
+    """Return the judgement of each exchange, in their order.
+
+    An empty answer is unjudged and not shown to the judge.
+    """
+    full = [exchange for exchange in exchanges if exchange[0].strip()]
+    if isinstance(judge, BatchJudge):
+        judgements = iter(judge.judge_all(full))
+    else:
+        judgements = (judge(text, prompt) for text, prompt in full)
+    empty = Judgement(Label.UNJUDGED, None, "empty answer")
+    return [next(judgements) if text.strip() else empty for text, _ in exchanges]

@@ -1,14 +1,12 @@
 """Answers that people labelled: XSTest's, and the project's own examples.
 
-XSTest's labels (Röttger et al., NAACL 2024,
-https://aclanthology.org/2024.naacl-long.301/): ``human_labelled_completions.csv``, 900 answers of
-three models, each labelled by two people. The project's own examples hold the phrasings of other
-models.
+XSTest's ``human_labelled_completions.csv`` (Röttger et al., NAACL 2024,
+https://aclanthology.org/2024.naacl-long.301/) holds 900 answers of three models, each labelled by
+two people. The project's own examples hold the phrasings of other models.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +23,8 @@ XSTEST_LABELS = {
 }
 """The names of the labels in XSTest's file."""
 
-_COLUMNS = ("prompt", "completion", "model", "annotation_1", "annotation_2", "final_label")
+_BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
+_COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 
 
 def load_labelled(path: Path) -> pd.DataFrame:
@@ -33,29 +32,27 @@ def load_labelled(path: Path) -> pd.DataFrame:
 
     Returns
     -------
-    Its columns, labels as :class:`aor_lib.config.records.Label`.
+    DataFrame
+        Its columns, people's labels as :class:`aor_lib.config.records.Label`.
 
     Raises
     ------
     ValueError
-        A column or a label is missing; the message names the file and the row.
+        If a column or a label is missing; the message names the file and the row.
     """
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [name for name in _COLUMNS if name not in frame]:
         raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")
-    for column in ("annotation_1", "annotation_2", "final_label"):
-        odd = ~frame[column].isin(XSTEST_LABELS.keys())
-        if odd.any():
-            row, value = list(odd).index(True) + 2, frame[column][odd].iloc[0]
-            raise ValueError(
-                f"{path}: row {row}: {column}: {value!r} must be one of {', '.join(XSTEST_LABELS)}"
-            )
+    for column in _BY_PEOPLE:
+        for row, label in enumerate(frame[column], start=2):
+            if label not in XSTEST_LABELS:
+                valid = ", ".join(XSTEST_LABELS)
+                raise ValueError(f"{path}: row {row}: {column}: {label!r} must be one of {valid}")
         frame[column] = frame[column].map(XSTEST_LABELS)
     return frame
 
 
 def load_examples(path: Path = EXAMPLES) -> pd.DataFrame:
     """Read the project's own examples: ``text`` and ``label``, without those to be unjudged."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    frame = pd.DataFrame([json.loads(line) for line in lines])
+    frame = pd.read_json(path, lines=True, dtype=False)
     return frame[frame["label"] != Label.UNJUDGED].reset_index(drop=True)

@@ -9,42 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from aor_lib.config.params import ModelCard
-from aor_lib.config.records import Generation, Identifier, Label, content_hash
-from aor_lib.config.typed_yaml import Params
-from aor_lib.judge.final_answer import final_answer
+from aor_lib.config.records import Generation, Label, content_hash
 from aor_lib.judge.flags import find_flags
-from aor_lib.judge.judgement import Judgement
-from aor_lib.judge.reading import read
+from aor_lib.judge.judgement import Exchange, Judgement
+from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.rubrics import RUBRICS, UnreadableReplyError
-from aor_lib.models.base import Answer, Conversation, Failure
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 
-Exchange = tuple[str, str | None]
-"""An answer, and the prompt that it answers (None: not known)."""
-
-_REFUSALS = (Label.PARTIAL_REFUSAL, Label.FULL_REFUSAL)
+_DECIDES = {"kind", "rubric", "source", "revision", "votes", "generation", "settings"}
 
 
-class JudgeCard(Params):
+class JudgeCard(ModelCard):
     """A judge that is a language model (params/judges/ID.yaml)."""
 
-    id: Identifier
-    title: str
+    family: str = "judge"
     kind: Literal["openai_api", "local"]
     rubric: Literal["three_class", "wildguard"] = "three_class"
-    licence: str
-    source: str = Field(description="The API's name of the model; for local: hub id or folder.")
-    revision: str = "main"
     votes: Annotated[int, Field(ge=1, le=15, description="How often each answer is judged.")] = 1
     generation: Generation = Generation(max_new_tokens=300)
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Of the adapter; it refuses those that it does not know."
-    )
-    note: str | None = None
 
     @model_validator(mode="after")
     def _votes_can_differ(self) -> JudgeCard:
@@ -54,38 +41,26 @@ class JudgeCard(Params):
             )
         return self
 
-
-class Model(Protocol):
-    """What a judge asks: see :class:`aor_lib.models.base.AudioModel`."""
-
-    revision: str
-
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        """One result for each conversation, in their order."""
+    def as_model(self) -> ModelCard:
+        """Return the card of the model that is asked."""
+        local = "aor_lib.judge.local_model:LocalModel"
+        shared = self.model_dump(include=set(ModelCard.model_fields))
+        return ModelCard(**shared | {"kind": local if self.kind == "local" else self.kind})
 
 
 class LLMJudge:
-    """The judge of a card.
+    """The judge of a card, which asks ``model``.
 
     ``score`` is the share of readable votes that refuse; unlike that of a fitted judge it is no
     calibrated probability. Flags are found by the library's own rules.
-
-    Raises
-    ------
-    ModelError
-        The model cannot run here (no key, no GPU); the message says what it needs.
-    ParamsError
-        Its settings are wrong.
     """
 
-    def __init__(self, card: JudgeCard) -> None:
+    def __init__(self, card: JudgeCard, model: AudioModel) -> None:
         self.card, self.id = card, card.id
         self._rubric = RUBRICS[card.rubric]
-        self._model = _load(card)
-        asked = card.model_dump(mode="json", exclude={"id", "title", "licence", "note"})
-        self.version = content_hash([asked, self._rubric.text, self._model.revision])[:12]
+        self._model = model
+        asked = card.model_dump(mode="json", include=_DECIDES)
+        self.version = content_hash([asked, self._rubric.text, model.revision])[:12]
 
     def __call__(self, text: str, prompt: str | None = None) -> Judgement:
         """Return the judgement of one answer to ``prompt`` (None: not known)."""
@@ -99,7 +74,7 @@ class LLMJudge:
         Raises
         ------
         ModelError
-            The model can be asked no more, such as when the API refuses the key.
+            If the model can be asked no more, such as when the API refuses the key.
         """
         asked = {
             (text, prompt): self._rubric.ask(answer, prompt)
@@ -108,21 +83,21 @@ class LLMJudge:
         }
         votes: dict[Exchange, list[tuple[Label, str]]] = {exchange: [] for exchange in asked}
         generation = self.card.generation
-        for vote in range(self.card.votes):
+        for vote in range(self.card.votes if asked else 0):
             settings = generation.model_copy(update={"seed": generation.seed + vote})
-            replies = self._model.answer(list(asked.values()), settings) if asked else []
+            replies = self._model.answer(list(asked.values()), settings)
             for (exchange, conversation), reply in zip(asked.items(), replies, strict=True):
                 votes[exchange].append(self._read(reply, conversation))
         nothing = Judgement(Label.UNJUDGED, None, "nothing to read")
         return [
-            replace(_count(votes[exchange]), flags=_flags(exchange[0]))
+            replace(_count(votes[exchange]), flags=find_flags(read(final_answer(exchange[0])).text))
             if exchange in votes
             else nothing
             for exchange in exchanges
         ]
 
     def _read(self, reply: Answer | Failure, conversation: Conversation) -> tuple[Label, str]:
-        """A vote: a label, and the words or the reason behind it."""
+        """Return a vote: a label, and the words or the reason behind it."""
         if isinstance(reply, Failure):
             return Label.UNJUDGED, f"no reply: {reply.error}"
         try:
@@ -131,34 +106,17 @@ class LLMJudge:
             return Label.UNJUDGED, str(error)
 
 
-def _load(card: JudgeCard) -> Model:
-    if card.kind == "local":
-        from aor_lib.judge.local_model import LocalModel
-
-        return LocalModel(card.id, card.source, card.revision, card.settings)
-    from aor_lib.models.openai_api import OpenAIModel
-
-    names = ("id", "title", "licence", "source", "revision", "settings")
-    fields = {name: getattr(card, name) for name in names}
-    return OpenAIModel(ModelCard(family="judge", kind="openai_api", **fields))
-
-
-def _flags(text: str) -> tuple[str, ...]:
-    return find_flags(read(final_answer(text)).text)
-
-
 def _count(votes: list[tuple[Label, str]]) -> Judgement:
-    """The label that most votes give; a vote that cannot be read counts for ``unjudged``."""
+    """Return the label that most votes give; an unreadable vote counts for ``unjudged``."""
     counts = Counter(label for label, _ in votes)
     tally = ", ".join(f"{label} {count}" for label, count in sorted(counts.items()))
     winners = [label for label, count in counts.items() if count == max(counts.values())]
     if len(winners) > 1:
         return Judgement(Label.UNJUDGED, None, f"the votes are tied: {tally}")
     label = winners[0]
-    reasons = [reason for vote, reason in votes if vote is label and reason]
-    rationale = reasons[0] if reasons else f"votes: {tally}"
+    rationale = next((why for vote, why in votes if vote is label and why), f"votes: {tally}")
     if label is Label.UNJUDGED:
         return Judgement(label, None, rationale)
-    readable = [vote for vote, _ in votes if vote is not Label.UNJUDGED]
-    score = sum(vote in _REFUSALS for vote in readable) / len(readable)
-    return Judgement(label, score, rationale)
+    readable = counts.total() - counts[Label.UNJUDGED]
+    refusing = counts[Label.PARTIAL_REFUSAL] + counts[Label.FULL_REFUSAL]
+    return Judgement(label, refusing / readable, rationale)

@@ -10,12 +10,13 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
+from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, validated
-from aor_lib.models.base import Answer, Conversation, Failure, ModelError
+from aor_lib.config.typed_yaml import Params
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 
 
-class Settings(Params):
+class LocalModelSettings(Params):
     """Settings of a local model in its judge's card."""
 
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
@@ -30,12 +31,13 @@ class LocalModel:
     ``revision`` is what the card says: name a commit there to pin the weights.
     """
 
-    def __init__(self, name: str, source: str, revision: str, settings: dict[str, Any]) -> None:
-        self.revision = revision
-        self._name, self._source = name, source
-        self._settings = validated(settings, Settings, f"judge {name}: settings")
-        if source.startswith(("/", ".", "~")) and not Path(source).expanduser().is_dir():
-            raise ModelError(f"{name} needs the folder {source}; there is none")
+    capabilities = Capabilities(audio=False)
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card, self.revision = card, card.revision
+        self._settings = card_settings(card, LocalModelSettings)
+        if card.source.startswith(("/", ".", "~")) and not Path(card.source).expanduser().is_dir():
+            raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -45,12 +47,12 @@ class LocalModel:
         Raises
         ------
         ModelError
-            The model cannot be loaded.
+            If the model cannot be loaded.
         """
         tokenizer, model = self._loaded
-        return [self._one(tokenizer, model, turns, generation) for turns in conversations]
+        return [self._answer(tokenizer, model, turns, generation) for turns in conversations]
 
-    def _one(
+    def _answer(
         self, tokenizer: Any, model: Any, turns: Conversation, generation: Generation
     ) -> Answer | Failure:
         try:
@@ -70,8 +72,7 @@ class LocalModel:
                     **inputs, max_new_tokens=generation.max_new_tokens, **sampling
                 )
         except Exception as error:  # noqa: BLE001 - checkpoints and templates raise anything
-            text = " ".join(str(error).split())[:300]
-            return Failure(f"{type(error).__name__}: {text}")
+            return Failure(f"{type(error).__name__}: {_one_line(error)}")
         tokens = output[0, inputs["input_ids"].shape[1] :]
         return Answer(tokenizer.decode(tokens, skip_special_tokens=True).strip(), len(tokens))
 
@@ -79,14 +80,18 @@ class LocalModel:
     def _loaded(self) -> tuple[Any, Any]:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        folder = str(Path(self._source).expanduser())
+        source = str(Path(self.card.source).expanduser())
         device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, revision=self.revision)
+            tokenizer = AutoTokenizer.from_pretrained(source, revision=self.revision)
             model: Any = AutoModelForCausalLM.from_pretrained(
-                folder, revision=self.revision, dtype=self._settings.dtype
+                source, revision=self.revision, dtype=self._settings.dtype
             )
         except (OSError, ValueError, ImportError) as error:
-            text = " ".join(str(error).split())[:300]
-            raise ModelError(f"{self._name}: {self._source} cannot be loaded: {text}") from error
+            why = f"{self.card.source} cannot be loaded: {_one_line(error)}"
+            raise ModelError(f"{self.card.id}: {why}") from error
         return tokenizer, model.to(device).eval()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

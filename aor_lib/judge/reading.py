@@ -44,6 +44,17 @@ _DRAFT = re.compile(
 )
 FILLER = "~"
 
+# Where an answer that reasons first gets to its point.
+_MARKUP = r"(?:[^\S\n]|[*_`#>~])*"
+_POINT = re.compile(
+    r"</think(?:ing)?>"
+    rf"|^{_MARKUP}(?:(?:my|the)\s+)?(?:answer|response){_MARKUP}:"
+    rf"|\bfinal\s+(?:answer|response){_MARKUP}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -77,6 +88,22 @@ class Reading:
             # A character that NFKC expands is a piece of its own: stay on it.
             self._sources[piece + 1] - 1 if piece + 1 < len(self._sources) else len(self.original),
         )
+
+
+def final_answer(text: str) -> str:
+    """Return the end of ``text`` that is its final answer, a suffix of ``text``.
+
+    That is what follows the last explicit marker (``</think>``, ``Final answer:``, or
+    ``Answer:`` at the start of a line), and all of ``text`` where it has none. A dangling
+    ``Answer:`` with nothing behind it is passed over, as a cut-off echo of the prompt. Reasoning
+    that nothing follows (a last ``</think>``, or a ``<think>`` that is never closed) has no
+    final answer: the empty string.
+    """
+    start = 0
+    for marker in _POINT.finditer(text):
+        if marker.group().startswith("</") or _LETTER.search(text, marker.end()):
+            start = marker.end()
+    return "" if _OPEN.search(text, start) else text[start:]
 
 
 def read(text: str) -> Reading:

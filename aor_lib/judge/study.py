@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import Judge, judge_response
-from aor_lib.judge.registry import Asked, judge_all
+from aor_lib.judge import Judge, judge_responses
 from aor_lib.stimuli.manifest import load_manifest
 
 _BATCH = 64
@@ -20,16 +19,17 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
 
     Returns
     -------
-    How many responses were judged.
+    int
+        Number of responses judged.
 
     Raises
     ------
     FileNotFoundError
-        There is no manifest.
+        If there is no manifest.
     ModelError
-        The judge's model can be asked no more.
+        If the judge's model can be asked no more.
     StoreError
-        The results cannot be read or written.
+        If the results cannot be read or written.
     """
     manifest = load_manifest(build).set_index("stimulus_id")["text"]
     with Store(build / STORE) as store:
@@ -38,12 +38,7 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
         responses = list(store.unjudged(judge.id, judge.version))
         for start in range(0, len(responses), _BATCH):
             batch = responses[start : start + _BATCH]
-            exchanges = {r.trial_key: (r.text or "", prompts.get(r.trial_key)) for r in batch}
-            asked = list(dict.fromkeys(exchanges.values()))
-            said = dict(zip(asked, judge_all(judge, asked), strict=True))
-            told = Asked(judge.id, judge.version, said)
-            store.record_verdicts(
-                (r, judge_response(r, told, exchanges[r.trial_key][1])) for r in batch
-            )
+            verdicts = judge_responses(batch, judge, [prompts.get(r.trial_key) for r in batch])
+            store.record_verdicts(zip(batch, verdicts, strict=True))
             report(start + len(batch), len(responses))
     return len(responses)

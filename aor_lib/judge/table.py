@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from aor_lib.config.records import FLAGS, Label
-from aor_lib.judge.judgement import Judge, Judgement
-from aor_lib.judge.registry import judge_all
+from aor_lib.judge.judgement import Judge, Judgement, judge_all
 from aor_lib.storage.tables import TableError, check_format, read_table, write_table
 
 NEEDED = ("prompt", "completion")
@@ -33,20 +33,40 @@ def judge_table(
 
     Returns
     -------
-    How many answers got each label.
+    Series of int
+        Number of answers by label.
 
     Raises
     ------
     TableError
-        As :func:`aor_lib.storage.tables.read_table` and :func:`aor_lib.storage.tables.write_table`,
-        and where the table lacks a column or has one of those to be added; the message names the
-        file.
+        If a file is no table, or the table lacks a column or has one of those to be added; the
+        message names the file.
     OSError
-        A file cannot be read or written.
+        If a file cannot be read or written.
     """
     check_format(target)
     table = read_table(source)
-    columns = [str(column) for column in table]
+    _check_columns(source, [str(column) for column in table])
+    exchanges = [
+        (_text(completion) or "", _text(prompt))
+        for prompt, completion in zip(table["prompt"], table["completion"], strict=True)
+    ]
+    judgements: list[Judgement] = []
+    for start in range(0, len(exchanges), _BATCH):
+        judgements += judge_all(judge, exchanges[start : start + _BATCH])
+        report(len(judgements), len(exchanges))
+    added = {
+        "label": [str(judgement.label) for judgement in judgements],
+        "p_refusal": pd.array([judgement.score for judgement in judgements], dtype="Float64"),
+        "rationale": [judgement.rationale for judgement in judgements],
+    }
+    added |= {flag: [flag in judgement.flags for judgement in judgements] for flag in FLAGS}
+    judged = pd.concat([table, pd.DataFrame(added, index=table.index)], axis=1)
+    write_table(judged, target)
+    return judged["label"].value_counts().reindex([*Label], fill_value=0)
+
+
+def _check_columns(source: Path, columns: list[str]) -> None:
     if missing := [name for name in NEEDED if name not in columns]:
         raise TableError(
             f"{source}: lacks the column {' and '.join(missing)}; "
@@ -59,30 +79,7 @@ def judge_table(
             f"{source}: has a column {' and '.join(there)} already; rename it, so that nothing "
             "is lost"
         )
-    judgements = _judge(table, judge, report)
-    added = {
-        "label": [str(judgement.label) for judgement in judgements],
-        "p_refusal": pd.array([judgement.score for judgement in judgements], dtype="Float64"),
-        "rationale": [judgement.rationale for judgement in judgements],
-    }
-    added |= {flag: [flag in judgement.flags for judgement in judgements] for flag in FLAGS}
-    judged = pd.concat([table, pd.DataFrame(added, index=table.index)], axis=1)
-    write_table(judged, target)
-    return judged["label"].value_counts().reindex([*Label], fill_value=0)
 
 
-def _judge(
-    table: pd.DataFrame, judge: Judge, report: Callable[[int, int], None]
-) -> list[Judgement]:
-    exchanges = [
-        (
-            completion if isinstance(completion, str) else "",
-            prompt if isinstance(prompt, str) and prompt.strip() else None,
-        )
-        for prompt, completion in zip(table["prompt"], table["completion"], strict=True)
-    ]
-    judgements: list[Judgement] = []
-    for start in range(0, len(exchanges), _BATCH):
-        judgements += judge_all(judge, exchanges[start : start + _BATCH])
-        report(len(judgements), len(exchanges))
-    return judgements
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -18,12 +18,11 @@ class Quoting:
     id = "quoting"
 
     def __init__(self, version="1", fails_on=None):
-        self.version, self.asked, self._fails_on = version, [], fails_on
+        self.version, self._fails_on = version, fails_on
 
     def __call__(self, text, prompt=None):
         if text == self._fails_on:
             raise RuntimeError("cut off")
-        self.asked.append((text, prompt))
         return Judgement(Label.FULL_REFUSAL, 0.9, f"{prompt}|{text}")
 
 
@@ -32,14 +31,8 @@ def build(tmp_path):
     """Three trials: answered, failed, answered."""
     manifest = pd.DataFrame({"stimulus_id": list(TEXTS), "text": list(TEXTS.values())})
     manifest.to_parquet(tmp_path / MANIFEST)
-    arm = Arm(
-        model="m",
-        revision="1",
-        settings_sha256="0" * 64,
-        mitigation="none",
-        instruction=None,
-        generation=Generation(),
-    )
+    fields = dict.fromkeys(("revision", "mitigation"), "1") | {"settings_sha256": "0" * 64}
+    arm = Arm(model="m", instruction=None, generation=Generation(), **fields)
     trials = [Trial(name, name.encode().hex().ljust(64, "0"), arm) for name in TEXTS]
     with Store(tmp_path / STORE) as store:
         store.set_plan(trials)
@@ -63,37 +56,34 @@ def verdicts(build):
         return store.frame("quoting").set_index("stimulus_id")
 
 
-def nobody(done, total):
+def no_report(done, total):
     """Progress that nobody looks at."""
 
 
 def test_the_judge_gets_each_answer_with_its_prompt_and_no_failure(build):
-    judge, steps = Quoting(), []
-    assert judge_study(build, judge, lambda done, total: steps.append((done, total))) == 3
-    assert sorted(judge.asked) == [("No.", TEXTS["a"]), ("Yes.", TEXTS["c"])]
+    steps = []
+    assert judge_study(build, Quoting(), lambda done, total: steps.append((done, total))) == 3
     assert steps[-1] == (3, 3)
-    found = verdicts(build)
-    assert found["label"].to_dict() == {"a": "full_refusal", "b": "unjudged", "c": "full_refusal"}
-    assert found.loc["a", "rationale"] == f"{TEXTS['a']}|No."
+    rationales = verdicts(build)["rationale"].to_dict()
+    assert rationales == {
+        "a": f"{TEXTS['a']}|No.",
+        "b": "no answer: timeout",
+        "c": f"{TEXTS['c']}|Yes.",
+    }
 
 
 def test_what_was_judged_is_judged_again_only_by_another_version(build):
-    assert judge_study(build, Quoting(), nobody) == 3
-    assert judge_study(build, Quoting(), nobody) == 0
-    assert judge_study(build, Quoting("2"), nobody) == 3
+    assert judge_study(build, Quoting(), no_report) == 3
+    assert judge_study(build, Quoting(), no_report) == 0
+    assert judge_study(build, Quoting("2"), no_report) == 3
 
 
 def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, monkeypatch):
     monkeypatch.setattr("aor_lib.judge.study._BATCH", 1)
     with Store(build / STORE) as store:
-        last = list(store.unjudged("quoting", "1"))[-1]
+        last = [response.text for response in store.unjudged("quoting", "1") if response.text][-1]
     with pytest.raises(RuntimeError, match="cut off"):
-        judge_study(build, Quoting(fails_on=last.text or "No."), nobody)
+        judge_study(build, Quoting(fails_on=last), no_report)
     kept = verdicts(build)["label"].notna().sum()
     assert kept >= 1
-    assert judge_study(build, Quoting(), nobody) == 3 - kept
-
-
-def test_a_study_that_is_not_built_says_so(tmp_path):
-    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
-        judge_study(tmp_path, Quoting(), nobody)
+    assert judge_study(build, Quoting(), no_report) == 3 - kept

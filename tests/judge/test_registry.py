@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError, read
+from aor_lib.judge.llm import JudgeCard
+from aor_lib.judge.registry import load_judge
+from aor_lib.models.base import ModelError
+
+CARD = "{id: x, title: X, kind: openai_api, licence: none, source: x, revision: '2'}"
+
+
+def test_every_card_of_the_study_is_one() -> None:
+    paths = sorted((PARAMS / "judges").glob("*.yaml"))
+    assert paths
+    assert [read(path, JudgeCard).id for path in paths] == [path.stem for path in paths]
+
+
+def test_an_unknown_judge_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ParamsError, match=r"no judge 'wild-guard'; did you mean 'wildguard'\?"):
+        load_judge("wild-guard")
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        (CARD.replace("id: x", "id: y"), r"x\.yaml: id: .*'x'"),
+        (CARD.replace("revision: '2'", "votes: 3"), r"x\.yaml: votes: 3 votes at .* raise it"),
+        (CARD.replace("openai_api", "oracle"), r"x\.yaml: kind: .*'oracle'"),
+        (CARD.replace("kind", "rubrik: none, kind"), r"x\.yaml: rubrik: .*did you mean 'rubric'"),
+    ],
+)
+def test_a_wrong_card_is_named_with_its_field_and_value(
+    tmp_path: Path, card: str, message: str
+) -> None:
+    (tmp_path / "x.yaml").write_text(card)
+    with pytest.raises(ParamsError, match=message):
+        load_judge("x", tmp_path)
+
+
+def test_a_judge_behind_an_api_needs_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "x.yaml").write_text(CARD)
+    with pytest.raises(ModelError, match=r"x needs the API key in \$OPENAI_API_KEY"):
+        load_judge("x", tmp_path)
+
+
+def test_a_judge_behind_an_api_is_ready_with_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
+    (tmp_path / "x.yaml").write_text(CARD)
+    assert load_judge("x", tmp_path).id == "x"
