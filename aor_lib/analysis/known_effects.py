@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis import stats
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.reference_rates import member_trials
 from aor_lib.analysis.selections import core, varied_speech
-from aor_lib.analysis.stats.trials import REFUSALS, is_judged
 from aor_lib.config.records import Intent
 
 ALLOWED = 0.05

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from aor_lib.analysis.outcomes import refusals_by_utterance
 from aor_lib.analysis.stats import CONFIDENCE, REFUSALS, effective_answers, rates
-from aor_lib.analysis.stats.trials import refusals_by_utterance
 
 _CLASSES = (*REFUSALS, "full_compliance")
 

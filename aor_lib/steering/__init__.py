@@ -11,8 +11,7 @@
 
 Examples
 --------
-Find a steering vector on the dev split of a judged study, and apply it to two requests of the test
-split::
+In a judged study, find a steering vector on the dev split and apply it to two requests of test::
 
     from aor_lib.config.params import load_model_cards
     from aor_lib.config.records import Generation
@@ -23,13 +22,17 @@ split::
     from aor_lib.steering.trials import conversations, unsteered_trials
 
     model = load_model(load_model_cards()["ref-wordbound"])
-    trials = unsteered_trials("build/laptop", model).query("intent != 'harmful'")
-    refused = trials[trials["label"] == "full_refusal"].groupby("split").head(40)
-    answered = trials[trials["label"] == "full_compliance"].groupby("split").head(40)
-    with_, without = (
-        record(model, conversations("build/laptop", rows[rows["split"] == "dev"])).activations
-        for rows in (refused, answered)
-    )
+    trials = unsteered_trials("build/laptop", model)
+    dev = trials[trials["split"] == "dev"].groupby("label").head(30)
+    activations = record(model, conversations("build/laptop", dev)).activations
+    refused, layer = dev["label"].ne("full_compliance").to_numpy(), activations.shape[1] // 2
+    direction = difference_in_means(activations[:, layer], refused, ~refused)
+
+    refusals = trials.query("intent == 'pseudo_harmful' and label == 'full_refusal'")
+    asked = conversations("build/laptop", refusals[refusals["split"] == "test"].head(2))
+    before = model.answer(asked, Generation(max_new_tokens=40))
+    with steered(model, Addition(layer, direction, coefficient=-1.0)):
+        after = model.answer(asked, Generation(max_new_tokens=40))
 """
 
 from aor_lib.config.errors import AorError

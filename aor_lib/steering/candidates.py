@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis.stats import REFUSALS
+from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.models.base import Conversation
 from aor_lib.steering.activations import Floats, Recorded
 from aor_lib.steering.directions import (

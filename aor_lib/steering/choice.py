@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aor_lib.analysis.stats.trials import REFUSALS, is_judged
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.directions import Mask
 from aor_lib.steering.gates import HeldOut, fit_gate

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
-from aor_lib.analysis.stats.trials import REFUSALS, is_judged
 from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.records import Stimulus
 from aor_lib.inference.engine import answer_trials, plan_trials

@@ -2,162 +2,75 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from pathlib import Path
+import runpy
+import subprocess
+import sys
+import textwrap
 
 import pandas as pd
 import pytest
-import yaml
 
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.splits import for_scoring
-from aor_lib.config.params import load_study
-from aor_lib.config.records import Stimulus, content_hash, split_of
-from aor_lib.inference.engine import plan_trials, run_trials
-from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import JUDGES
-from aor_lib.judge.study import judge_study
+from aor_lib.config.records import split_of
+from aor_lib.steering import __doc__ as introduction
 from aor_lib.steering import tables
 from aor_lib.steering.fitting import RANDOM
 from aor_lib.steering.layer_sweep import COEFFICIENTS
-from aor_lib.steering.study import steer_study
 from aor_lib.steering.vectors import load_vector, read_vector
-from aor_lib.stimuli.manifest import MANIFEST
-from tests.cli.test_cli import aor, one_line_error
-from tests.conftest import TINY
-from tests.steering.steerable import ANSWERS, Steerable
-
-JUDGE = JUDGES["speech-acts"]
-INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def nobody_reads():
-    """Perplexity takes a language model; it is tested by itself."""
-    columns = tables.COLUMNS[tables.FLUENCY][1:]
-    unread = pd.DataFrame(columns=list(columns))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aor_lib.steering.study.fluency", lambda results, report: unread)
-        yield
-
-
-def silent(_: str):
-    return contextlib.nullcontext(lambda done, of: None)
-
-
-def stimuli(counts: dict[str, int]) -> list[Stimulus]:
-    """Clips that need not exist: each names what it means."""
-    return [
-        Stimulus.model_validate(
-            dict.fromkeys(Stimulus.model_fields)
-            | {
-                "stimulus_id": f"{intent}.{n}.{condition}",
-                "utterance_id": f"{intent}.{n}",
-                "scenario": "kitchen",
-                "intent": intent,
-                "text": f"{intent} {n}",
-                "events": "[]",
-                "history": "[]",
-                "seed": 0,
-                "block": "core",
-                "condition": condition,
-                "path": f"clips/{intent}.{n}.{condition}.flac",
-                "sha256": content_hash([intent, n, condition]),
-                "split": split_of(f"{intent}.{n}"),
-            }
-        )
-        for intent, count in counts.items()
-        for n in range(count)
-        for condition in ("matched", "speech_only")
-    ]
-
-
-def intent_of(name: str) -> str:
-    return name.split(".")[0]
-
-
-def answered(folder: Path, study, model, counts=INTENTS) -> None:
-    """Answer and judge a study of such stimuli."""
-    made = stimuli(counts)
-    rows = [stimulus.model_dump(mode="json") for stimulus in made]
-    folder.mkdir(exist_ok=True)
-    pd.DataFrame(rows).to_parquet(folder / MANIFEST)
-    with Store(folder / STORE) as store:
-        run_trials(
-            *(plan_trials(study, made, [model]), [model], made, folder, store),
-            lambda progress: None,
-        )
-    judge_study(folder, JUDGE, lambda done, of: None)
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    path = tmp_path_factory.mktemp("profile") / "tiny.yaml"
-    path.write_text(yaml.safe_dump(TINY | {"models": ["ref-permissive"], "mitigations": ["none"]}))
-    return load_study(path)
-
-
-@pytest.fixture(scope="module")
-def steered(study, tmp_path_factory):
-    model = Steerable(intent_of)
-    build = tmp_path_factory.mktemp("study") / "build"
-    answered(build, study, model)
-    assert steer_study(study, build, [model], JUDGE, silent) == {}
-    return model, build
-
-
-def rate(results, mitigation: str, intent: str, split: str = "test") -> float:
-    rows = results[
-        (results["mitigation"] == mitigation)
-        & (results["intent"] == intent)
-        & (results["split"] == split)
-        & (results["condition"] == "matched")
-    ]
+def rate(build, mitigation, intent):
+    rows = load_results(build)
+    rows = rows[(rows["mitigation"] == mitigation) & (rows["intent"] == intent)]
+    rows = rows[(rows["split"] == "test") & (rows["condition"] == "matched")]
     assert len(rows)
     return float(rows["label"].eq("full_refusal").mean())
 
 
-def test_over_refusal_is_cut_and_harmful_refusal_kept_where_a_gate_can_tell_them_apart(steered):
-    _, build = steered
-    results = load_results(build)
-    assert rate(results, "none", "pseudo_harmful") == rate(results, "none", "harmful") == 1
-    assert rate(results, "steering_conditional", "pseudo_harmful") < 0.3
-    assert rate(results, "steering_conditional", "harmful") > 0.85
-    assert rate(results, "steering_difference_in_means", "benign") == 0
-    points = tables.load(build, tables.POINTS)
+def vectors(build):
+    return sorted((build / "steering" / "steerable").glob("*.safetensors"))
+
+
+def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(steered_build):
+    assert rate(steered_build, "none", "pseudo_harmful") == 1
+    assert rate(steered_build, "none", "harmful") == 1
+    assert rate(steered_build, "steering_conditional", "pseudo_harmful") < 0.3
+    assert rate(steered_build, "steering_conditional", "harmful") > 0.85
+    assert rate(steered_build, "steering_difference_in_means", "benign") == 0
+    points = tables.load(steered_build, tables.POINTS)
     (chosen,) = points[points["chosen"]].to_dict("records")
     assert chosen["method"] == "conditional"
     assert chosen["within"]
 
 
-def test_random_directions_in_the_place_of_the_chosen_one_change_nothing(steered):
-    _, build = steered
-    results = load_results(build)
+def test_random_directions_in_the_place_of_the_chosen_one_change_nothing(steered_build):
     for seed in range(1, RANDOM + 1):
-        assert rate(results, f"steering_random_{seed}", "pseudo_harmful") > 0.9
-        assert rate(results, f"steering_random_{seed}", "harmful") > 0.9
+        assert rate(steered_build, f"steering_random_{seed}", "pseudo_harmful") > 0.9
+        assert rate(steered_build, f"steering_random_{seed}", "harmful") > 0.9
 
 
-def test_nothing_is_fitted_or_chosen_on_what_is_reported(steered):
-    model, build = steered
-    results = load_results(build)
-    tried = results[results["mitigation"].str.startswith("steering_")]
+def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable):
+    tried = tables.steered_trials(load_results(steered_build))
     assert set(tried["split"]) == {"test"}
-    assert set(load_results(build / "steering" / "dev")["split"]) == {"dev"}
-    files = sorted((build / "steering" / "steerable").glob("*.safetensors"))
-    assert [file.stem for file in files] == [
-        *("steering_conditional", "steering_difference_in_means", "steering_false_refusal"),
-        *("steering_false_refusal_ablation", "steering_probe"),
+    assert set(load_results(steered_build / "steering" / "dev")["split"]) == {"dev"}
+    assert [file.stem.removeprefix("steering_") for file in vectors(steered_build)] == [
+        "conditional",
+        "difference_in_means",
+        "false_refusal",
+        "false_refusal_ablation",
+        "probe",
     ]
-    for file in files:
-        vector = load_vector(file, model)
+    for file in vectors(steered_build):
+        vector = load_vector(file, steerable())
         assert {split_of(name) for name in vector.utterances} == {"dev"}
         for_scoring(tried, vector.utterances)
 
 
-def test_what_the_test_split_says_changes_neither_vectors_nor_choice(study, tmp_path):
-    class Contrary(Steerable):
+def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
+    steered_build, steerable, answer_study, steer, tmp_path
+):
+    class Contrary(steerable):
         """Answers otherwise, to utterances of the test split alone."""
 
         def answer(self, conversations, generation):
@@ -166,70 +79,90 @@ def test_what_the_test_split_says_changes_neither_vectors_nor_choice(study, tmp_
             return [
                 answer
                 if split_of(name) == "dev"
-                else type(answer)(next(text for text in ANSWERS if text != answer.text), 10)
+                else type(answer)(next(text for text in self.ANSWERS if text != answer.text), 10)
                 for name, answer in zip(names, answers, strict=True)
             ]
 
-    found = []
-    for kind in (Steerable, Contrary):
-        build, model = tmp_path / kind.__name__, kind(intent_of)
-        answered(build, study, model)
-        steer_study(study, build, [model], JUDGE, silent)
-        files = sorted((build / "steering" / "steerable").glob("*.safetensors"))
-        found.append([read_vector(file).name for file in files])
-    assert found[0] == found[1]
+    answer_study(tmp_path / "build", Contrary())
+    steer(tmp_path / "build", Contrary())
+    names = [
+        [read_vector(file).name for file in vectors(b)] for b in (steered_build, tmp_path / "build")
+    ]
+    assert names[0] == names[1]
 
 
-def test_answers_are_asked_once_and_stay_when_the_study_is_run_again(study, steered):
-    _, build = steered
-    before = load_results(build)
-    asked = []
+class Unasked:
+    """Stands for a model that nobody may load."""
 
-    class Counting(Steerable):
+    def __getattr__(self, name):
+        raise AssertionError("the model was loaded")
+
+
+def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
+    steered_build, steerable, answer_study, steer
+):
+    class Mute(steerable):
         def answer(self, conversations, generation):
-            asked.extend(conversations)
-            return super().answer(conversations, generation)
+            raise AssertionError("a conversation was asked twice")
 
-    again = Counting(intent_of)
-    made = stimuli(INTENTS)
-    with Store(build / STORE) as store:
-        run_trials(
-            *(plan_trials(study, made, [again]), [again], made, build, store),
-            lambda progress: None,
-        )
-    pd.testing.assert_frame_equal(load_results(build), before)
-    steer_study(study, build, [again], JUDGE, silent)
-    assert asked == []
     columns = ["trial_key", "mitigation", "response", "label"]
-    pd.testing.assert_frame_equal(load_results(build)[columns], before[columns])
+    before = load_results(steered_build)[columns]
+    answer_study(steered_build, Mute())
+    assert steer(steered_build, Unasked()) == {}
+    with pytest.raises(AssertionError, match="the model was loaded"):
+        steer(steered_build, Unasked(), max_hrr_loss=0.02500001)
+    assert steer(steered_build, Mute(), max_hrr_loss=0.02500001) == {}
+    pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
-def test_a_model_that_cannot_be_steered_is_left_out_and_said_why(study, tmp_path):
-    build, model = tmp_path / "build", Steerable(lambda name: "benign", "obliging")
-    answered(build, study, model)
-    left_out = steer_study(study, build, [model], JUDGE, silent)
-    assert "0 refused pseudo-harmful, 0 refused harmful" in left_out["obliging"]
-    assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["obliging"]
-    assert tables.load(build, tables.POINTS).empty
-    other = Steerable(intent_of, "unasked")
-    assert "run 'aor run'" in steer_study(study, build, [other], JUDGE, silent)["unasked"]
+def test_a_study_without_its_tables_is_steered_again(steered_build, steer):
+    path = steered_build / "steering" / "left_out.parquet"
+    kept = path.read_bytes()
+    path.unlink()
+    with pytest.raises(AssertionError, match="the model was loaded"):
+        steer(steered_build, Unasked())
+    path.write_bytes(kept)
 
 
-@pytest.mark.slow
-def test_the_verb_says_what_comes_before_it(write_profile, tmp_path):
-    line = one_line_error(aor("steer", write_profile(), "--build", tmp_path / "b"))
-    assert line.endswith("results.sqlite does not exist; run 'aor run' first")
+def test_a_look_at_an_unchanged_study_needs_no_torch():
+    look = "import sys, aor_lib.steering.study; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
 
 
-def test_the_tables_hold_what_was_looked_at_and_the_rates_without_steering(steered):
-    _, build = steered
-    points = tables.load(build, tables.POINTS)
+def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
+    steerable, answer_study, steer, tmp_path
+):
+    obliging = steerable(lambda name: "benign", "obliging")
+    answer_study(tmp_path / "build", obliging)
+    reason = steer(tmp_path / "build", obliging)["obliging"]
+    assert "0 refused pseudo-harmful, 0 refused harmful" in reason
+    assert tables.load(tmp_path / "build", tables.LEFT_OUT)["model"].tolist() == ["obliging"]
+    assert tables.load(tmp_path / "build", tables.POINTS).empty
+
+
+def test_a_model_without_answers_is_left_out(steerable, answer_study, steer, tmp_path):
+    answer_study(tmp_path / "build", steerable())
+    unasked = steerable(name="unasked")
+    assert "run 'aor run'" in steer(tmp_path / "build", unasked)["unasked"]
+
+
+def test_the_tables_hold_every_estimate_and_the_rates_without_steering(steered_build):
+    points = tables.load(steered_build, tables.POINTS)
     (none,) = points[points["method"] == "none"].to_dict("records")
     assert (none["orr"], none["hrr"], none["plain"]) == (1, 1, 0)
-    scan = tables.load(build, tables.SCAN)
-    assert set(scan["method"]) >= {"difference_in_means", "probe", "false_refusal_ablation"}
-    tried = scan.loc[scan["method"] == "difference_in_means", "coefficient"]
+    sweep = tables.load(steered_build, tables.LAYER_SWEEP)
+    assert set(sweep["method"]) >= {"difference_in_means", "probe", "false_refusal_ablation"}
+    tried = sweep.loc[sweep["method"] == "difference_in_means", "coefficient"]
     assert set(tried) == set(COEFFICIENTS)
-    projections = tables.load(build, tables.PROJECTIONS)
+    projections = tables.load(steered_build, tables.PROJECTIONS)
     assert set(projections["along"]) == {"refusal", "gate"}
-    json.dumps(points.to_dict("records"))
+
+
+def test_the_introduction_steers_a_model(steered_build, steerable, monkeypatch, tmp_path):
+    example = introduction.partition("::\n")[2].replace('"build/laptop"', "build")
+    script = tmp_path / "introduction.py"
+    script.write_text(textwrap.dedent(example))
+    monkeypatch.setattr("aor_lib.models.registry.load_model", lambda card: steerable())
+    names = runpy.run_path(str(script), {"build": steered_build})
+    assert {answer.text for answer in names["before"]} == {steerable.ANSWERS[0]}
+    assert {answer.text for answer in names["after"]} == {steerable.ANSWERS[1]}

@@ -16,9 +16,8 @@ from safetensors.numpy import save_file
 from aor_lib.steering import SteeringError
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated
 from aor_lib.steering.vectors import SteeringVector, load_vector, read_vector, save_vector
-from tests.steering.steerable import WIDTH, Steerable
 
-MODEL = Steerable(lambda name: "harmful")
+WIDTH = 48
 AWAY = np.linspace(-1, 1, WIDTH, dtype=np.float32)
 ADDITION = Addition(2, AWAY, -0.75)
 GATED = Gated(Gate(1, AWAY[::-1].copy(), 0.25, -1.5), ADDITION)
@@ -40,7 +39,6 @@ def vector(intervention=ADDITION, **changes) -> SteeringVector:
         revision="1",
         method="false_refusal",
         layer=2,
-        position="last",
         lam=0.5,
         data_sha256="0" * 64,
         utterances=frozenset({"kitchen-ph-002", "kitchen-ph-001"}),
@@ -94,15 +92,15 @@ def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
         ({"layer": 4}, "layer: the vector is of layer 4; steerable has 4"),
     ],
 )
-def test_a_vector_of_another_model_is_refused(tmp_path: Path, changes, message):
+def test_a_vector_of_another_model_is_refused(tmp_path: Path, steerable, changes, message):
     save_vector(vector(**changes), path := tmp_path / "vector.safetensors")
     with pytest.raises(SteeringError, match=message):
-        load_vector(path, MODEL)
+        load_vector(path, steerable())
 
 
-def test_the_right_model_gets_its_vector(tmp_path: Path):
+def test_the_right_model_gets_its_vector(tmp_path: Path, steerable):
     save_vector(vector(GATED), path := tmp_path / "vector.safetensors")
-    assert same(load_vector(path, MODEL), vector(GATED))
+    assert same(load_vector(path, steerable()), vector(GATED))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 Frames of results have one row per trial, with at least ``utterance_id``, ``intent``, ``status`` and
 ``label``. Failed, missing, blocked and unjudged answers are in no rate; every table counts them
-(:func:`aor_lib.analysis.stats.trials.counts`). Nothing is reported on utterances that something was
-fitted on (:func:`aor_lib.analysis.stats.trials.check`). Random draws come out the same each time.
+(:func:`aor_lib.analysis.outcomes.counts`). Nothing is reported on utterances that something was
+fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws come out the same each time.
 """
 
+from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
 from aor_lib.analysis.stats.intervals import (
@@ -18,7 +19,6 @@ from aor_lib.analysis.stats.intervals import (
 from aor_lib.analysis.stats.paired import difference_interval, holm, paired_differences
 from aor_lib.analysis.stats.refusal_rates import rates
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
-from aor_lib.analysis.stats.trials import REFUSALS
 
 __all__ = [
     "CONFIDENCE",

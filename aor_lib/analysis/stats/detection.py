@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, effective_answers
-from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 _INTENTS = ("harmful", "pseudo_harmful")
 _MEASURES = [
@@ -31,7 +31,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Returns
     -------
     One row per group: the ``by`` columns, the counts of
-    :func:`aor_lib.analysis.stats.trials.counts` over both intents, ``utterances`` (judged),
+    :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
     ``d_prime``, ``d_prime_low``, ``d_prime_high``, ``criterion``, ``criterion_low``,
     ``criterion_high`` (95 %). The measures are NaN where nothing of an intent was judged.
 
@@ -39,7 +39,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ------
     ValueError
         If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.stats.trials.check`).
+        (see :func:`aor_lib.analysis.outcomes.check`).
 
     References
     ----------
@@ -69,7 +69,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str, float]:
     """The measures of :func:`signal_detection` from the refusals of each utterance.
 
-    Both frames are those of :func:`aor_lib.analysis.stats.trials.refusals_by_utterance`, and not
+    Both frames are those of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`, and not
     empty.
     """
     z_hit, variance_hit = _z(harmful)

@@ -15,10 +15,10 @@ from statsmodels.genmod.cov_struct import Exchangeable, Independence
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_estimating_equations import GEE
 
+from aor_lib.analysis.outcomes import REFUSALS, check, count_names, counts, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 from aor_lib.analysis.stats.paired import holm
 from aor_lib.analysis.stats.separation import independent_columns, overlapping, row_space
-from aor_lib.analysis.stats.trials import REFUSALS, check, count_names, counts, is_judged
 
 _ITERATIONS = 60
 _NO_ERROR = 1e-8  # all utterances alike, which leaves no variance between them to go by
@@ -81,7 +81,7 @@ def factor_effects(
     Returns
     -------
     One row per group and level: the ``by`` columns, ``factor``, ``level``, ``baseline``, the counts
-    of :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``status``,
+    of :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``status``,
     ``odds_ratio``, ``odds_ratio_low``, ``odds_ratio_high``, ``difference``, ``low``, ``high`` (95
     %), ``p_value`` (that the odds ratio is 1), ``p_holm`` (adjusted by Holm's method over all rows
     estimated).
@@ -97,7 +97,7 @@ def factor_effects(
     ValueError
         If a column or a baseline is missing, a trial has no value of a factor, a step is of a
         column that is not numeric, or the results must not be reported
-        (see :func:`aor_lib.analysis.stats.trials.check`).
+        (see :func:`aor_lib.analysis.outcomes.check`).
 
     References
     ----------

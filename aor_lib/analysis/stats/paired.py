@@ -8,8 +8,8 @@ from scipy.stats import norm
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
-from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 
 def paired_differences(
@@ -24,7 +24,7 @@ def paired_differences(
     Returns
     -------
     One row per group and level: the ``by`` columns, ``level``, ``baseline``, the counts of
-    :func:`aor_lib.analysis.stats.trials.counts` over the trials at either, ``utterances`` (judged
+    :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged
     at both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`),
     ``p_value``, ``p_holm``. The measures are NaN where no utterance was judged at both. A group
     without a trial at the baseline has no row.
@@ -33,7 +33,7 @@ def paired_differences(
     ------
     ValueError
         If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.stats.trials.check`).
+        (see :func:`aor_lib.analysis.outcomes.check`).
     """
     check(results, [*by, factor])
     rows = []

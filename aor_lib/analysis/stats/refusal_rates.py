@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
 from aor_lib.analysis.stats.intervals import rate_interval
-from aor_lib.analysis.stats.trials import check, count_names, counts, refusals_by_utterance
 
 
 def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -15,7 +15,7 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Returns
     -------
     One row per group: the ``by`` columns, the counts of
-    :func:`aor_lib.analysis.stats.trials.counts`, ``utterances`` (judged), ``rate``, ``low``,
+    :func:`aor_lib.analysis.outcomes.counts`, ``utterances`` (judged), ``rate``, ``low``,
     ``high`` (95 %), ``interval`` (its name: see
     :func:`aor_lib.analysis.stats.intervals.rate_interval`). The measures are NaN where nothing was
     judged.
@@ -24,7 +24,7 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ------
     ValueError
         If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.stats.trials.check`).
+        (see :func:`aor_lib.analysis.outcomes.check`).
     """
     check(results, by)
     rows = []

@@ -1,23 +1,22 @@
-"""Interventions on tiny random checkpoints of every architecture."""
+"""Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
-from aor_lib.models import hf_inputs
 from aor_lib.models.base import Conversation, Turn
+from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import activations, hooked, record, width
+from aor_lib.steering.activations import hooked, record
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
 from tests.models import checkpoints
-from tests.steering.steerable import SOUNDS_HARMFUL, WIDTH, Steerable
 
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
@@ -146,40 +145,44 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
             ]
 
 
-def test_the_mean_and_the_last_of_the_prompts_tokens_are_recorded_for_every_layer(
-    tiny, conversations: list[Conversation], tmp_path: Path
-) -> None:
-    model = tiny("qwen2_audio")
-    asked = conversations[1:3]
-    streams: list[torch.Tensor] = []
-    with noted(model, 1, streams):
-        logits = [model.logits(conversation) for conversation in asked]
-    last = record(model, asked, tmp_path)
-    assert last.rows.shape == (2, 2, checkpoints.WIDTH)
-    np.testing.assert_allclose(last.rows[:, 1], [stream[0, -1] for stream in streams])
-    np.testing.assert_array_equal(last.logits, np.stack(logits))
-    means = [row for row, _ in activations(model, asked, "mean")]
-    for row, stream in zip(means, streams, strict=True):
-        np.testing.assert_allclose(row[1], stream[0].mean(dim=0), atol=1e-6)
-    assert width(model) == checkpoints.WIDTH
-    assert not model.decoder_layers()[1]._forward_hooks
+@pytest.mark.slow
+def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone() -> None:
+    model = Cascade(load_model_cards()["ref-permissive"])
+    questions = (
+        "What is tea?",
+        "How do I paint an old wooden chair in the garden before my guests arrive tonight?",
+        "Name a fruit that is red.",
+    )
+    asked = [(Turn("user", text=question),) for question in questions]
+    plain = model.answer(asked, GENERATION)
+    rows = record(model, asked).activations[:, 14]
+    apart = rows[0] - rows[1]
+    scores = rows @ apart
+    push = Addition(16, apart, 2.0)
+    gated = Gated(Gate(14, apart, 0.0, float(np.sort(scores)[1] + 1e-3)), push)
+    answers = []
+    for intervention in (push, gated):
+        with steered(model, intervention):
+            answers.append(model.answer(asked, GENERATION))
+            assert answers[-1] == [model.answer([one], GENERATION)[0] for one in asked]
+    assert answers[0] != plain
+    opened = scores.argmax()
+    assert answers[1] == [answers[0][n] if n == opened else plain[n] for n in range(3)]
+    assert model.answer(asked, GENERATION) == plain
 
 
-def test_a_model_is_restored_even_where_what_was_asked_of_it_fails() -> None:
-    model = Steerable(lambda name: "harmful")
-    before = model.logits((Turn("user", text="a"),))
-    away = np.eye(WIDTH, dtype=np.float32)[SOUNDS_HARMFUL]
-    broken = (Turn("user"), "not a turn")
+def test_a_model_is_restored_even_where_a_question_fails(steerable, away) -> None:
+    model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
+    before = model.logits(question)
     with steered(model, Addition(0, away, -1.0)):
-        assert model.logits((Turn("user", text="a"),)).argmax() != before.argmax()
+        assert model.logits(question).argmax() != before.argmax()
     with pytest.raises(AttributeError), steered(model, Addition(0, away, -1.0)):
-        model.logits(broken)
-    assert torch.equal(model.logits((Turn("user", text="a"),)), before)
+        model.logits((Turn("user"), "not a turn"))
+    assert torch.equal(model.logits(question), before)
 
 
-def test_a_steered_model_is_another_setting_of_the_same_model() -> None:
-    model = Steerable(lambda name: "harmful")
-    away = np.eye(WIDTH, dtype=np.float32)[SOUNDS_HARMFUL]
+def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away) -> None:
+    model = steerable(lambda name: "harmful")
     one = SteeredModel(model, Addition(0, away, -1.0), "one")
     assert (one.card.id, one.revision) == (model.card.id, model.revision)
     assert one.card.settings != model.card.settings
@@ -187,25 +190,19 @@ def test_a_steered_model_is_another_setting_of_the_same_model() -> None:
     assert one.answer(question, GENERATION) != model.answer(question, GENERATION)
 
 
-def test_layers_that_a_model_has_not_are_named() -> None:
-    model = Steerable(lambda name: "harmful")
-    away = np.ones(WIDTH, dtype=np.float32)
-    with pytest.raises(SteeringError, match="has 4 decoder layers; there is no layer 7"):
-        steered(model, Addition(7, away, 1.0)).__enter__()
-    late = Gated(Gate(3, away, 0.0, 0.0), Addition(1, away, 1.0))
-    with pytest.raises(SteeringError, match="gate at layer 3 is too late"):
-        steered(model, late).__enter__()
-
-
-def test_sound_is_recorded_one_conversation_at_a_time(
-    tiny, conversations: list[Conversation]
-) -> None:
-    model = tiny("qwen2_audio")
-    heard = hf_inputs.with_waveforms(model.load()[1], "qwen2_audio", conversations[0])
-    of_file, of_waveform = (row for row, _ in activations(model, [conversations[0], heard]))
-    np.testing.assert_allclose(of_file, of_waveform, atol=EXACT)
+@pytest.mark.parametrize(
+    ("layer", "gate_layer", "message"),
+    [
+        (7, 0, "has 4 decoder layers; there is no layer 7"),
+        (1, 3, "gate at layer 3 is too late"),
+    ],
+)
+def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message) -> None:
+    gated = Gated(Gate(gate_layer, away, 0.0, 0.0), Addition(layer, away, 1.0))
+    with pytest.raises(SteeringError, match=message), steered(steerable(), gated):
+        pass
 
 
 def _scores(model: Any, asked: list[Conversation], layer: int = 0) -> list[float]:
-    """What a gate along the direction makes of prompts."""
-    return [float(row[layer] @ DIRECTION) for row, _ in activations(model, asked)]
+    """Scores of prompts by a gate along the direction."""
+    return (record(model, asked).activations[:, layer] @ DIRECTION).tolist()

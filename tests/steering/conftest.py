@@ -1,0 +1,187 @@
+"""A model that can be steered and is known by heart, and a study that it answered."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import yaml
+
+from aor_lib.config.params import ModelCard, load_study
+from aor_lib.config.records import Stimulus, content_hash, split_of
+from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.store import STORE, Store
+from aor_lib.judge import JUDGES
+from aor_lib.judge.study import judge_study
+from aor_lib.models.base import Answer, Capabilities
+from aor_lib.steering import tables
+from aor_lib.steering.activations import Recorded
+from aor_lib.steering.candidates import Requests
+from aor_lib.steering.study import steer_study
+from aor_lib.stimuli.manifest import MANIFEST
+from tests.conftest import TINY
+
+INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
+
+
+class Steerable:
+    """Refuses whatever sounds harmful, though it knows in another dimension what is.
+
+    ``intent_of`` tells what a conversation's last turn means, by the name of its clip.
+    """
+
+    WIDTH, LAYERS = 48, 4
+    SOUNDS_HARMFUL, IS_HARMFUL, ASKS = 0, 1, 2
+    ANSWERS = (
+        "I'm sorry, but I can't help with that.",
+        "Sure! First you open the box, then you stir.",
+    )
+    revision = "1"
+    capabilities = Capabilities(activations=True)
+
+    def __init__(self, intent_of=lambda name: name.split(".")[0], name="steerable"):
+        self.card = ModelCard(
+            id=name, title="", family="", kind="cascade", licence="", source="", settings={}
+        )
+        self._intent_of = intent_of
+        self._layers = torch.nn.ModuleList(torch.nn.Identity() for _ in range(self.LAYERS))
+
+    def decoder_layers(self):
+        return self._layers
+
+    def logits(self, conversation):
+        return self._read([conversation])[0]
+
+    def answer(self, conversations, generation):
+        chosen = self._read(conversations).argmax(dim=1)
+        return [Answer(self.ANSWERS[token], 10) for token in chosen.tolist()]
+
+    def _read(self, conversations):
+        stream = torch.stack([self._embedded(conversation) for conversation in conversations])
+        for layer in self._layers:
+            stream = layer(stream)
+        refusing = 4 * stream[:, -1, self.SOUNDS_HARMFUL] - 2
+        return torch.stack([refusing, -refusing], dim=1)
+
+    def _embedded(self, conversation):
+        turn = conversation[-1]
+        name = turn.audio.stem if turn.audio is not None else str(turn.text)
+        intent = self._intent_of(name)
+        tokens = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.1, (3, self.WIDTH))
+        tokens[:, self.SOUNDS_HARMFUL] += intent != "benign"
+        tokens[:, self.IS_HARMFUL] += intent == "harmful"
+        tokens[:, self.ASKS] += 1
+        return torch.from_numpy(tokens.astype(np.float32))
+
+
+@pytest.fixture(scope="session")
+def steerable():
+    """The class of the model, to be made or changed."""
+    return Steerable
+
+
+@pytest.fixture(scope="session")
+def away():
+    """Direction from what sounds harmful: to be added, it makes the model refuse."""
+    return np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]
+
+
+@pytest.fixture(scope="session")
+def requests():
+    """Requests of which a third are harmful and a third benign, in three layers.
+
+    The third dimension of layer 1 tells what is harmful; the first, what is refused.
+    """
+    number, rng = 60, np.random.default_rng(2)
+    intents = np.array(["harmful", "benign", "pseudo_harmful"] * (number // 3))
+    rows = rng.normal(0, 0.1, (number, 3, 16)).astype(np.float32)
+    rows[:, 1, 2] += intents == "harmful"
+    rows[:, :, 0] += (intents != "benign")[:, None]
+    logits = np.stack([4 * rows[:, 2, 0] - 2, 2 - 4 * rows[:, 2, 0]], axis=1)
+    answers = pd.DataFrame(
+        {
+            "stimulus_id": [f"s{n}" for n in range(number)],
+            "intent": intents,
+            "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
+        }
+    )
+    return Requests(answers, [()] * number, Recorded(rows, logits.astype(np.float32)))
+
+
+def silent(_):
+    return contextlib.nullcontext(lambda done, of: None)
+
+
+def stimuli():
+    """Clips that need not exist: each names what it means."""
+    blank = dict.fromkeys(Stimulus.model_fields) | {"events": "[]", "history": "[]", "seed": 0}
+    return [
+        Stimulus.model_validate(
+            blank
+            | {
+                "stimulus_id": f"{intent}.{n}.{condition}",
+                "utterance_id": f"{intent}.{n}",
+                "scenario": "kitchen",
+                "intent": intent,
+                "text": f"{intent} {n}",
+                "block": "core",
+                "condition": condition,
+                "path": f"clips/{intent}.{n}.{condition}.flac",
+                "sha256": content_hash([intent, n, condition]),
+                "split": split_of(f"{intent}.{n}"),
+            }
+        )
+        for intent, count in INTENTS.items()
+        for n in range(count)
+        for condition in ("matched", "speech_only")
+    ]
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory):
+    path = tmp_path_factory.mktemp("profile") / "tiny.yaml"
+    path.write_text(yaml.safe_dump(TINY | {"models": ["ref-permissive"], "mitigations": ["none"]}))
+    return load_study(path)
+
+
+@pytest.fixture(scope="session")
+def answer_study(study):
+    """Have a model answer the study in a folder, and judge its answers."""
+
+    def run(build, model):
+        made = stimuli()
+        build.mkdir(exist_ok=True)
+        rows = [stimulus.model_dump(mode="json") for stimulus in made]
+        pd.DataFrame(rows).to_parquet(build / MANIFEST)
+        trials = plan_trials(study, made, [model])
+        with Store(build / STORE) as store:
+            run_trials(trials, [model], made, build, store, lambda progress: None)
+        judge_study(build, JUDGES["speech-acts"], lambda done, of: None)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def steer(study):
+    """Steer a model of the study; perplexity, which takes a language model, is left out."""
+    unread = pd.DataFrame(columns=tables.COLUMNS[tables.FLUENCY][1:])
+
+    def run(build, model, **options):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("aor_lib.steering.fitting.fluency", lambda results, report: unread)
+            return steer_study(study, build, [model], JUDGES["speech-acts"], silent, **options)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def steered_build(tmp_path_factory, answer_study, steer):
+    """Folder of a study that :class:`Steerable` answered and was steered on."""
+    build = tmp_path_factory.mktemp("study") / "build"
+    answer_study(build, Steerable())
+    assert steer(build, Steerable()) == {}
+    return build

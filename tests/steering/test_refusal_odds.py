@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+from aor_lib.steering import SteeringError
+from aor_lib.steering.refusal_odds import RefusalOdds, learn_refusal_odds
+
+
+def test_odds_of_a_refusal_follow_the_first_token():
+    rng = np.random.default_rng(3)
+    refused = rng.random(300) < 0.4
+    logits = rng.normal(0, 0.5, (300, 50)).astype(np.float32)
+    token = np.where(refused, rng.choice([3, 7], 300), rng.choice([1, 2, 9], 300))
+    logits[np.arange(300), token] += 6
+    odds = learn_refusal_odds(logits, refused)
+    assert set(odds.tokens) == {3, 7}
+    assert odds.probability(logits[refused]).min() > 0.8
+    assert odds.probability(logits[~refused]).max() < 0.2
+    by_hand = np.exp(logits[0].astype(float))
+    share = by_hand[[3, 7]].sum() / by_hand.sum()
+    assert odds.log_odds(logits[0]) == pytest.approx(np.log(share / (1 - share)), rel=1e-6)
+
+
+def test_odds_cannot_be_learnt_where_all_answers_begin_alike():
+    logits = np.tile(np.eye(4, dtype=np.float32)[1], (10, 1))
+    with pytest.raises(SteeringError, match="nothing to steer by"):
+        learn_refusal_odds(logits, np.arange(10) < 5)
+
+
+def test_certain_odds_are_finite():
+    odds = RefusalOdds((0,), 1.0, 0.0)
+    certain = odds.probability(np.array([[1e4, 0.0], [-1e4, 0.0]], np.float32))
+    assert certain == pytest.approx([1, 0])
