@@ -17,7 +17,7 @@ import pandas as pd
 
 from aor_lib.report.figures import Figure, in_words, is_share
 from aor_lib.report.markdown import Prose, nothing_for
-from aor_lib.report.style import PALETTE, cell_title, ordered, series_scale, title_of
+from aor_lib.report.style import PALETTE, cell_title, ordered, series, title_of
 
 Names: TypeAlias = Mapping[str, str] | None
 Shown: TypeAlias = Figure | Prose
@@ -62,20 +62,21 @@ def forest(
     if not is_share(measure):  # such bounds are no shares, and must not be shown as such
         low, high = f"{measure}_low", f"{measure}_high"
         shown = shown.rename(columns={"low": low, "high": high})
+    of_colour = series(colour, frame[colour], names)
     base = alt.Chart(shown).encode(
         y=alt.Y("row:N", title=None, sort=list(dict.fromkeys(shown["row"])), axis=_WIDE),
-        yOffset=alt.YOffset(f"{colour}:N"),
-        color=alt.Color(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 0)),
+        yOffset=alt.YOffset(f"{colour}:N", sort=of_colour.titles),
+        color=of_colour.colour,
         tooltip=tooltips(shown),
     )
     scale, ticks, under = _axis_of(measure, shown[[low, high]])
-    shape = alt.Shape(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 1))
     height = shown["row"].nunique() * max(28, 16 * frame[colour].nunique() + 8)
     chart = alt.layer(
         *under,
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=alt.X(f"{low}:Q", title=axis), x2=high),
         base.mark_point(filled=True, size=80, opacity=1).encode(
-            x=alt.X(f"{measure}:Q", title=axis, scale=scale, axis=ticks), shape=shape
+            x=alt.X(f"{measure}:Q", title=axis, scale=scale, axis=ticks),
+            shape=of_colour.shape,
         ),
     )
     words = (
@@ -111,30 +112,30 @@ def dose_response(
     frame = frame.dropna(subset=["rate", x])
     if frame.empty:
         return nothing_for(title)
-    series = [colour] if dash is None else [colour, dash]
+    keys = [colour] if dash is None else [colour, dash]
     x_axis = x_axis or title_of(x)
-    shown = titled(frame, series, names)
-    colours = alt.Color(f"{colour}:N", scale=series_scale(colour, frame[colour], names, 0))
+    shown = titled(frame, keys, names)
+    of_colour, last = series(colour, frame[colour], names), series(keys[-1], frame[keys[-1]], names)
     base = alt.Chart(shown).encode(
         x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x, log)),
-        color=colours,
+        color=of_colour.colour,
+        detail=keys,
         tooltip=tooltips(shown),
     )
-    marker = series[-1]
-    shape = alt.Shape(f"{marker}:N", scale=series_scale(marker, frame[marker], names, 1))
-    lines = base.encode(strokeDash=alt.StrokeDash(f"{dash}:N")) if dash else base
+    shape = last.shape if dash is None else last.shape.legend(None)
+    lines = base if dash is None else base.encode(strokeDash=_dashes(dash, last.titles))
     y = alt.Y(
         "rate:Q", title=axis, scale=_unit_scale(frame.get("high", frame["rate"])), axis=PERCENT
     )
-    layers = [
+    layers: list[alt.Chart] = [
         lines.mark_line(strokeWidth=2).encode(y=y),
         base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shape),
     ]
     if "low" in frame:
-        layers.insert(0, base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="low:Q", y2="high:Q"))
+        layers.insert(0, base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q"))
     if dashed is not None:
         layers.insert(0, dashed_line(dashed, x, "rate"))
-    words = f"{len(shown)} rates over {x_axis}, {_extremes(shown, 'rate', [*series, x])}"
+    words = f"{len(shown)} rates over {x_axis}, {_extremes(shown, 'rate', [*keys, x])}"
     return figure(alt.layer(*layers), title, words, 280)
 
 
@@ -164,7 +165,7 @@ def histogram(
         part = {"from": edges[:-1], "to": edges[1:], "rate": counts / len(values), "count": counts}
         parts.append(pd.DataFrame(part).assign(**{str(groups.name): group}))
     shown = titled(pd.concat(parts), [str(groups.name)], names)
-    scale = series_scale(str(groups.name), groups, names, 0)
+    colour = series(str(groups.name), groups, names).colour
     chart = (
         alt.Chart(shown)
         .mark_bar(binSpacing=1, opacity=0.6)
@@ -172,7 +173,7 @@ def histogram(
             x=alt.X("from:Q", bin="binned", title=axis, axis=alt.Axis(format="~g")),
             x2="to:Q",
             y=alt.Y("rate:Q", title="Share", stack=None, axis=PERCENT),
-            color=alt.Color(f"{groups.name}:N", scale=scale, **({} if by else {"legend": None})),
+            color=colour if by else colour.legend(None),
             tooltip=tooltips(shown),
         )
     )
@@ -200,7 +201,7 @@ def bars(
         .encode(
             x=alt.X("count:Q", title=axis),
             y=alt.Y(f"{rows}:N", title=None, sort=order, axis=_WIDE),
-            color=alt.Color(f"{colour}:N", scale=series_scale(colour, counts[colour], names, 0)),
+            color=series(colour, counts[colour], names).colour,
             order="order:Q",
             tooltip=[rows, colour, "count"],
         )
@@ -236,7 +237,8 @@ def confusion(
     shown["row"] = shown[keys].agg(": ".join, axis=1)
     rows = list(dict.fromkeys(shown["row"]))
     columns = [cell_title(column, value, names) for value in known]
-    x_axis = alt.Axis(orient="top", labelOverlap=False, labelLimit=140)
+    angle = -90 if len(columns) > _FEW else 0
+    x_axis = alt.Axis(orient="top", labelAngle=angle, labelOverlap=False, labelLimit=140)
     base = alt.Chart(shown).encode(
         x=alt.X(f"{column}:N", sort=columns, title=column_axis, axis=x_axis),
         y=alt.Y("row:N", sort=rows, title=row_axis, axis=_WIDE),
@@ -298,6 +300,14 @@ def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
 
 
 _WIDE = alt.Axis(labelLimit=260)
+_FEW = 4  # columns that have room for their titles side by side
+_DASHES = ([1, 0], [4, 4], [1, 3], [8, 3])
+
+
+def _dashes(column: str, titles: list[str]) -> alt.StrokeDash:
+    scale = alt.Scale(domain=titles, range=[*_DASHES[: len(titles)]])
+    legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300)
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend)
 
 
 def _axis_of(measure: str, bounds: pd.DataFrame) -> tuple[alt.Scale, alt.Axis, list[alt.Chart]]:

@@ -20,7 +20,7 @@ from aor_lib.report.charts import (
 )
 from aor_lib.report.figures import in_words
 from aor_lib.report.markdown import nothing_for
-from aor_lib.report.style import ordered, series_scale
+from aor_lib.report.style import series
 
 D_PRIMES = (1, 2, 3)
 """Sensitivities whose lines are drawn; that of 0 is the diagonal."""
@@ -51,18 +51,17 @@ def tradeoff(
     base = alt.Chart(shown).encode(
         x=_X,
         y=_Y,
-        color=alt.Color("model:N", scale=series_scale("model", points["model"], names, 0)),
+        color=series("model", points["model"], names).colour,
         tooltip=tooltips(shown),
     )
-    shapes = series_scale(shape, points[shape], names, 1)
-    legend = alt.Undefined if shape == "model" else alt.Legend(orient="bottom")
+    shapes = series(shape, points[shape], names).shape
+    if shape != "model":
+        shapes = shapes.legend(orient="bottom")
     chart = alt.layer(
         *_lines_of_equal_sensitivity(),
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="orr_low:Q", x2="orr_high:Q"),
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="hrr_low:Q", y2="hrr_high:Q"),
-        base.mark_point(filled=True, size=110, opacity=0.9).encode(
-            shape=alt.Shape(f"{shape}:N", scale=shapes, legend=legend)
-        ),
+        base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=shapes),
     )
     words = (
         f"{', '.join(dict.fromkeys([row['model'], row[shape]]))}: over-refusal "
@@ -83,11 +82,10 @@ def coefficient_path(
     if points.empty:
         return nothing_for(title)
     shown = titled(points, [colour], names)
-    scale = series_scale(colour, ordered(points[colour], names), names, 0)
     base = alt.Chart(shown).encode(
         x=_X,
         y=_Y,
-        color=alt.Color(f"{colour}:N", scale=scale, legend=alt.Legend(columns=3)),
+        color=series(colour, points[colour], names).colour,
         tooltip=tooltips(shown),
     )
     lines = base.transform_filter("isValid(datum.coefficient)").mark_line(strokeWidth=2)

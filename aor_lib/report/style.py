@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -85,18 +85,28 @@ def ordered(values: Iterable[Any], names: Mapping[str, str] | None = None) -> li
     )
 
 
-def series_scale(
-    column: str, ids: Iterable[str], names: Mapping[str, str] | None, channel: Literal[0, 1]
-) -> alt.Scale:
-    """Scale of a column of titles: the colours (``channel`` 0) or the point shapes (1) of its ids.
+class Series(NamedTuple):
+    """Titles of the values of a column, in order, and their encodings in a chart."""
 
-    Models, outcomes and steering methods look the same in every chart.
-    """
+    titles: list[str]
+    colour: alt.Color
+    shape: alt.Shape
+
+
+def series(column: str, ids: Iterable[str], names: Mapping[str, str] | None) -> Series:
+    """Series of a chart; models, outcomes and steering methods have the same colour in all."""
     values = sorted(set(ids)) if column == "model" else ordered(ids, names)
     places = list(METHODS) if column == "method" else values
-    styles = [_value_style(column, value, places.index(value)) for value in values]
-    titles_shown = [cell_title(column, value, names) for value in values]
-    return alt.Scale(domain=titles_shown, range=[style[channel] for style in styles])
+    colours = [OUTCOMES.get(v, PALETTE[places.index(v) % len(PALETTE)]) for v in values]
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(values))]
+    if column == "model":
+        colours, shapes = ([model_style(model)[part] for model in values] for part in (0, 1))
+    shown = [cell_title(column, value, names) for value in values]
+    return Series(
+        shown,
+        alt.Color(f"{column}:N", scale=alt.Scale(domain=shown, range=colours)),
+        alt.Shape(f"{column}:N", scale=alt.Scale(domain=shown, range=shapes)),
+    )
 
 
 def model_style(model: str) -> tuple[str, str]:
@@ -107,13 +117,6 @@ def model_style(model: str) -> tuple[str, str]:
     taken = len(_OWN_STYLE)
     colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
     return colour, SHAPES[digest[1] % len(SHAPES)]
-
-
-def _value_style(column: str, value: str, place: int) -> tuple[str, str]:
-    if column == "model":
-        return model_style(value)
-    colour = OUTCOMES.get(value, PALETTE[place % len(PALETTE)])
-    return colour, SHAPES[place % len(SHAPES)]
 
 
 @alt.theme.register("aor", enable=True)
