@@ -33,9 +33,9 @@ def is_verified(card: ModelCard) -> bool:
 
 
 def facts(card: ModelCard) -> dict[str, str]:
-    """What a card says, in words."""
+    """Fields of a card in words; empty ones are left out."""
     verified = "verified" if is_verified(card) else "not verified"
-    said = {
+    fields = {
         "Id": card.id,
         "Family": card.family,
         "Licence": card.licence,
@@ -48,17 +48,17 @@ def facts(card: ModelCard) -> dict[str, str]:
         "Reach": _in_yaml(card.reach),
         "Note": card.note or "",
     }
-    return {name: text for name, text in said.items() if text}
+    return {name: text for name, text in fields.items() if text}
 
 
 def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> Html:
-    """A table of models, each with a link to its card.
+    """A table of models, each with a link to its card; those of the study come first.
 
-    ``answered`` is how many trials of a model this study has.
+    ``answered`` is the number of trials of each model in this study.
     """
     names = ("Model", "Licence", "Size", "Memory", "Verified", "Trials here")
     rows = []
-    for card in cards:
+    for card in sorted(cards, key=lambda card: (card.id not in answered, card.kind, card.title)):
         said = facts(card)
         link = f'<a href="#{_anchor(card)}">{escape(card.title)}</a>'
         verified = "yes" if is_verified(card) else "no"
@@ -74,49 +74,44 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> Html:
 
 
 def model_pages(
-    cards: Iterable[ModelCard], provenance: pd.DataFrame, measured: pd.DataFrame
+    cards: Mapping[str, ModelCard],
+    kind: str | None,
+    provenance: pd.DataFrame,
+    measured: pd.DataFrame,
 ) -> Html:
-    """The cards in full, one below the other.
+    """The cards of a kind in full, one below the other, or a note that there are none.
 
     Parameters
     ----------
+    kind
+        A key of :data:`REACHED`; None for models that are reached by a class of their own.
     provenance
-        Who answered in this study: :func:`aor_lib.analysis.results.load_provenance`.
+        Which models answered: :func:`aor_lib.analysis.results.load_provenance`.
     measured
         Rates of the reference models: :func:`aor_lib.analysis.reference_rates.load_measured`.
     """
-    return Html(
-        "".join(
-            _card(
-                card,
-                provenance[provenance["model"] == card.id],
-                measured[measured["model"] == card.id],
-            )
-            for card in cards
-        )
-    )
+    pages = [
+        _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])
+        for id, card in cards.items()
+        if card.kind == kind or (kind is None and card.kind not in REACHED)
+    ]
+    return Html("".join(pages) or "<p>There is none.</p>")
 
 
-def _card(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:
+def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:
+    answered = [
+        f"{row['revision']}, on {row['device']}, Python {row['python']}"
+        + (f", in the study {row['profile']!r}" if row["profile"] else "")
+        for row in provenance.to_dict("records")
+    ]
+    shown = facts(card) | ({"Answered here": "; ".join(answered)} if answered else {})
     items = "".join(
-        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
-        for name, text in (facts(card) | _answered(provenance)).items()
+        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in shown.items()
     )
     return (
         f'<article class="aor-card" id="{_anchor(card)}"><h3>{escape(card.title)}</h3>'
         f"<dl>{items}</dl>{_measured(measured, set(provenance['revision']))}</article>"
     )
-
-
-def _answered(provenance: pd.DataFrame) -> dict[str, str]:
-    """Which revision answered in this study, and where."""
-    rows = provenance.to_dict("records")
-    said = [
-        f"{row['revision']}, on {row['device']}, Python {row['python']}"
-        + (f", in the study {row['profile']!r}" if row["profile"] else "")
-        for row in rows
-    ]
-    return {"Answered here": "; ".join(said)} if said else {}
 
 
 def _measured(measured: pd.DataFrame, here: set[str]) -> str:

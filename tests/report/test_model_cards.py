@@ -57,27 +57,27 @@ def test_settings_stand_as_in_the_card():
 
 
 def test_what_a_card_says_is_text_and_never_markup():
-    shown = overview([CARD], {}).html + model_pages([CARD], NOBODY, UNMEASURED).html
+    shown = overview([CARD], {}).html + model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
     assert "<b>" not in shown
     assert "My &lt;b&gt;model&lt;/b&gt;" in shown
 
 
 def test_the_table_leads_to_each_card_and_counts_its_trials():
     table = overview([CARD], {CARD.id: 1_200}).html
-    pages = model_pages([CARD], NOBODY, UNMEASURED).html
+    pages = model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
     assert 'href="#model-my-model"' in table
     assert 'id="model-my-model"' in pages
     assert "<td>1,200</td>" in table
 
 
 def test_a_card_says_which_revision_answered_where_and_in_which_study():
-    pages = model_pages([CARD], provenance(profile="full"), UNMEASURED).html
+    pages = model_pages({CARD.id: CARD}, "hf", provenance(profile="full"), UNMEASURED).html
     assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in pages
-    assert "Answered here" not in model_pages([CARD], NOBODY, UNMEASURED).html
+    assert "Answered here" not in model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
 
 
 def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
-    page = model_pages([CARD], provenance(), measured(CARD.id)).html
+    page = model_pages({CARD.id: CARD}, "hf", provenance(), measured(CARD.id)).html
     assert "<th>Over-refusal</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
@@ -86,5 +86,20 @@ def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
 
 
 def test_rates_that_were_measured_of_another_revision_say_so():
-    page = model_pages([CARD], provenance(), measured(CARD.id, revision="older")).html
+    page = model_pages(
+        {CARD.id: CARD}, "hf", provenance(), measured(CARD.id, revision="older")
+    ).html
     assert "another revision" in page
+
+
+def test_cards_of_one_kind_are_shown_or_that_there_are_none():
+    cards = load_model_cards() | {"own": CARD.model_copy(update={"id": "own", "kind": "mine:Own"})}
+    assert 'id="model-own"' in model_pages(cards, None, NOBODY, UNMEASURED).html
+    assert 'id="model-own"' not in model_pages(cards, "cascade", NOBODY, UNMEASURED).html
+    assert "There is none" in model_pages({}, "hf", NOBODY, UNMEASURED).html
+
+
+def test_the_studys_models_come_first():
+    cards = [CARD, CARD.model_copy(update={"id": "another", "title": "Another"})]
+    table = overview(cards, {CARD.id: 1}).html
+    assert table.index("model-my-model") < table.index("model-another")
