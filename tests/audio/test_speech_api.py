@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from aor_lib.audio import speech
-from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, Settings
+from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, SpeechSettings
 from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError, read
 from tests.models import loopback
@@ -242,4 +242,4 @@ def test_the_studys_cards_have_settings_that_fit_and_name_no_host() -> None:
     cards = [read(path, speech.VoiceCard) for path in (PARAMS / "voices").glob("*.yaml")]
     assert cards
     for shipped in cards:
-        assert Settings.model_validate(shipped.settings).base_url is None
+        assert SpeechSettings.model_validate(shipped.settings).base_url is None
