@@ -14,7 +14,7 @@ from aor_lib.storage import assets
 VERSION = 2
 """Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
 
-Raise it when the same specification gives other bytes; tests/stimuli/test_golden_rendering.py
+Raise it when the same specification gives other bytes; tests/stimuli/test_identity.py
 notices when that is forgotten.
 """
 

@@ -168,7 +168,7 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
 
 def _scene(scene: str, length: int, library: Path | None, rng: np.random.Generator) -> Background:
     if library is not None:
-        recorded = recorded_scene(library, scene, length, speech.SAMPLE_RATE, rng)
+        recorded = recorded_scene(library, scene, length, rng)
         if recorded is not None:
             return recorded
     made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)

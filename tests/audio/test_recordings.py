@@ -121,11 +121,6 @@ def test_a_folder_for_each_class_is_imported_with_what_its_metadata_states(folde
     assert set(rows.loc["Frying (food)/pan.flac", "licence"]) == {"CC0 1.0 Universal"}
 
 
-def test_a_licence_that_nobody_states_is_unknown(folder, library):
-    import_recordings(folder, library, quiet)
-    assert table(library)[["licence", "author"]].to_numpy().tolist() == [["unknown", "unknown"]]
-
-
 def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folder, library):
     both = np.stack([hiss(4, 2.0, 44100), hiss(5, 2.0, 44100)], axis=1)
     put(folder / "dog" / "bark.wav", encoded(both, 44100))
@@ -193,12 +188,6 @@ def test_a_clip_that_is_listed_but_missing_or_outside_is_reported(tmp_path, libr
     assert not (library / "recordings.parquet").exists()
 
 
-def test_a_linked_folder_is_not_followed(folder, library, tmp_path):
-    put(tmp_path / "elsewhere" / "secret.wav", encoded(hiss(9)))
-    (folder / "dog" / "more").symlink_to(tmp_path / "elsewhere")
-    assert import_recordings(folder, library, quiet).imported == ("dog/bark.wav",)
-
-
 def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tmp_path, library):
     rows = [("1", "Accordion,Music"), ("2", "Bark,Speech"), ("3", "")]
     folder = put_fsd50k(tmp_path / "f", rows, {})
@@ -261,17 +250,11 @@ def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
     assert len(import_recordings(folder, library, quiet).imported) == 2
 
 
-def test_progress_is_reported_clip_by_clip(folder, library):
-    put(folder / "dog" / "second.wav", b"bad")
-    calls = []
-    import_recordings(folder, library, lambda done, of: calls.append((done, of)))
-    assert calls == [(1, 2), (2, 2)]
-
-
 @pytest.mark.parametrize(
     ("prepare", "message"),
     [
         (lambda f: f / "nowhere", "nowhere: is not a folder"),
+        (lambda f: f, "name a folder outside of it"),
         (lambda f: put(f / "empty" / "x.txt", "x").parent, "is neither ESC-50 .* nor FSD50K"),
         (
             lambda f: put(f / "e" / "meta" / "esc50.csv", "a,b\n1,2\n").parent.parent,
@@ -289,11 +272,6 @@ def test_a_folder_that_cannot_be_read_is_an_error_of_one_line(tmp_path, library,
     assert "\n" not in str(error.value)
 
 
-def test_a_library_within_the_collection_is_refused(folder):
-    with pytest.raises(CollectionError, match="name a folder outside of it"):
-        import_recordings(folder, folder / "library", quiet)
-
-
 def test_the_repositorys_mapping_names_known_scenes_only():
     mapping = read_mapping(PARAMS / "recordings.yaml")
     assert mapping.scenes_with_labels(["dog"]) == {"veterinary_clinic": "dog"}
@@ -304,14 +282,6 @@ def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
     path = put(tmp_path / "m.yaml", "excluded: []\nlabels: {dog: [veterinary_clinc]}")
     with pytest.raises(ParamsError, match=r"labels\.dog: unknown scene .* 'veterinary_clinic'"):
         read_mapping(path)
-
-
-@FUZZ
-@given(content=st.binary(max_size=400))
-def test_random_bytes_never_crash_an_import(tmp_path_factory, content):
-    folder = tmp_path_factory.mktemp("fuzz")
-    put(folder / "in" / "dog" / "x.wav", content)
-    assert len(import_recordings(folder / "in", folder / "out", quiet).skipped) == 1
 
 
 @FUZZ
@@ -372,7 +342,7 @@ BARKS = {f"dog/{n}": hiss(n, 0.6, 24000) for n in range(3)} | {"cat/1": hiss(7, 
 def test_a_recorded_scene_has_the_length_events_source_and_licence(tmp_path, seconds):
     library = make_library(tmp_path, BARKS)
     n = round(seconds * 24000)
-    made = recorded_scene(library, "veterinary_clinic", n, 24000, np.random.default_rng(1))
+    made = recorded_scene(library, "veterinary_clinic", n, np.random.default_rng(1))
     assert made.samples.dtype == np.float32
     assert made.samples.shape == (n,)
     assert np.isfinite(made.samples).all()
@@ -394,7 +364,7 @@ def test_a_recorded_scene_follows_from_the_generator_and_the_content_alone(tmp_p
 
     def render(library: Path, seed: int) -> bytes:
         rng = np.random.default_rng(seed)
-        return recorded_scene(library, "veterinary_clinic", 48000, 24000, rng).samples.tobytes()
+        return recorded_scene(library, "veterinary_clinic", 48000, rng).samples.tobytes()
 
     assert library_sha256(library) == library_sha256(other / "lib")
     assert render(library, 5) == render(other / "lib", 5)
@@ -404,11 +374,11 @@ def test_a_recorded_scene_follows_from_the_generator_and_the_content_alone(tmp_p
 def test_a_loops_seams_neither_click_nor_dip(tmp_path):
     tone = 0.3 * np.sin(2 * np.pi * 100 * np.arange(72000) / 24000)
     library = make_library(tmp_path, {"dog/tone": tone})
-    made = recorded_scene(library, "veterinary_clinic", 24000 * 12, 24000, np.random.default_rng(2))
+    made = recorded_scene(library, "veterinary_clinic", 24000 * 12, np.random.default_rng(2))
     steepest = 0.9 * 2 * np.pi * 100 / 24000
     assert np.abs(np.diff(made.samples)).max() < 2 * steepest
     noise = make_library(tmp_path / "n", {"dog/noise": hiss(3, 3.0, 24000)})
-    made = recorded_scene(noise, "veterinary_clinic", 24000 * 12, 24000, np.random.default_rng(2))
+    made = recorded_scene(noise, "veterinary_clinic", 24000 * 12, np.random.default_rng(2))
     frames = made.samples[2400:-2400].reshape(-1, 2400)
     assert 10 * np.log10((frames**2).mean(axis=1)).std() < 1.0
 
@@ -420,19 +390,13 @@ def test_a_long_recording_with_one_loud_place_is_not_cut_to_silence(tmp_path):
     library = make_library(tmp_path, {"dog/sparse": sparse})
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        made = recorded_scene(library, "veterinary_clinic", 48000, 24000, rng)
+        made = recorded_scene(library, "veterinary_clinic", 48000, rng)
         assert np.sqrt((made.samples**2).mean()) > 0.01
 
 
 def test_a_scene_without_recordings_is_none(tmp_path):
     library = make_library(tmp_path, BARKS)
-    assert recorded_scene(library, "quarry", 24000, 24000, np.random.default_rng(0)) is None
-
-
-def test_another_sample_rate_is_served(tmp_path):
-    library = make_library(tmp_path, BARKS)
-    made = recorded_scene(library, "veterinary_clinic", 16000, 16000, np.random.default_rng(0))
-    assert made.samples.shape == (16000,)
+    assert recorded_scene(library, "quarry", 24000, np.random.default_rng(0)) is None
 
 
 def test_a_missing_or_damaged_library_is_an_error_that_says_what_to_do(tmp_path):
@@ -448,7 +412,7 @@ def test_an_altered_clip_is_an_error(tmp_path):
     for path in (library / "clips").iterdir():
         path.write_bytes(b"other")
     with pytest.raises(LibraryError, match="is missing or altered"):
-        recorded_scene(library, "veterinary_clinic", 24000, 24000, np.random.default_rng(0))
+        recorded_scene(library, "veterinary_clinic", 24000, np.random.default_rng(0))
 
 
 def test_an_import_shows_at_once_in_the_same_process(tmp_path):

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from aor_lib.audio import speech
@@ -34,14 +33,6 @@ def test_speech_is_as_long_as_its_rate_says():
     }
     assert seconds["slow"] > seconds["normal"] > seconds["fast"]
     assert seconds["slow"] / seconds["fast"] == pytest.approx(1.25 / 0.8, rel=0.15)
-
-
-def test_speech_is_finite_mono_and_audible():
-    samples = speech.KokoroVoice("bf_emma").synthesise(TEXT, "normal")
-    assert samples.dtype == np.float32
-    assert samples.ndim == 1
-    assert np.isfinite(samples).all()
-    assert 0.05 < np.abs(samples).max() <= 1.5
 
 
 def test_voices_of_both_genders_and_accents_are_there():

@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from aor_lib.audio import speech
-from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, Settings
+from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, SpeechSettings
 from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError, read
 from tests.models import loopback
@@ -92,8 +92,7 @@ def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("sample_rate", [16_000, 24_000, 48_000])
-@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(("sample_rate", "channels"), [(16_000, 1), (24_000, 2), (48_000, 2)])
 def test_a_wav_of_any_rate_becomes_mono_speech_at_24_khz(
     server: Server, sample_rate: int, channels: int
 ) -> None:
@@ -145,14 +144,6 @@ def test_what_can_change_the_sound_changes_the_revision(server: Server, change: 
     assert OpenAISpeechVoice(card(server, timeout_s=9)).revision == plain.revision
 
 
-def test_each_text_and_rate_is_asked_for(server: Server) -> None:
-    voice = OpenAISpeechVoice(card(server))
-    for text in (TEXT, "Another one."):
-        for rate in speech.RATES:
-            voice.synthesise(text, rate)
-    assert [request["speed"] for request in server.bodies] == [0.8, 1.0, 1.25] * 2
-
-
 @pytest.mark.parametrize("first", [error(500, "boom"), error(429, "slow down"), None])
 def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
     replies = [first, wav()]
@@ -190,12 +181,6 @@ def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: byt
         with pytest.raises(speech.SpeechError, match="'tiny-voice' made no sound of 'Where is"):
             spoken(server, response_format="pcm")
     assert len(server.requests) == 2
-
-
-def test_half_a_sample_of_pcm_is_an_error(server: Server) -> None:
-    server.reply = lambda _: said("audio/pcm", b"\0" * 9001)
-    with pytest.raises(speech.SpeechError, match="no 16-bit pcm; try wav"):
-        spoken(server, response_format="pcm")
 
 
 def test_what_it_needs_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,4 +227,4 @@ def test_the_studys_cards_have_settings_that_fit_and_name_no_host() -> None:
     cards = [read(path, speech.VoiceCard) for path in (PARAMS / "voices").glob("*.yaml")]
     assert cards
     for shipped in cards:
-        assert Settings.model_validate(shipped.settings).base_url is None
+        assert SpeechSettings.model_validate(shipped.settings).base_url is None

@@ -1,4 +1,10 @@
+"""Speech recognition; ``python -m tests.audio.test_transcription`` writes the fingerprint anew."""
+
+from __future__ import annotations
+
 import io
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +13,12 @@ import torch
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.transcription import VERSION, encoder_features, transcribe
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden_transcription.json"
+WRITE = "python -m tests.audio.test_transcription"
+TOLERANCE = 0.05
+SENTENCE = "How long does the soup have to simmer?"
 
 
 def flac(samples: np.ndarray, rate: int = speech.SAMPLE_RATE) -> bytes:
@@ -15,30 +27,48 @@ def flac(samples: np.ndarray, rate: int = speech.SAMPLE_RATE) -> bytes:
     return stream.getvalue()
 
 
+def spoken(voice: str = "af_heart") -> np.ndarray:
+    return speech.KokoroVoice(voice).synthesise(SENTENCE, "normal")
+
+
+def fingerprint() -> dict[str, object]:
+    """Transcript and some of the features, without the cache."""
+    features = encoder_features(spoken(), speech.SAMPLE_RATE)
+    return {
+        "transcript": str(transcription._listen(flac(spoken()))["transcript"]),
+        "features": [round(float(feature), 2) for feature in features[::16]],
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("voice", ["af_heart", "am_michael", "bf_emma", "bm_george"])
-def test_whisper_hears_what_was_said(voice):
-    text = "How long does the soup have to simmer?"
-    heard = transcription.transcribe(flac(speech.KokoroVoice(voice).synthesise(text, "normal")))
-    assert transcription.word_error_rate(text, heard.transcript) == 0
-    assert heard.features.shape == (768,)
-    assert heard.features.dtype == np.float32
+def test_a_clip_is_transcribed_as_in_this_version():
+    golden, now = json.loads(GOLDEN.read_text()), fingerprint()
+    assert golden["version"] == VERSION, f"write the fingerprint of this version: {WRITE}"
+    moved = float(np.abs(np.subtract(now["features"], golden["features"])).mean())
+    assert now["transcript"] == golden["transcript"], f"raise transcription.VERSION, then {WRITE}"
+    assert moved <= TOLERANCE, f"features moved: raise transcription.VERSION, then {WRITE}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("voice", ["am_michael", "bf_emma"])
+def test_the_transcript_is_the_text_that_was_spoken(voice):
+    heard = transcribe(flac(spoken(voice)))
+    assert transcription.word_error_rate(SENTENCE, heard.transcript) == 0
+    assert (heard.features.shape, heard.features.dtype) == ((768,), np.float32)
 
 
 @pytest.mark.slow
 def test_features_do_not_need_a_transcript():
-    samples = speech.KokoroVoice("af_heart").synthesise("Good morning, everyone.", "normal")
-    heard = transcription.transcribe(flac(samples))
-    alone = transcription.encoder_features(samples, speech.SAMPLE_RATE)
-    np.testing.assert_allclose(alone, heard.features, atol=0.1)
+    alone = encoder_features(spoken(), speech.SAMPLE_RATE)
+    np.testing.assert_allclose(alone, transcribe(flac(spoken())).features, atol=0.1)
 
 
 @pytest.mark.slow
-def test_what_computes_after_whisper_has_as_many_threads_as_before():
+def test_later_computations_have_as_many_threads_as_before():
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        transcription.encoder_features(np.zeros(speech.SAMPLE_RATE, np.float32), speech.SAMPLE_RATE)
+        encoder_features(np.zeros(speech.SAMPLE_RATE, np.float32), speech.SAMPLE_RATE)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(threads)
@@ -48,36 +78,35 @@ def test_what_computes_after_whisper_has_as_many_threads_as_before():
 def test_a_transcript_that_repeats_itself_is_made_again_in_a_full_window(monkeypatch):
     windows = []
 
-    def transcribe(encoded):
+    def decode(encoded):
         windows.append(encoded.shape[1])
         return "have to have to have to have to" if len(windows) == 1 else "what you have to do"
 
-    monkeypatch.setattr(transcription, "_decode_words", transcribe)
+    monkeypatch.setattr(transcription, "_decode_words", decode)
     monkeypatch.setattr(transcription, "load_or_make", lambda name, key, make: make())
-    samples = speech.KokoroVoice("af_heart").synthesise("Good morning, everyone.", "normal")
-    assert transcription.transcribe(flac(samples)).transcript == "what you have to do"
+    assert transcribe(flac(spoken())).transcript == "what you have to do"
     assert windows[0] < windows[1] == 1500
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.1, 23, 30])
-def test_a_clip_up_to_half_a_minute_is_heard(seconds):
+@pytest.mark.parametrize("seconds", [0.1, 30])
+def test_a_clip_up_to_half_a_minute_has_features(seconds):
     noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))
-    assert transcription.transcribe(flac(noise, 16_000)).features.shape == (768,)
+    assert transcribe(flac(noise, 16_000)).features.shape == (768,)
 
 
 @pytest.mark.parametrize(
     ("audio", "message"),
     [
-        (b"", "is not an audio file"),
         (b"ID3 something else", "is not an audio file"),
         (flac(np.zeros(100)), "less than 0.1 s"),
         (flac(np.zeros(31 * 8000), 8000), "31.0 s long; at most 30 s"),
     ],
+    ids=["no sound", "short", "long"],
 )
-def test_what_cannot_be_heard_is_a_clear_error(audio, message):
+def test_a_clip_that_cannot_be_transcribed_is_an_error_that_says_why(audio, message):
     with pytest.raises(transcription.HearingError, match=message):
-        transcription.transcribe(audio)
+        transcribe(audio)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +119,7 @@ def test_what_cannot_be_heard_is_a_clear_error(audio, message):
 )
 def test_word_errors_ignore_case_and_punctuation(reference, transcript, expected):
     assert transcription.word_error_rate(reference, transcript) == expected
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps({"version": VERSION, **fingerprint()}) + "\n")

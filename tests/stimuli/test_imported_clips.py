@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing.transcription import HearingError, Transcription, word_error_rate
@@ -128,28 +126,6 @@ def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
     assert not (build / "manifest.parquet").exists()
 
 
-def test_a_link_out_of_the_folder_is_refused(folder, build, tmp_path):
-    (folder / "link.wav").symlink_to(put(tmp_path / "secret.wav", encoded(hiss(9))))
-    report = import_clips(folder, build, quiet)
-    assert report.skipped == (("link.wav", "lies outside the folder"),)
-
-
-def test_importing_again_changes_no_byte(folder, build):
-    import_clips(folder, build, quiet)
-    before = {p: p.read_bytes() for p in build.rglob("*") if p.is_file()}
-    import_clips(folder, build, quiet)
-    assert {p: p.read_bytes() for p in build.rglob("*") if p.is_file()} == before
-
-
-def test_an_interrupted_import_leaves_no_manifest(folder, build):
-    def stop(done: int, of: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        import_clips(folder, build, stop)
-    assert not (build / "manifest.parquet").exists()
-
-
 def test_another_studys_folder_is_refused(folder, build):
     import_clips(folder, build, quiet)
     manifest = load_manifest(build).assign(block="core")
@@ -163,25 +139,6 @@ def test_another_studys_folder_is_refused(folder, build):
 def test_a_study_folder_within_the_clips_is_refused(folder, build):
     with pytest.raises(CollectionError, match="name a folder outside of it"):
         import_clips(folder, folder.parent / build, quiet)
-
-
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    kind=st.sampled_from(["WAV", "FLAC", "OGG", "MP3"]),
-    changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
-    in_header=st.booleans(),
-    keep=st.floats(0, 1),
-)
-def test_damaged_clips_never_crash_an_import(tmp_path_factory, kind, changes, in_header, keep):
-    content = bytearray(encoded(hiss(1, 0.6, 8000), 8000, kind))
-    for position, value in changes:
-        content[position % (80 if in_header else len(content))] = value
-    folder = tmp_path_factory.mktemp("fuzz")
-    put(folder / "in" / f"x.{kind.lower()}", bytes(content[: int(len(content) * keep) + 1]))
-    report = import_clips(folder / "in", folder / "out", quiet)
-    assert len(report.imported) + len(report.skipped) == 1
 
 
 @pytest.mark.slow

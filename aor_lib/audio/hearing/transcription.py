@@ -27,7 +27,7 @@ from aor_lib.storage.cache import Arrays, load_or_make
 VERSION = 2
 """Counts the changes to transcripts or features of the same bytes; it is part of the cache's key.
 
-Raise it when they change; tests/audio/test_golden_transcription.py notices when that is forgotten.
+Raise it when they change; tests/audio/test_transcription.py notices when that is forgotten.
 """
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0

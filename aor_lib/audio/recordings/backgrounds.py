@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import soundfile
-import soxr
 
 from aor_lib.audio.mixing import Samples, rms_dbfs
 from aor_lib.audio.recordings.collections import UNKNOWN
@@ -46,12 +45,13 @@ class Background:
 
 
 def recorded_scene(
-    library: Path, scene: str, n_samples: int, sample_rate: int, rng: np.random.Generator
+    library: Path, scene: str, n_samples: int, rng: np.random.Generator
 ) -> Background | None:
-    """Compose a background of up to three of a scene's recordings, of different labels if it can.
+    """Compose a background at 24 kHz of up to three of a scene's recordings.
 
-    Short recordings come again after pauses, longer ones in a loop with cross-fades of equal power.
-    Choice and layout depend on the library's content and on ``rng`` alone.
+    They are of different labels where the library has several. Short recordings come again after
+    pauses, longer ones in a loop with cross-fades of equal power. Choice and layout depend on the
+    library's content and on ``rng`` alone.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def recorded_scene(
     ValueError
         Less than 0.1 s is asked for.
     """
-    if n_samples < MIN_SCENE_S * sample_rate:
+    if n_samples < MIN_SCENE_S * SAMPLE_RATE:
         raise ValueError(f"n_samples must last {MIN_SCENE_S} s or more, not be {n_samples}")
     chosen = _choose(recordings_of(library, scene), rng)
     if not chosen:
@@ -73,13 +73,13 @@ def recorded_scene(
     mixed = np.zeros(n_samples)
     events = []
     for number, recording in enumerate(chosen):
-        sound = _load(library / recording.file, recording.sha256, sample_rate)
-        layer, spans = _laid_out(sound, n_samples, sample_rate, rng)
+        sound = _load(library / recording.file, recording.sha256)
+        layer, spans = _laid_out(sound, n_samples, rng)
         mixed += layer * 10 ** ((rng.uniform(*_LAYER_DB) if number else 0.0) / 20)
         for start, end in spans:
-            length_s = (end - start) / sample_rate
-            events.append(Event(recording.label, start / sample_rate, length_s))
-    mixed = _faded(mixed, round(_EDGE_S * sample_rate))
+            length_s = (end - start) / SAMPLE_RATE
+            events.append(Event(recording.label, start / SAMPLE_RATE, length_s))
+    mixed = _faded(mixed, round(_EDGE_S * SAMPLE_RATE))
     return Background(
         samples=(mixed * (_PEAK / np.abs(mixed).max())).astype(np.float32),
         events=tuple(sorted(events, key=lambda event: (event.onset_s, event.name))),
@@ -100,13 +100,12 @@ def _choose(recordings: Sequence[Recording], rng: np.random.Generator) -> list[R
 
 
 @functools.lru_cache(maxsize=32)
-def _load(path: Path, sha256: str, sample_rate: int) -> Samples:
+def _load(path: Path, sha256: str) -> Samples:
     """A library's clip without the silence at its ends, at a common level."""
     audio = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(audio).hexdigest() != sha256:
         raise LibraryError(f"{path}: is missing or altered; import its collection again")
     samples = soundfile.read(io.BytesIO(audio), dtype="float32")[0]
-    samples = np.asarray(soxr.resample(samples, SAMPLE_RATE, sample_rate), dtype=np.float32)
     loud = np.flatnonzero(np.abs(samples) > np.abs(samples).max() * 10 ** (_INAUDIBLE_DB / 20))
     samples = samples[loud[0] : loud[-1] + 1]
     samples = samples * np.float32(10 ** ((_LAYER_RMS_DBFS - rms_dbfs(samples)) / 20))
@@ -115,26 +114,26 @@ def _load(path: Path, sha256: str, sample_rate: int) -> Samples:
 
 
 def _laid_out(
-    sound: Samples, n_samples: int, sample_rate: int, rng: np.random.Generator
+    sound: Samples, n_samples: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float64], list[tuple[int, int]]]:
     """A layer of ``n_samples`` filled with one sound, and where in it the sound starts and ends."""
     length = len(sound)
     starts: list[int]
-    if length <= _EVENT_MAX_S * sample_rate:
+    if length <= _EVENT_MAX_S * SAMPLE_RATE:
         fade_s = _EDGE_S
         starts = [int(rng.integers(n_samples // 5))]
         while starts[-1] + length < n_samples:
-            starts.append(starts[-1] + length + round(rng.uniform(*_GAP_S) * sample_rate))
+            starts.append(starts[-1] + length + round(rng.uniform(*_GAP_S) * SAMPLE_RATE))
     else:
         fade_s = _CROSS_FADE_S
-        period = length - round(fade_s * sample_rate)
+        period = length - round(fade_s * SAMPLE_RATE)
         first = int(rng.integers(max(length - n_samples, 0) or period))
         excerpt = sound[first : first + n_samples]
         if length >= n_samples and rms_dbfs(excerpt) < _LAYER_RMS_DBFS + _QUIET_DB:
             loudest = int(np.abs(sound).argmax())
             first = min(max(0, loudest - n_samples // 2), length - n_samples)
         starts = list(range(-first, n_samples, period))
-    faded = _faded(sound, round(fade_s * sample_rate))
+    faded = _faded(sound, round(fade_s * SAMPLE_RATE))
     layer = np.zeros(n_samples)
     spans = [(max(at, 0), min(at + length, n_samples)) for at in starts if at < n_samples]
     for at, (start, end) in zip(starts, spans, strict=False):

@@ -1,4 +1,4 @@
-"""Measurements on speech: pitch, level, pace and tilt.
+"""Measurements on speech: pitch, level and tilt.
 
 F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it, and a mistake of
 the one is not hidden by the same mistake of the other.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
-from scipy.signal import find_peaks, welch
+from scipy.signal import welch
 
 from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech import pitch
@@ -23,13 +23,12 @@ _BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)
 
 @dataclass(frozen=True)
 class SpeechMeasurement:
-    """Pitch, level, pace and tilt of speech.
+    """Pitch, level and tilt of speech.
 
     ``f0_mean_st`` and ``f0_range_st`` are in semitones: the mean re 100 Hz over voiced frames, and
     from their 5th to their 95th percentile. ``level_dbfs`` is the active speech level (ITU-T P.56).
-    ``syllables_per_s`` counts syllable nuclei over the whole duration. ``tilt_db_per_octave`` is
-    the slope of the long-term spectrum in third-octave bands from 500 Hz, above F0, to 6.3 kHz, by
-    least squares (white noise has a slope of +3).
+    ``tilt_db_per_octave`` is the slope of the long-term spectrum in third-octave bands from 500 Hz,
+    above F0, to 6.3 kHz, by least squares (white noise has a slope of +3).
 
     Only frames within 25 dB of the loudest count, and as voiced only those that both trackers call
     so: Harvest alone finds an F0 in much that has none.
@@ -39,7 +38,6 @@ class SpeechMeasurement:
     f0_mean_st: float
     f0_range_st: float
     level_dbfs: float
-    syllables_per_s: float
     tilt_db_per_octave: float
 
 
@@ -66,7 +64,6 @@ def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
         f0_mean_st=float(heights_st.mean()),
         f0_range_st=float(high_st - low_st),
         level_dbfs=active_speech_level_dbfs(speech, SAMPLE_RATE),
-        syllables_per_s=_syllable_nuclei(level_db, voiced) / duration_s,
         tilt_db_per_octave=_tilt(speech, loud),
     )
 
@@ -80,17 +77,6 @@ def _level_db(speech: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _floor_db(level_db: npt.NDArray[np.float64]) -> float:
     return float(np.percentile(level_db, 99)) - 25
-
-
-def _syllable_nuclei(level_db: npt.NDArray[np.float64], voiced: npt.NDArray[np.bool_]) -> int:
-    """Peaks of intensity that are voiced, within 25 dB of the loudest and 2 dB above their dips.
-
-    After De Jong & Wempe (2009, Behav. Res. Methods 41(2), 385-390).
-    """
-    # Silence on both sides: a nucleus at either end has a dip there too.
-    padded = np.concatenate([[-120.0], level_db, [-120.0]])
-    peaks = find_peaks(padded, height=_floor_db(level_db), prominence=2.0)[0] - 1
-    return int(voiced[peaks].sum())
 
 
 def _tilt(speech: npt.NDArray[np.float64], loud: npt.NDArray[np.bool_]) -> float:

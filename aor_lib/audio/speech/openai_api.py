@@ -25,8 +25,8 @@ _FRAME = SAMPLE_RATE // 50
 _SILENCE_DB = 60
 
 
-class Settings(Params):
-    """Settings of a voice behind an API in its card. Keys are never among them."""
+class SpeechSettings(Params):
+    """SpeechSettings of a voice behind an API in its card. Keys are never among them."""
 
     model: str
     voice: str = Field(description="The speaker's name with the provider.")
@@ -57,7 +57,7 @@ class OpenAISpeechVoice:
     """
 
     def __init__(self, card: VoiceCard) -> None:
-        settings = validated(card.settings, Settings, f"voice {card.id}: settings")
+        settings = validated(card.settings, SpeechSettings, f"voice {card.id}: settings")
         self.id = card.id
         self.gender = card.gender
         self.licence = card.licence
