@@ -18,7 +18,7 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
     Yields a function to call with the number of items that are done and the number of all. Those
     of its first call were done before the start, and say nothing about the rate.
     """
-    bars: list[tqdm] = []
+    bars: list[tqdm[None]] = []
     terminal = sys.stderr.isatty()
 
     def update(done: int, total: int) -> None:
