@@ -23,7 +23,7 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
 
     def update(done: int, total: int) -> None:
         if not bars:
-            bar = tqdm(
+            bar: tqdm[None] = tqdm(
                 desc=description,
                 initial=done,
                 total=total,

@@ -1,4 +1,4 @@
-"""What a results bundle holds, and what must hold of it, whoever made it.
+"""Content of a results bundle, and what must hold of it, whoever made it.
 
 ``manifest.json``
     The format's version, the sha256 of every other file, and who answered and judged.
