@@ -5,10 +5,9 @@ with the named `SOUNDS` of the library. :func:`spectrum_matched_noise` makes the
 a scene's level and spectrum and drops everything that identifies it.
 """
 
-from aor_lib.audio.scenes import sounds
 from aor_lib.audio.scenes.engine import MAX_DURATION_S, Event, Soundscape, check, render
-from aor_lib.audio.scenes.library import SOUNDS
 from aor_lib.audio.scenes.noise import spectrum_matched_noise
+from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.config.params import scene_ids
 
 SCENES = scene_ids()
@@ -22,6 +21,5 @@ __all__ = [
     "Soundscape",
     "check",
     "render",
-    "sounds",
     "spectrum_matched_noise",
 ]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aor_lib.audio.scenes.library import SOUNDS, checked, drawn
+from aor_lib.audio.scenes.library import checked, drawn
+from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.audio.scenes.synth import FloatArray, Synth
 from aor_lib.config.params import load_scene
 from aor_lib.config.scene import Layer, Occurrence, Range, Scene, SceneEvent
@@ -190,6 +191,8 @@ class _Mix:
     def finish(self) -> Soundscape:
         """Limit and normalise the mix."""
         rms = np.sqrt(np.mean(np.square(self.samples)))
+        if rms == 0:
+            raise ParamsError("the scene is silent: its bed makes no sound that can be heard")
         # A few gunshots would otherwise hold the rest of the scene far below the peak, and with
         # it below the speech. tanh leaves the bed as it is and rounds the peaks only.
         limited = np.tanh(self.samples / (rms * _gain(_HEADROOM_DB)))

@@ -24,9 +24,14 @@ Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
 Seconds: TypeAlias = Annotated[float, Field(ge=0.002, le=120)]
 Gain: TypeAlias = Annotated[float, Field(ge=0, le=10)]
 Ratio: TypeAlias = Annotated[float, Field(ge=0, le=2)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=40)]
-Steps: TypeAlias = tuple[Annotated[float, Field(ge=-36, le=36)], ...]
+Steps: TypeAlias = Annotated[
+    tuple[Annotated[float, Field(ge=-36, le=36)], ...], Field(min_length=1)
+]
 """Semitones."""
+Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
+"""Ratios of pitches."""
 
 
 def _known_body(name: str) -> str:

@@ -101,7 +101,7 @@ class Synth:
         # Looking samples up in one stored cycle costs the same for any number of partials.
         cycles = self.phase(pitch_hz, n, self.rng.uniform())
         position = (cycles * _TABLE_SIZE).astype(np.int64) & (_TABLE_SIZE - 1)
-        audible = int(0.48 * self.rate / float(np.max(pitch_hz)))
+        audible = int(0.48 * self.rate / max(float(np.max(pitch_hz)), 1.0))
         return cycle(partials[:audible], _TABLE_SIZE)[position]
 
     def noise(self, n: int, spectrum: Points) -> FloatArray:

@@ -13,6 +13,7 @@ from aor_lib.audio.scenes.library import (
     Pitch,
     Ratio,
     Seconds,
+    Share,
     Spectrum,
     sound,
 )
@@ -82,7 +83,7 @@ def bounces(
     ring_s: Seconds = 0.2,
     count: Count = 5,
     first_gap_s: Seconds = 0.14,
-    restitution: Ratio = 0.72,
+    restitution: Share = 0.72,
 ) -> FloatArray:
     """Something dropped that hits the ground ever faster and more softly."""
     n, at_s, parts = synth.samples(1.2 * ring_s), 0.0, []

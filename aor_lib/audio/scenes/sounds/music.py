@@ -124,7 +124,7 @@ def score(synth: Synth, pitch_hz: float) -> FloatArray:
         melody = semitones(4.0 * pitch_hz, synth.rng.choice(steps, 4))
         notes = [_piano_note(synth, float(hz), 0.25) for hz in melody]
         piano = synth.overlay((0.25 * i, note) for i, note in enumerate(notes))[: strings.size]
-        strings[: piano.size] += 2.0 * piano * np.std(strings) / np.std(piano)
+        strings[: piano.size] += 2.0 * piano * np.std(strings) / max(np.std(piano), 1e-9)
         bars.append(strings)
     return np.concatenate(bars)
 

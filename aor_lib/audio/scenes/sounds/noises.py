@@ -73,7 +73,7 @@ def grains(
         density *= np.maximum(0.05, 1.0 + flutter * synth.wander(n, flutter_hz))
     made = synth.cloud(per_s * density + 1e-9, kernels)
     if ground:
-        made += ground * density * synth.band(n, 50.0, 0.4 * pitch_hz)
+        made += ground * density * synth.band(n, 50.0, max(0.4 * pitch_hz, 100.0))
     return synth.fade(made, 0.002, min(0.2, 0.2 * seconds))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from aor_lib.audio.scenes.library import (
     FLAT,
+    Chord,
     Count,
     Curve,
     Gain,
@@ -40,7 +41,7 @@ def tone(
     seconds: Seconds,
     pitch_hz: Pitch,
     wave: Wave = "soft",
-    chord: tuple[Ratio, ...] = (1.0,),
+    chord: Chord = (1.0,),
     bend: Curve = FLAT,
     shape: Curve = FLAT,
     wobble: Ratio = 0,

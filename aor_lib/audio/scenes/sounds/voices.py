@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import numpy as np
+from pydantic import Field
 
 from aor_lib.audio.scenes.library import (
     FLAT,
@@ -25,6 +28,8 @@ _VOWELS = {
     "u": (320.0, 870.0, 2240.0),
 }
 """Formants as in *father*, *bet*, *see*, *law*, *boot*, in Hz."""
+Vowels: TypeAlias = Annotated[str, Field(pattern="^[aeiou]+$")]
+Tract: TypeAlias = Annotated[float, Field(ge=0.3, le=3)]
 _FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
 _BANDWIDTH_HZ = 110.0
 _CYCLE_SIZE = 1024  # a power of two, so that a bit mask wraps the position
@@ -72,8 +77,8 @@ def cry(
     *,
     seconds: Seconds,
     pitch_hz: Pitch,
-    vowels: str = "a",
-    tract: Ratio = 1.0,
+    vowels: Vowels = "a",
+    tract: Tract = 1.0,
     bend: Curve = FLAT,
     rough: Ratio = 0,
     air: Gain = 0.1,
@@ -91,7 +96,9 @@ def cry(
     made = np.zeros(n)
     for index, vowel in enumerate(vowels):
         nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
-        made += nearness * synth.tone(pitch, n, _partials(vowel, float(pitch.mean()), tract))
+        made += nearness * synth.tone(
+            pitch, n, _partials(vowel, max(float(pitch.mean()), 20.0), tract)
+        )
     made += air * synth.band(n, 600.0 * tract, 2500.0 * tract) * np.square(contour)
     return synth.fade(made, 0.03, min(0.15, 0.4 * seconds))
 
