@@ -28,7 +28,7 @@ class Scenario(Params):
     id: Identifier
     title: str
     scenes: tuple[Scene, ...] = Field(
-        min_length=2, description="Not in its file: all of params/scenes that name the scenario."
+        description="Not in its file: all of params/scenes that name the scenario."
     )
     utterances: tuple[Utterance, ...]
 
@@ -210,6 +210,8 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     if "scenes" in data:
         raise ParamsError(f"{path}: scenes: each has a file of its own, scenes/ID.yaml")
     own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
+    if len(own) < 2:
+        raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
     return _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
 
 

@@ -180,7 +180,7 @@ def test_what_is_heard_comes_before_the_words():
     ],
 )
 def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
-    for folder in ("scenarios", "reference"):
+    for folder in ("scenarios", "scenes", "reference"):
         shutil.copytree(PARAMS / folder, tmp_path / folder)
     (tmp_path / "reference" / f"{file}.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(ParamsError, match=message):
