@@ -14,7 +14,7 @@ from aor_lib.audio.speech import SpeechError
 from aor_lib.config.params import load_scene, load_study
 from aor_lib.config.records import Condition, Utterance
 from aor_lib.stimuli.design import stimuli
-from aor_lib.stimuli.rendering import made_from, render
+from aor_lib.stimuli.rendering import render
 
 pytestmark = pytest.mark.slow
 
@@ -81,18 +81,6 @@ def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
         "emotion": emotion,
     }
     assert_valid(render(spec.model_copy(update=factors), mixing_settings, None))
-
-
-def test_a_clip_is_made_from_what_sounds_in_its_scene_and_not_from_what_is_said_of_it(
-    spec, mixing_settings
-):
-    def made_after(**changes):
-        scene = spec.soundscape.model_copy(update=changes)
-        return made_from(spec.model_copy(update={"soundscape": scene}), mixing_settings, None)
-
-    assert made_after() == made_after(description="something else", calls=())
-    assert made_after() != made_after(room=None)
-    assert made_after() != made_after(events=spec.soundscape.events[1:])
 
 
 def test_an_utterance_that_makes_too_long_a_clip_is_named(spec, mixing_settings):
