@@ -1,6 +1,6 @@
 """Charts of steering's estimates on ``dev``, from the tables of :mod:`aor_lib.steering.tables`.
 
-``sweep`` is the table :data:`aor_lib.steering.tables.SCAN` of one model.
+``sweep`` is the table :data:`aor_lib.steering.tables.LAYER_SWEEP` of one model.
 """
 
 from __future__ import annotations

@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from aor_lib.steering.scan import (
+    REQUESTS,
+    gentlest,
+    layers_to_refine,
+    layers_to_scan,
+    some_of_each_kind,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -22,13 +29,6 @@ from aor_lib.steering.directions import (
 )
 from aor_lib.steering.gates import hold_out
 from aor_lib.steering.refusal_odds import RefusalOdds, learn_refusal_odds
-from aor_lib.steering.scan import (
-    REQUESTS,
-    gentlest,
-    layers_to_refine,
-    layers_to_scan,
-    some_of_each_kind,
-)
 
 RNG = np.random.default_rng(0)
 WIDTH = 16
