@@ -168,8 +168,8 @@ def _table(frame: pd.DataFrame) -> str:
     """A Markdown table."""
     if frame.empty:
         return "None."
-    rows = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    cells = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in cells)
 
 
 def _cell(value: object) -> str:
