@@ -8,28 +8,19 @@ import pandas as pd
 import pytest
 import soundfile
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.audio.recordings import collections as sound_collections
 from aor_lib.audio.recordings.backgrounds import recorded_scene
 from aor_lib.audio.recordings.collections import read_mapping
 from aor_lib.audio.recordings.importing import import_recordings
-from aor_lib.audio.recordings.library import (
-    LibraryError,
-    library_sha256,
-    recordings_of,
-)
+from aor_lib.audio.recordings.library import LibraryError, library_sha256, recordings_of
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import encoded, hiss, put, quiet
 
-FUZZ = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 ESC50_LICENCE = """# ESC-50
 The dataset as a whole is available under the terms of CC BY-NC.
 
@@ -234,7 +225,7 @@ def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
         read_mapping(path)
 
 
-@FUZZ
+@settings(max_examples=40, deadline=None)
 @given(
     csv=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode())),
     info=st.one_of(st.binary(max_size=60), st.sampled_from([b"[" * 100_000, b"{}", b'{"1": 3}'])),

@@ -173,5 +173,7 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _cell(value: object) -> str:
+    if value is None or value != value:
+        return "unknown"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|")
