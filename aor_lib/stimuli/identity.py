@@ -1,4 +1,4 @@
-"""What decides a stimulus, as a hash: a clip whose hash is unchanged is not made again."""
+"""The hash of everything that decides a stimulus: while it is unchanged, nothing is made again."""
 
 from __future__ import annotations
 

@@ -168,10 +168,12 @@ def _table(frame: pd.DataFrame) -> str:
     """A Markdown table."""
     if frame.empty:
         return "None."
-    rows = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    cells = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in cells)
 
 
 def _cell(value: object) -> str:
+    if value is None or value != value:
+        return "unknown"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|")

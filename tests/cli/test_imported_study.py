@@ -43,7 +43,13 @@ def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
     assert set(results["intent"]) == {"unlabelled"}
 
 
-@pytest.mark.parametrize("name", ["dataset", "results", "context", "paralinguistics", "mitigation"])
+_NIGHTLY = [
+    pytest.param(name, marks=pytest.mark.nightly)
+    for name in ("context", "paralinguistics", "mitigation")
+]
+
+
+@pytest.mark.parametrize("name", ["dataset", "results", *_NIGHTLY])
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(
     found, name, params, tmp_path
 ):
