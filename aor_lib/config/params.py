@@ -67,7 +67,7 @@ class Scenario(Params):
 
 
 class Prompt(Params):
-    """What a model is told beside a stimulus."""
+    """Instructions that a model gets beside a stimulus."""
 
     instruction: str | None = Field(default=None, description="A system prompt.")
     steps: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
@@ -98,7 +98,7 @@ class Mitigation(Prompt):
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is told."""
+        """True if nothing is added to the stimulus."""
         return self.instruction is None and not self.steps
 
 
@@ -143,12 +143,12 @@ class Study(Params):
 
     @cached_property
     def calls(self) -> dict[str, tuple[str, ...]]:
-        """What people call out in each scene, by scene id."""
+        """Calls of bystanders in each scene, by scene id."""
         return {name: scene.calls for name, scene in self.scenes.items()}
 
     @cached_property
     def scene_descriptions(self) -> dict[str, str]:
-        """What each scene sounds like, by scene id."""
+        """Description of each scene's sound, by scene id."""
         return {name: scene.description for name, scene in self.scenes.items()}
 
 

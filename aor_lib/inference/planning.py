@@ -1,4 +1,4 @@
-"""Which trials a study has: every stimulus for every model that can be asked it, and how."""
+"""Trials of a study: every stimulus for every model that can be asked it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> A
 
 
 def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigation) -> str | None:
-    """What a model would need to be asked this, in words; None if it can be."""
+    """Capability that a model lacks to be asked this, in words; None if it can be."""
     if stimulus.path is not None and not capabilities.audio:
         return "audio"
     if stimulus.path is None and not capabilities.text_only:

@@ -176,16 +176,15 @@ class Store:
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
         """Keep verdicts, replacing earlier ones of the same judge; some hundred at a time."""
         rows = (
-            (
-                *(verdict.model_dump(mode="json") | {"flags": json.dumps(verdict.flags)}).values(),
-                _response_sha256(response),
-            )
+            verdict.model_dump(mode="json")
+            | {"flags": json.dumps(verdict.flags), "response_sha256": _response_sha256(response)}
             for response, verdict in judged
         )
         # The judge is asked before the file is taken: a run that goes on need not wait for it.
         while some := list(islice(rows, _VERDICTS_AT_ONCE)):
             with self.transaction() as db:
-                db.executemany(insertion("INSERT OR REPLACE", "verdicts", _VERDICT), some)
+                values = [tuple(row.values()) for row in some]
+                db.executemany(insertion("INSERT OR REPLACE", "verdicts", _VERDICT), values)
 
     def frame(self, judge: str) -> pd.DataFrame:
         """One row per planned trial, with its response and the judge's verdict if there are any.

@@ -18,12 +18,12 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
     Yields a function to call with the number of items that are done and the number of all. Those
     of its first call were done before the start, and say nothing about the rate.
     """
-    bars: list[tqdm] = []
+    bars: list[tqdm[None]] = []
     terminal = sys.stderr.isatty()
 
     def update(done: int, total: int) -> None:
         if not bars:
-            bar = tqdm(
+            bar: tqdm[None] = tqdm(
                 desc=description,
                 initial=done,
                 total=total,

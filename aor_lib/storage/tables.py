@@ -71,12 +71,14 @@ def _read_csv(path: Path) -> pd.DataFrame:
     options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "index_col": False}
     try:
         # The header is text like the rest: names that occur twice stay as they are.
-        rows = pd.read_csv(io.StringIO(_text(path), newline=""), header=None, **options)
+        text = io.StringIO(_text(path), newline="")
+        rows: pd.DataFrame = pd.read_csv(text, header=None, **options)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except pd.errors.ParserError as error:
         raise TableError(f"{path}: is not CSV: {_line(error)}") from error
-    return rows.iloc[1:].fillna("").set_axis(rows.iloc[0].fillna("").to_list(), axis=1)
+    rows = rows.fillna("")
+    return rows.iloc[1:].set_axis(rows.iloc[0].to_list(), axis=1)
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:

@@ -25,9 +25,8 @@ def test_the_registry_holds_the_twelve_models_and_the_local_ones():
 
 def test_a_control_is_a_mitigation_of_its_own_right_behind_its_prompt(write_profile):
     study = load_study(write_profile(mitigations=["none", "context_reminder"]))
-    assert [m.id for m in study.mitigations] == [
-        *("none", "context_reminder", "context_reminder.control")
-    ]
+    arms = ["none", "context_reminder", "context_reminder.control"]
+    assert [m.id for m in study.mitigations] == arms
 
 
 def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound(params):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -130,15 +131,20 @@ def model():
     return model
 
 
-@pytest.fixture
-def machine(tmp_path):
-    """Make a machine with a number of texts, or with other stimuli."""
+@pytest.fixture(scope="session")
+def machine_in():
+    """Make, in a folder, machines with a number of texts, or with other stimuli."""
 
-    def machine(name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
+    def machine(folder: Path, name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
         texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
-        return Machine(tmp_path / name, texts)
+        return Machine(folder / name, texts)
 
-    return machine
+    return lambda folder: partial(machine, folder)
+
+
+@pytest.fixture
+def machine(machine_in, tmp_path):
+    return machine_in(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,10 @@ from aor_lib.config.records import Generation
 from aor_lib.inference import cluster as cluster_module
 from aor_lib.inference import engine
 from aor_lib.inference.cluster import Cluster
-from aor_lib.inference.engine import plan_trials, run_trials
-from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
-from aor_lib.models.registry import load_model
-from aor_lib.stimuli.manifest import load_stimuli
 
 
-def local_cluster(workers: int, **options: object):
+def local_cluster(workers: int):
     from distributed import LocalCluster
 
     return LocalCluster(
@@ -22,7 +18,8 @@ def local_cluster(workers: int, **options: object):
         dashboard_address=":0",
         host="127.0.0.1",
         protocol="tcp",
-        **({"processes": False, "resources": {"scripted": 1}} | options),
+        processes=False,
+        resources={"scripted": 1},
     )
 
 
@@ -121,27 +118,3 @@ def test_a_cluster_without_workers_says_how_to_start_some():
         pytest.raises(OSError, match="has no workers; start some: 'dask worker tcp://127"),
     ):
         Cluster(empty.scheduler_address)
-
-
-@pytest.mark.nightly
-def test_cascades_on_two_machines_answer_as_in_this_process(
-    tiny_study, outcomes, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(engine, "BATCH", 12)
-    study, build = tiny_study
-    stimuli, card = load_stimuli(build), study.models[1]
-
-    def run(path, model, **options):
-        trials = plan_trials(study, stimuli, [model])
-        with Store(path) as store:
-            run_trials(trials, [model], stimuli, build, store, lambda progress: None, **options)
-        return outcomes(path)
-
-    here = run(tmp_path / "here.sqlite", load_model(card))
-    with (
-        local_cluster(2, processes=True, resources=None) as machines,
-        Cluster(machines.scheduler_address) as cluster,
-    ):
-        there = run(tmp_path / "there.sqlite", cluster.model(card), executor=cluster.executor)
-    assert {row.status for row in here} == {"ok"}
-    assert there == here

@@ -5,6 +5,7 @@ import os
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -51,26 +52,15 @@ class Gate:
         self._opened.wait()
 
 
-class Together:
-    """Lets models of several processes give their first answers at the same time."""
-
-    def __init__(self, context, parties) -> None:
-        self._barrier = context.Barrier(parties, timeout=60)
-
-    def __call__(self, asked):
-        if asked == 0:
-            self._barrier.wait()
+def wait_for_others(barrier, asked):
+    if asked == 0:
+        barrier.wait()
 
 
-class Killed:
-    """Ends the process, with nothing tidied up, when its model has answered some batches."""
-
-    def __init__(self, batches) -> None:
-        self._batches = batches
-
-    def __call__(self, asked):
-        if asked == self._batches:
-            os._exit(9)
+def end_in_the_sixth_batch(asked):
+    """End the process with nothing tidied up, as if it was killed."""
+    if asked == 5:
+        os._exit(9)
 
 
 def run_noting(path, number, before=lambda asked: None, waiting=None):
@@ -127,7 +117,7 @@ def finish(start, path, number=TRIALS):
 
 
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, outcomes, path):
-    killed = start(path, TRIALS, Killed(batches=5))
+    killed = start(path, TRIALS, end_in_the_sixth_batch)
     killed.join()
     assert killed.exitcode == 9
     with Store(path) as store:
@@ -159,7 +149,7 @@ def test_runs_killed_at_random_moments_lose_nothing_that_was_kept(
 def test_runs_started_together_ask_each_trial_once(
     context, start, uninterrupted, outcomes, path, runs
 ):
-    together = Together(context, runs)
+    together = partial(wait_for_others, context.Barrier(runs, timeout=60))
     processes = [start(path, TRIALS, together) for _ in range(runs)]
     for process in processes:
         process.join()

@@ -43,15 +43,8 @@ def response(of: Trial, text: str | None = "Sure.", **changes: object) -> Respon
 
 
 def verdict(of: Trial, label: Label = Label.FULL_COMPLIANCE, flags=()) -> Verdict:
-    return Verdict(
-        trial_key=of.key,
-        judge="rules",
-        judge_version="1",
-        label=label,
-        score=0.1,
-        rationale="x",
-        flags=flags,
-    )
+    judged = {"judge": "rules", "judge_version": "1", "score": 0.1, "rationale": "x"}
+    return Verdict(trial_key=of.key, label=label, flags=flags, **judged)
 
 
 @pytest.fixture

@@ -23,32 +23,12 @@ def listing(tmp_path, monkeypatch):
         for name, content in MEMBERS.items():
             bundle.writestr(name, content)
     whole = MEMBERS["pkg/part1.bin"] + MEMBERS["pkg/part2.bin"]
-    content = {
-        "assets": [
-            {
-                "id": "thing",
-                "description": "A thing",
-                "licence": "MIT",
-                "packages": [
-                    {
-                        "registry": "pypi",
-                        "name": "pkg",
-                        "version": "1.0",
-                        "size": archive.stat().st_size,
-                        "sha256": digest(archive.read_bytes()),
-                    }
-                ],
-                "files": [
-                    {
-                        "path": "sub/whole.bin",
-                        "members": ["pkg/part1.bin", "pkg/part2.bin"],
-                        "size": len(whole),
-                        "sha256": digest(whole),
-                    }
-                ],
-            }
-        ]
-    }
+    sha256, size = digest(archive.read_bytes()), archive.stat().st_size
+    package = {"registry": "pypi", "name": "pkg", "version": "1", "size": size, "sha256": sha256}
+    file = {"path": "sub/whole.bin", "members": ["pkg/part1.bin", "pkg/part2.bin"]}
+    file |= {"size": len(whole), "sha256": digest(whole)}
+    asset = {"id": "thing", "description": "A thing", "licence": "MIT"}
+    content = {"assets": [asset | {"packages": [package], "files": [file]}]}
     path = tmp_path / "assets.yaml"
     path.write_text(yaml.safe_dump(content))
     calls: list[str] = []

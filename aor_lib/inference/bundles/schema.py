@@ -1,4 +1,4 @@
-"""What a results bundle holds, and what must hold of it, whoever made it.
+"""Content of a results bundle, and what must hold of it, whoever made it.
 
 ``manifest.json``
     The format's version, the sha256 of every other file, and who answered and judged.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, model_validator
 
@@ -116,7 +116,7 @@ class Bundle(Row):
     @model_validator(mode="after")
     def _belongs_together(self) -> Bundle:
         trials = [row.trial for row in self.trials]
-        rows = {
+        rows: dict[str, list[Any]] = {
             "trial": [(trial.key, trial.stimulus_id, trial.arm.mitigation) for trial in trials],
             "response to": [row.trial_key for row in self.responses],
             "verdict on": [(row.trial_key, row.judge) for row in self.verdicts],
