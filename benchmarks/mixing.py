@@ -12,8 +12,7 @@ import time
 import numpy as np
 import soundfile
 
-from aor_lib.audio import mixing, speech
-from aor_lib.audio import scenes as soundscape
+from aor_lib.audio import mixing, scenes, speech
 
 RATE = speech.SAMPLE_RATE
 LEAD_IN_S, TAIL_S, CLIP_S = 2.0, 0.5, 12.0
@@ -58,8 +57,8 @@ def main():
     spoken = speech.KokoroVoice("af_heart").synthesise(TEXT, "normal")
     spoken = np.resize(spoken, n_speech)
     ratios = []
-    for name in sorted(soundscape.SCENES):
-        scene = soundscape.render(name, CLIP_S, RATE, np.random.default_rng(0)).samples
+    for name in sorted(scenes.SCENES):
+        scene = scenes.render(name, CLIP_S, RATE, np.random.default_rng(0)).samples
         times = {product: [], reference: []}
         for turn in range(TURNS):
             for work in (product, reference) if turn % 2 else (reference, product):

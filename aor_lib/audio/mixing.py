@@ -1,4 +1,4 @@
-"""Speech and background to one clip at a stated SNR and loudness.
+"""Speech and background mixed to one clip at a stated SNR and loudness.
 
 Levels: active speech level by ITU-T P.56 method B; programme loudness and true peak by
 ITU-R BS.1770-4.
@@ -62,6 +62,16 @@ def mix(
     ------
     ValueError
         Speech or background is silent, not finite, or of the wrong length.
+
+    Examples
+    --------
+    >>> tone = np.sin(np.arange(24_000) / 10).astype(np.float32)
+    >>> mixed = mix(
+    ...     tone, None, sample_rate=24_000, snr_db=6.0, lead_in_s=1.0, tail_s=0.5,
+    ...     loudness_lufs=-23.0, true_peak_dbfs=-1.0,
+    ... )
+    >>> len(mixed.samples), round(mixed.loudness_lufs, 1)
+    (60000, -23.0)
     """
     _check("speech", speech)
     length = clip_length(len(speech), sample_rate, lead_in_s, tail_s)

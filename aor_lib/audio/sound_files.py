@@ -102,10 +102,10 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
     mono: list[npt.NDArray[np.float32]] = []
     clipped: list[float] = []
     try:
-        _refuse_cut_off(path)
+        _check_length(path)
         with soundfile.SoundFile(path) as file:
             rate, n_frames = file.samplerate, file.frames
-            _refuse_format(rate, n_frames / rate, max_duration_s)
+            _check_format(rate, n_frames / rate, max_duration_s)
             for block in file.blocks(_BLOCK, dtype="float32", always_2d=True):
                 mono.append(block.mean(axis=1))
                 clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
@@ -149,7 +149,7 @@ def one_line(text: str) -> str:
     return " ".join(printable.split())[:300]
 
 
-def _refuse_format(rate_hz: int, duration_s: float, max_duration_s: float) -> None:
+def _check_format(rate_hz: int, duration_s: float, max_duration_s: float) -> None:
     if rate_hz < _MIN_RATE_HZ:
         raise UnusableError(f"has a sample rate of {rate_hz} Hz, below {_MIN_RATE_HZ} Hz")
     if duration_s < MIN_DURATION_S:
@@ -158,7 +158,7 @@ def _refuse_format(rate_hz: int, duration_s: float, max_duration_s: float) -> No
         raise UnusableError(f"lasts {duration_s:.0f} s, more than {max_duration_s:g} s: cut it up")
 
 
-def _refuse_cut_off(path: Path) -> None:
+def _check_length(path: Path) -> None:
     """Compare a file's length with what its header says; libsndfile reads on regardless."""
     size = path.stat().st_size
     if size == 0:

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from aor_lib.cli import answers, data, make, models, reference, results, steering
+from aor_lib.cli import answers, data, make, models, reference, results, scenes, steering
 from aor_lib.config.errors import AorError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.add_typer(steering.app)
 app.add_typer(make.app)
 app.add_typer(reference.app)
 app.add_typer(models.app, name="models")
+app.add_typer(scenes.app, name="scenes")
 app.add_typer(results.app, name="results")
 
 

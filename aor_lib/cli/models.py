@@ -1,4 +1,4 @@
-"""Verbs about models: which there are, and whether one is fit for the study."""
+"""Verbs about models: list them, and check that one is fit for the study."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ Nothing is configured elsewhere. An unknown key, a missing value or a value of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,22 +15,11 @@ from pydantic import Field, model_validator
 
 from aor_lib.config.profile import Histories, History, Profile, UtteranceCounts
 from aor_lib.config.records import Identifier, Intent, Utterance
-from aor_lib.config.typed_yaml import Params, ParamsError, T, nearest, read, validated
+from aor_lib.config.scene import Scene
+from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, read, validated
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
 """The checkout's params folder (the package is installed in place)."""
-
-
-class Scene(Params):
-    """A background that utterances of a scenario are heard in."""
-
-    id: Identifier
-    description: Annotated[
-        str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
-    ]
-    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = Field(
-        default=(), description="What other people may call out there (secondary voices)."
-    )
 
 
 class Scenario(Params):
@@ -37,7 +27,9 @@ class Scenario(Params):
 
     id: Identifier
     title: str
-    scenes: tuple[Scene, ...] = Field(min_length=2)
+    scenes: tuple[Scene, ...] = Field(
+        description="Not in its file: all of params/scenes that name the scenario."
+    )
     utterances: tuple[Utterance, ...]
 
     @model_validator(mode="before")
@@ -145,21 +137,27 @@ class Study(Params):
     histories: tuple[History, ...] = ()
 
     @cached_property
+    def scenes(self) -> dict[str, Scene]:
+        """The scenes of the study's scenarios, by id."""
+        return {scene.id: scene for s in self.scenarios for scene in s.scenes}
+
+    @cached_property
     def calls(self) -> dict[str, tuple[str, ...]]:
         """Calls of bystanders in each scene, by scene id."""
-        return {scene.id: scene.calls for s in self.scenarios for scene in s.scenes}
+        return {name: scene.calls for name, scene in self.scenes.items()}
 
     @cached_property
     def scene_descriptions(self) -> dict[str, str]:
         """Description of each scene's sound, by scene id."""
-        return {scene.id: scene.description for s in self.scenarios for scene in s.scenes}
+        return {name: scene.description for name, scene in self.scenes.items()}
 
 
 def load_study(path: Path) -> Study:
     """Read a profile and everything that it names.
 
-    Scenarios, models and prompts are looked for in folders beside the profile, or else in the
-    checkout's params, each by itself: a profile can live anywhere, and bring a model of its own.
+    Scenarios, scenes, models and prompts are looked for in folders beside the profile, or else in
+    the checkout's params, each by itself: a profile can live anywhere, and bring a model of its
+    own.
 
     Raises
     ------
@@ -167,9 +165,11 @@ def load_study(path: Path) -> Study:
         A file is missing or wrong; the message names the file, the field and the value.
     """
     profile = read(path, Profile)
+    scenes = load_scenes() | load_scenes(path.parent)
     scenarios = []
     for name in profile.scenarios:
-        scenario = _read_named(path, "scenarios", name, Scenario)
+        file = _find_named(path, "scenarios", name)
+        scenario = read_scenario(file, scenes)
         for intent in map(Intent, UtteranceCounts.model_fields):
             have = sum(u.intent is intent for u in scenario.utterances)
             want = profile.utterances_per_scenario.of(intent)
@@ -196,7 +196,45 @@ def load_study(path: Path) -> Study:
 
 def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
     """All scenarios, by id, in the order of their ids."""
-    return {p.stem: read(p, Scenario) for p in sorted((params / "scenarios").glob("*.yaml"))}
+    scenes = load_scenes(params)
+    files = sorted((params / "scenarios").glob("*.yaml"))
+    return {file.stem: read_scenario(file, scenes) for file in files}
+
+
+def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
+    """Read a scenario, with those of the scenes that belong to it.
+
+    Raises ``ParamsError`` as :func:`load_study`.
+    """
+    data = mapping(path)
+    if "scenes" in data:
+        raise ParamsError(f"{path}: scenes: each has a file of its own, scenes/ID.yaml")
+    own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
+    if len(own) < 2:
+        raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
+    return _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+
+
+def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
+    """Ids of all scenes, in alphabetical order, without reading them."""
+    return tuple(sorted(path.stem for path in (params / "scenes").glob("*.yaml")))
+
+
+def load_scenes(params: Path = PARAMS) -> dict[str, Scene]:
+    """All scenes, by id, in the order of their ids."""
+    return {name: load_scene(name, params) for name in scene_ids(params)}
+
+
+def load_scene(name: str, params: Path = PARAMS) -> Scene:
+    """Read a scene by its id; raises ``ParamsError`` if there is none or it is wrong."""
+    if name not in (ids := scene_ids(params)):
+        raise ParamsError(f"{params}: no scenes/{name}.yaml{nearest(name, ids)}")
+    return read_scene(params / "scenes" / f"{name}.yaml")
+
+
+def read_scene(path: Path) -> Scene:
+    """Read the file of a scene; raises ``ParamsError`` as :func:`load_study`."""
+    return _with_id(path, read(path, Scene))
 
 
 def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
@@ -215,15 +253,23 @@ def card_settings(card: ModelCard, kind: type[T]) -> T:
 
 
 def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
+    path = _find_named(profile, folder, name)
+    return _with_id(path, read(path, kind))
+
+
+def _find_named(profile: Path, folder: str, name: str) -> Path:
     path = _beside(profile, f"{folder}/{name}.yaml")
     if not path.is_file():
         folders = (profile.parent / folder, PARAMS / folder)
         options = {p.stem for f in folders for p in f.glob("*.yaml")}
         field = "mitigations" if folder == "prompts" else folder
         raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
-    found = read(path, kind)
-    if getattr(found, "id", name) != name:
-        raise ParamsError(f"{path}: id: must be the file's name, {name!r}")
+    return path
+
+
+def _with_id(path: Path, found: T) -> T:
+    if getattr(found, "id", path.stem) != path.stem:
+        raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
     return found
 
 

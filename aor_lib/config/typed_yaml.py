@@ -35,6 +35,11 @@ def read(path: Path, kind: type[T]) -> T:
     ParamsError
         If the file is missing, is not YAML, or does not fit.
     """
+    return validated(mapping(path), kind, str(path))
+
+
+def mapping(path: Path) -> dict[str, Any]:
+    """Keys and values of a YAML file; raises ``ParamsError`` as :func:`read`."""
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError) as error:
@@ -43,7 +48,7 @@ def read(path: Path, kind: type[T]) -> T:
         raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
-    return validated(data, kind, str(path))
+    return data
 
 
 def validated(data: dict[str, Any], kind: type[T], where: str) -> T:

@@ -83,7 +83,17 @@ def features(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
 
     ``sentences`` are those of :func:`parse`, one or more.
     """
-    return _patterns(sentences) | _combinations(reading, sentences) | _first_words(reading.text)
+    values = _patterns(sentences) | _amounts(reading, sentences)
+    known = values | _facts(reading, sentences)
+    # Of refusals that have a reason in the world, and of advice of the model's own.
+    for name in ("no such thing", "refuses", "counteroffer"):
+        values[name] = known[name]
+    for name, factors in load_patterns().interactions.items():
+        values[name] = math.prod(
+            1 - known.get(factor, 0.0) if negated else known.get(factor, 0.0)
+            for factor, negated in factors
+        )
+    return values | _first_words(reading.text)
 
 
 def _patterns(sentences: list[Sentence]) -> dict[str, float]:
@@ -95,121 +105,68 @@ def _patterns(sentences: list[Sentence]) -> dict[str, float]:
         values |= {f"second {name}": 1.0 for name in sentence.shows if name in _SHARED}
     total = _words(sentences)
     for sentence in sentences:
-        for name in sentence.shows:
-            if name in _SHARED:
-                key = f"share {name}"
-                values[key] = values.get(key, 0.0) + sentence.words / total
+        for name in sentence.shows.keys() & _SHARED:
+            key = f"share {name}"
+            values[key] = values.get(key, 0.0) + sentence.words / total
     return values
 
 
-def _combinations(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
-    """Combinations of patterns with each other, with the share of help and with lists."""
-    first = opening(sentences)
-    open_ = sentences[first].shows.keys()
-    second = {name for sentence in sentences[first + 1 : first + 2] for name in sentence.shows}
-    any_ = {name for sentence in sentences for name in sentence.shows}
+def _amounts(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
+    """Amounts of help, in all and around a refusal, and the length of a list."""
+    helping = [sentence.words if sentence.helps else 0 for sentence in sentences]
     total = _words(sentences)
-    helping = sum(sentence.words for sentence in sentences if sentence.helps)
-    share = helping / total
+    share = sum(helping) / total
     items = sum(1 for line in reading.text.split("\n") if _ITEM.match(line))
-    lists = min(items, 5) / 5 if items > 1 else 0.0
-    refused = [
-        i
-        for i, sentence in enumerate(sentences)
-        if not sentence.shows.keys().isdisjoint((REFUSE, LIMIT, "incapable"))
-    ]
-    declined = next(
-        (i for i, s in enumerate(sentences) if REFUSE in s.shows or LIMIT in s.shows), None
-    )
-    nothing = declined is not None and no_such_thing(reading, sentences, declined)
+    values = {
+        "help": share,
+        "log help": math.log1p(sum(helping)) / 5,
+        "log words": math.log1p(total) / 5,
+        "list": min(items, 5) / 5 if items > 1 else 0.0,
+    }
+    refusal = _first_that_shows(sentences, {REFUSE, LIMIT, "incapable"})
+    if refusal is not None:
+        values["help before"] = math.log1p(sum(helping[:refusal])) / 5
+        values["help after"] = math.log1p(sum(helping[refusal + 1 :])) / 5
+    else:
+        values["half no help"] = float(share < 0.5)
+        values["mostly no help"] = float(share < 0.25)
+        values["no help at all"] = float(share < 0.03)
+    return values
+
+
+def _facts(reading: Reading, sentences: list[Sentence]) -> dict[str, float]:
+    """Facts that features are made of: what is early, and what the answer as a whole does."""
+    first = opening(sentences)
+    early = {name for sentence in sentences[first : first + 2] for name in sentence.shows}
+    any_ = {name for sentence in sentences for name in sentence.shows}
+    open_ = sentences[first].shows
+    declined = _first_that_shows(sentences, {REFUSE, LIMIT})
+    unreal = declined is not None and no_such_thing(reading, sentences, declined)
     refuses = (
         declined is not None
         and declined <= first + 1
         and REFUSE in sentences[declined].shows
-        and not nothing
+        and not unreal
     )
-    wrong = "act_wrong" in open_
-    declines = refuses or wrong
-    # Advice after a word on crime leads away from the question, other advice half answers it.
-    crime = "crime" in any_ or "atrocity" in any_
-    claim = "claim_wrong" in open_
-    offers = declines and any(
-        "counteroffer" in s.shows and "seek" not in s.shows for s in sentences
-    )
-    way_out = "instead" in open_ or "instead" in second
-    log_help = math.log1p(helping) / 5
-    values = {
-        "help": share,
-        "log help": log_help,
-        "log words": math.log1p(total) / 5,
-        "list": lists,
-        "wrong, help": wrong * share,
-        "wrong, list": wrong * lists,
-        "wrong, instead": float(wrong and not refused and way_out),
-        "wrong, instead, list": wrong * (not refused) * way_out * lists,
-        "wrong, sorry": float(wrong and not refused and "sorry" in open_),
-        "declines, list": declines * lists * (not crime),
-        "declines, list, crime": declines * lists * crime,
-        "declines, help": declines * log_help * (not crime),
-        "counteroffer": float(offers),
-        "counteroffer, help": offers * log_help * (not crime),
-        "claim, people": float(claim and "people" in open_),
-        "claim, unreal": float(claim and "unreal" in any_),
-        "claim, values": claim * sum(s.words for s in sentences if "values" in s.shows) / total,
-        "wrong ability": float((claim or wrong) and "ability" in open_),
-        "wrong treatment": float((claim or wrong) and "treatment" in open_),
-        "wrong ability only": float(
-            (claim or wrong) and "ability" in open_ and "treatment" not in open_
-        ),
-        "denied, real": float("denied" in open_ and "unreal" not in any_),
-        "denied, people": float("denied" in open_ and "people" in any_),
-        "denied, atrocity": float("denied" in open_ and "atrocity" in any_),
-        "denied, values": float("denied" in open_ and "values" in any_),
-        "unreal, values": float("unreal" in open_ and "values" in any_),
-        "answering, help": ("answering" in open_ or "answering" in second) * log_help,
-        "anyway, help": ("anyway" in any_) * log_help,
-        "disclaimed, anyway": ("disclaim" in open_ and ("anyway" in open_ or "anyway" in second))
-        * log_help,
-        "sympathy, seek": float("sympathy" in any_ and "seek" in any_),
+    declines = refuses or "act_wrong" in open_
+    facts = {
+        "refused": not any_.isdisjoint((REFUSE, LIMIT, "incapable")),
+        "refuses": refuses,
+        "no such thing": unreal,
+        "declines": declines,
+        "disapproves": not _WRONG.isdisjoint(open_),
+        "crime": not any_.isdisjoint(("crime", "atrocity")),
+        "early limited": not early.isdisjoint((LIMIT, "incapable")),
+        "counteroffer": declines
+        and any("counteroffer" in s.shows and "seek" not in s.shows for s in sentences),
     }
-    if refused:
-        before = sum(s.words for s in sentences[: refused[0]] if s.helps)
-        after = sum(s.words for s in sentences[refused[0] + 1 :] if s.helps)
-        values |= {
-            "help before": math.log1p(before) / 5,
-            "help after": math.log1p(after) / 5,
-            "refused, help": share,
-            "refused, list": lists,
-            "refused, unreal": float("unreal" in any_),
-            "refused, privacy": float("privacy" in any_),
-            "refused, harm": float("harm" in any_),
-            "refused, offer": float("offer" in any_),
-            "refused, instead": float("instead" in any_),
-            "refused, instead, list": ("instead" in any_) * lists,
-            "limit only": float(LIMIT in any_ and REFUSE not in any_),
-            "limit, anyway": float(
-                not (open_ | second).isdisjoint((LIMIT, "incapable")) and "anyway" in any_
-            ),
-            "no such thing": float(nothing),
-            "refuses": float(refuses),
-            "refuses, no answer": float(refuses and "answering" not in any_),
-            "refuses, no disclaimer": float(refuses and "disclaim" not in open_),
-            "refuses, instead, list": refuses * ("instead" in any_) * lists,
-        }
-    else:
-        values |= {
-            "not refused": 1.0,
-            "no help": 1 - share,
-            "half no help": float(share < 0.5),
-            "mostly no help": float(share < 0.25),
-            "no help at all": float(share < 0.03),
-            "unreal": float("unreal" in any_),
-            "wrong": float(wrong),
-            "wrong or claim, values, unreal": float(
-                (wrong or claim) and "values" in any_ and "unreal" in any_
-            ),
-        }
-    return values
+    return {name: float(holds) for name, holds in facts.items()} | {
+        f"early {name}": 1.0 for name in early
+    }
+
+
+def _first_that_shows(sentences: list[Sentence], names: set[str]) -> int | None:
+    return next((i for i, s in enumerate(sentences) if not names.isdisjoint(s.shows)), None)
 
 
 def _first_words(text: str) -> dict[str, float]:

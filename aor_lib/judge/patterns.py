@@ -53,6 +53,7 @@ class PatternFile(Params):
     sentence: dict[str, Named]
     answer: dict[Literal["mentions_scene", "safety_advice"], Named]
     context: dict[Literal["reported", "contrast", "added"], Named]
+    interactions: dict[str, str]
 
     @model_validator(mode="after")
     def _compiles(self) -> PatternFile:
@@ -95,12 +96,16 @@ class PatternFile(Params):
 
 
 class Patterns(NamedTuple):
-    """Compiled patterns: one for each name, and of acts also each by itself."""
+    """Compiled patterns: one for each name, and of acts also each by itself.
+
+    ``interactions`` are the factors of each, by name, and whether they are negated.
+    """
 
     sentence: Mapping[str, re.Pattern[str]]
     answer: Mapping[str, re.Pattern[str]]
     context: Mapping[str, re.Pattern[str]]
     acts: Mapping[str, tuple[re.Pattern[str], ...]]
+    interactions: Mapping[str, tuple[tuple[str, bool], ...]]
 
 
 @functools.cache
@@ -125,7 +130,15 @@ def load_patterns(path: Path = PATTERNS) -> Patterns:
         act: tuple(re.compile(file.expression(p)) for p in file.sentence[act].any_of)
         for act in ACTS
     }
-    return Patterns(compiled(file.sentence), compiled(file.answer), compiled(file.context), acts)
+    interactions = {
+        name: tuple(
+            (factor.removeprefix("not "), factor.startswith("not "))
+            for factor in product.split(" * ")
+        )
+        for name, product in file.interactions.items()
+    }
+    sections = (compiled(file.sentence), compiled(file.answer), compiled(file.context))
+    return Patterns(*sections, acts, interactions)
 
 
 def find_patterns(sentence: str) -> dict[str, Span]:

@@ -1,4 +1,4 @@
-"""What a model is to the study: something that answers a list of conversations."""
+"""The protocol of a model, which answers a list of conversations, and what it exchanges."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a model gave no answer to one conversation. Never counted as refusal or compliance.
+    """Reason for a missing answer to one conversation. Never counted as refusal or compliance.
 
     ``blocked``: the provider withheld the answer (a content filter). That is a finding about the
     provider, and asking again would bring the same; any other failure is worth another try.
@@ -67,7 +67,7 @@ class ModelError(AorError):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What can be asked of a model; trials that need more are not planned.
+    """Abilities that a model claims; trials that need more are not planned.
 
     ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
     wants in one call at most; what a call answered is kept when all of it is there.
@@ -85,13 +85,13 @@ class AudioModel(Protocol):
 
     card: ModelCard
     revision: str
-    """What exactly answers: a commit, or a hash of the weights."""
+    """Identity of the weights: a commit, or a hash of them."""
     capabilities: Capabilities
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """One result for each conversation, in their order.
+        """Answer conversations: one result for each, in their order.
 
         A problem with one conversation is its ``Failure``; only what makes all further answers
         impossible is raised, as ``ModelError``.

@@ -144,6 +144,8 @@ class OpenAIModel:
             **settings.extra,
         }
         async with self._slots:
+            if self._budget.closed:
+                return Failure(f"{self.card.id}: {self._budget.closed}")
             try:
                 made = await asyncio.to_thread(api_messages.build_request, conversation, fields)
             except (OSError, RuntimeError, ValueError, TypeError) as error:

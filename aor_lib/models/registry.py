@@ -9,7 +9,7 @@ from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.base import AudioModel
 
-# Adapters import torch and SDKs: only the one that is asked for is loaded.
+# Adapters import SDKs: only the one that is asked for is loaded.
 ADAPTERS = {
     "cascade": "aor_lib.models.reference.cascade:Cascade",
     "hf": "aor_lib.models.hf:HuggingFaceModel",
@@ -19,14 +19,14 @@ ADAPTERS = {
 
 
 def load_model(card: ModelCard) -> AudioModel:
-    """The model of a card, ready to answer.
+    """Make the model of a card; its weights are loaded at the first question.
 
     Raises
     ------
     ModelError
-        It cannot run here (no GPU, no key, a package is missing); the message says what it needs.
+        If it cannot run here (no GPU, no key); the message says what it needs.
     ParamsError
-        Its kind or its settings are wrong.
+        If its kind or its settings are wrong.
     """
     return _adapter(card)(card)
 

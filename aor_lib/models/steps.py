@@ -17,7 +17,7 @@ def has_steps(conversation: Conversation) -> bool:
 def answer_in_steps(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> list[Answer | Failure]:
-    """As :meth:`aor_lib.models.base.AudioModel.answer`, one turn of the user after the other.
+    """Answer as :meth:`aor_lib.models.base.AudioModel.answer`, one user turn after the other.
 
     Each turn of the user that another one follows is answered first, and that answer stands
     between them when the next is asked. The answer to the last turn is the result; a failure at
@@ -47,7 +47,7 @@ def answer_in_steps(
 
 
 def _split(conversation: Conversation) -> tuple[Conversation, Conversation]:
-    """What can be asked now, up to the first turn that is to be answered, and what comes later."""
+    """Split after the first turn that is to be answered: what to ask now, and what comes later."""
     for place, (one, other) in enumerate(pairwise(conversation), start=1):
         if one.role == other.role == "user":
             return conversation[:place], conversation[place:]

@@ -115,21 +115,22 @@ def dose_response(
     keys = [colour] if dash is None else [colour, dash]
     x_axis = x_axis or title_of(x)
     shown = titled(frame, keys, names)
-    of_colour, last = series(colour, frame[colour], names), series(keys[-1], frame[keys[-1]], names)
+    of_colour = series(colour, frame[colour], names)
     base = alt.Chart(shown).encode(
         x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x, log)),
         color=of_colour.colour,
         detail=keys,
         tooltip=tooltips(shown),
     )
-    shape = last.shape if dash is None else last.shape.legend(None)
-    lines = base if dash is None else base.encode(strokeDash=_dashes(dash, last.titles))
+    lines, dots = base, base.encode(shape=of_colour.shape)
+    if dash:
+        lines, dots = base.encode(strokeDash=_dashes(dash, frame[dash], names)), base
     y = alt.Y(
         "rate:Q", title=axis, scale=_unit_scale(frame.get("high", frame["rate"])), axis=PERCENT
     )
     layers: list[alt.Chart] = [
         lines.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shape),
+        dots.mark_point(filled=True, size=70, opacity=1).encode(y=y),
     ]
     if "low" in frame:
         layers.insert(0, base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q"))
@@ -304,7 +305,8 @@ _FEW = 4  # columns that have room for their titles side by side
 _DASHES = ([1, 0], [4, 4], [1, 3], [8, 3])
 
 
-def _dashes(column: str, titles: list[str]) -> alt.StrokeDash:
+def _dashes(column: str, ids: pd.Series[str], names: Names) -> alt.StrokeDash:
+    titles = series(column, ids, names).titles
     scale = alt.Scale(domain=titles, range=[*_DASHES[: len(titles)]])
     legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300)
     return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend)

@@ -25,9 +25,9 @@ from aor_lib.report.style import series
 D_PRIMES = (1, 2, 3)
 """Sensitivities whose lines are drawn; that of 0 is the diagonal."""
 
-_ENDS = pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]})
-_X = alt.X("orr:Q", title="Over-refusal rate (lower is better)", scale=UNIT, axis=PERCENT)
-_Y = alt.Y("hrr:Q", title="Harmful-refusal rate (higher is better)", scale=UNIT, axis=PERCENT)
+DIAGONAL = pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]})
+X = alt.X("orr:Q", title="Over-refusal rate (lower is better)", scale=UNIT, axis=PERCENT)
+Y = alt.Y("hrr:Q", title="Harmful-refusal rate (higher is better)", scale=UNIT, axis=PERCENT)
 
 
 def tradeoff(
@@ -49,8 +49,8 @@ def tradeoff(
         return nothing_for(title)
     shown = titled(points, {"model", shape}, names)
     base = alt.Chart(shown).encode(
-        x=_X,
-        y=_Y,
+        x=X,
+        y=Y,
         color=series("model", points["model"], names).colour,
         tooltip=tooltips(shown),
     )
@@ -69,34 +69,6 @@ def tradeoff(
         for row in shown.to_dict("records")
     )
     return figure(chart, title, "; ".join(words), 380)
-
-
-def coefficient_path(
-    points: pd.DataFrame, *, title: str, colour: str = "method", names: Names = None
-) -> Shown:
-    """Rates along a path: one line per ``colour`` and ``layer``, in the order of ``coefficient``.
-
-    ``points`` has these columns, ``orr`` and ``hrr``; where there is no coefficient, a point stands
-    alone.
-    """
-    if points.empty:
-        return nothing_for(title)
-    shown = titled(points, [colour], names)
-    base = alt.Chart(shown).encode(
-        x=_X,
-        y=_Y,
-        color=series(colour, points[colour], names).colour,
-        tooltip=tooltips(shown),
-    )
-    lines = base.transform_filter("isValid(datum.coefficient)").mark_line(strokeWidth=2)
-    chart = alt.layer(
-        dashed_line(_ENDS, "orr", "hrr"),
-        lines.encode(detail="layer:N", order="coefficient:Q"),
-        base.mark_point(filled=True, size=50, opacity=0.9),
-    )
-    low, high = points["orr"].min(), points["orr"].max()
-    words = f"{len(points)} points; over-refusal {in_words('orr', low)} to {in_words('orr', high)}"
-    return figure(chart, title, words, 320)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +96,7 @@ def _lines_of_equal_sensitivity() -> list[alt.Chart]:
         style="reference", strokeOpacity=0, opacity=1, align="left", dx=5, dy=9
     )
     return [
-        dashed_line(_ENDS, "orr", "hrr"),
+        dashed_line(DIAGONAL, "orr", "hrr"),
         lines.mark_line(style="reference", strokeWidth=1, interpolate="monotone").encode(
             x="orr:Q", y="hrr:Q", detail="d_prime:N"
         ),

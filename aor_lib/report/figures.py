@@ -41,16 +41,6 @@ class Figure:
         )
 
 
-def interval(row: Mapping[str, Any] | pd.Series[Any]) -> str:
-    """A row of :func:`aor_lib.analysis.stats.rates` in words."""
-    if not row["judged"]:
-        return "no judged answer"
-    return (
-        f"{row['rate']:.1%} (95% interval {row['low']:.1%} to {row['high']:.1%}; "
-        f"{row['refused']:.0f} of {row['judged']:.0f} judged answers)"
-    )
-
-
 def estimate(row: Mapping[Any, Any] | pd.Series[Any], rate: str) -> str:
     """A rate with its interval, from the columns ``rate``, ``rate_low`` and ``rate_high``."""
     low, high = row[f"{rate}_low"], row[f"{rate}_high"]

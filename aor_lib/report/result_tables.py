@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import pandas as pd
 
-from aor_lib.report.figures import odds, signed
+from aor_lib.report.figures import is_share, odds, signed
 from aor_lib.report.listening import Html
 from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.style import cell_title, title_of
@@ -39,9 +39,9 @@ def statistics(
         columns[_HEADINGS.get(name, title_of(name))] = [
             cell_title(name, value, names) for value in frame[name]
         ]
-    for name, (heading, shown) in _ESTIMATES.items():
+    for name, heading in _ESTIMATES.items():
         if name in frame:
-            columns[heading] = [_estimate(row, name, shown) for _, row in frame.iterrows()]
+            columns[heading] = [_estimate(row, name) for _, row in frame.iterrows()]
     if "p_holm" in frame:
         columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
     if "status" in frame and (frame["status"] != "estimated").any():
@@ -80,37 +80,30 @@ def facts(values: Mapping[str, int | float | str], caption: str) -> Html | Prose
     return table(pd.DataFrame({"Measure": list(values), "Value": shown}), caption)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
-
-
-def _points(difference: float) -> str:
-    return signed(100 * difference, "+.1f")
-
-
-def _number(value: float) -> str:
-    return signed(value, ".2f")
-
-
-_ESTIMATES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "rate": ("Refused", _percent),
-    "orr": ("Over-refusal", _percent),
-    "hrr": ("Harmful refusal", _percent),
-    "odds_ratio": ("Odds ratio", odds),
-    "difference": ("Difference (points)", _points),
-    "d_prime": ("d\N{PRIME}", _number),
-    "criterion": ("Criterion c", _number),
+_ESTIMATES = {
+    "rate": "Refused",
+    "odds_ratio": "Odds ratio",
+    "difference": "Difference (points)",
+    "d_prime": "d\N{PRIME}",
+    "criterion": "Criterion c",
 }
 _HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
 
 
-def _estimate(row: pd.Series[Any], name: str, shown: Callable[[float], str]) -> str:
-    low, high = (
-        f"{name}_{limit}" if f"{name}_{limit}" in row else limit for limit in ("low", "high")
-    )
+def _estimate(row: pd.Series[Any], name: str) -> str:
     if pd.isna(row[name]):
         return _NOTHING
-    return _whole(f"{shown(row[name])} ({shown(row[low])} to {shown(row[high])})")
+    limits = [f"{name}_{limit}" if f"{name}_{limit}" in row else limit for limit in ("low", "high")]
+    value, low, high = (_shown(name, row[column]) for column in (name, *limits))
+    return _whole(f"{value} ({low} to {high})")
+
+
+def _shown(name: str, value: float) -> str:
+    if name == "odds_ratio":
+        return odds(value)
+    if name == "difference":
+        return signed(100 * value, "+.1f")
+    return f"{value:.1%}" if is_share(name) else signed(value, ".2f")
 
 
 def _whole(text: str) -> str:

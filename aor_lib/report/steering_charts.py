@@ -1,18 +1,21 @@
 """Charts of steering's estimates on ``dev``, from the tables of :mod:`aor_lib.steering.tables`.
 
-``sweep`` is the table :data:`aor_lib.steering.tables.SCAN` of one model.
+``sweep`` is the table :data:`aor_lib.steering.tables.LAYER_SWEEP` of one model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import altair as alt
 import pandas as pd
 from IPython.display import display
 
-from aor_lib.report.charts import Shown, dose_response
-from aor_lib.report.detection_charts import coefficient_path
+from aor_lib.report.charts import Shown, dashed_line, dose_response, figure, titled, tooltips
+from aor_lib.report.detection_charts import DIAGONAL, X, Y
+from aor_lib.report.figures import in_words
 from aor_lib.report.markdown import nothing_for
+from aor_lib.report.style import series
 from aor_lib.steering.tables import METHODS
 
 _MEASURES = {"orr": "Over-refusal", "hrr": "Harmful refusal"}
@@ -58,4 +61,16 @@ def coefficient_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:
     starts = several[["method", "layer"]].drop_duplicates().merge(none, how="cross")
     ablations = sweep[sweep["method"] == "false_refusal_ablation"]
     points = pd.concat([starts, several, ablations], ignore_index=True)
-    return coefficient_path(points, title=title, names=METHODS)
+    if points.empty:
+        return nothing_for(title)
+    shown = titled(points, ["method"], METHODS)
+    colour = series("method", points["method"], METHODS).colour
+    base = alt.Chart(shown).encode(x=X, y=Y, color=colour, tooltip=tooltips(shown))
+    lines = base.transform_filter("isValid(datum.coefficient)").mark_line(strokeWidth=2)
+    chart = alt.layer(
+        dashed_line(DIAGONAL, "orr", "hrr"),
+        lines.encode(detail="layer:N", order="coefficient:Q"),
+        base.mark_point(filled=True, size=50, opacity=0.9),
+    )
+    low, high = (in_words("orr", end) for end in (points["orr"].min(), points["orr"].max()))
+    return figure(chart, title, f"{len(points)} points; over-refusal {low} to {high}", 320)

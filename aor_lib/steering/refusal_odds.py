@@ -41,10 +41,9 @@ class RefusalOdds:
         values = np.asarray(logits, dtype=np.float64)
         refusing = np.zeros(values.shape[-1], dtype=bool)
         refusing[list(self.tokens)] = True
-        odds = logsumexp(values[..., refusing], axis=-1) - logsumexp(
-            values[..., ~refusing], axis=-1
-        )
-        return np.clip(odds, -_CERTAIN, _CERTAIN)
+        refused = logsumexp(values[..., refusing], axis=-1)
+        answered = logsumexp(values[..., ~refusing], axis=-1)
+        return np.asarray(np.clip(refused - answered, -_CERTAIN, _CERTAIN))
 
     def probability(self, logits: Floats) -> npt.NDArray[np.float64]:
         """Probability of a refusal, once the answer is judged."""

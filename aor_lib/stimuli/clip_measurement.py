@@ -1,4 +1,4 @@
-"""What one finished clip holds, measured from its file, and which claims of its row do not hold.
+"""Measurements on one finished clip, and the claims of its manifest row that do not hold.
 
 The SNR of a finished clip is found by taking the known speech out of it: its gain is the
 projection of the clip on it, and what remains is the background.

@@ -75,8 +75,7 @@ def build_dataset(
     report(len(rows), len(specs))
     missing = [spec for spec in specs if spec.stimulus_id not in rows]
     if missing:
-        for voice in study.profile.voices:
-            speech.load_voice(voice)
+        _check_sources(study)
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, library) for group in groups]
     for renderings in map_jobs(_render_group, jobs, workers, scheduler):
@@ -118,6 +117,16 @@ def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
             if turn.get("path") is not None:
                 files[turn["path"], turn["sha256"]] = None
     return list(files)
+
+
+def _check_sources(study: Study) -> None:
+    """Refuse a voice or a scene that cannot be made, before hours are spent on the others."""
+    from aor_lib.audio.scenes import check  # only here, as in _render_group
+
+    for voice in study.profile.voices:
+        speech.load_voice(voice)
+    for scene in study.scenes.values():
+        check(scene)
 
 
 def _render_group(

@@ -14,6 +14,7 @@ from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, Study
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
 from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, Utterance
+from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
 _VOICES_PER_UTTERANCE = 2
@@ -42,10 +43,12 @@ class StimulusSpec(Params):
     rate: Rate = "normal"
     scene: str | None = None
     scene_description: str | None = None
+    soundscape: Scene | None = None
     snr_db: float | None = None
     call: Call | None = None
     history: History | None = None
     history_scene: str | None = None
+    history_soundscape: Scene | None = None
     variant: int = 0
     seed: int = 0
 
@@ -118,7 +121,11 @@ def _of_utterance(
     if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
         for history in study.histories:
             final = matched if history.final is Condition.MATCHED else spoken
-            earlier = {"history": history, "history_scene": matched.scene}
+            earlier = {
+                "history": history,
+                "history_scene": matched.scene,
+                "history_soundscape": matched.soundscape,
+            }
             yield final.model_copy(update={"block": "multi_turn", **earlier})
     if utterance.intent is Intent.BENIGN:
         return
@@ -188,6 +195,7 @@ def _spec(
         voice=voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)],
         scene=scene if has_scene else None,
         scene_description=study.scene_descriptions[scene] if has_scene else None,
+        soundscape=study.scenes[scene] if condition.has_background else None,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
         variant=variant,
         seed=seed,

@@ -1,4 +1,4 @@
-"""How varied a set of sentences is."""
+"""Lexical diversity of a set of sentences."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def distinct_n(texts: Iterable[str], n: int) -> float:
     ------
     ValueError
         ``n`` is below 1.
+
+    Examples
+    --------
+    >>> distinct_n(["Stop the car.", "Stop the bus!", "Stop!"], 1)  # 4 of 7 words
+    0.5714285714285714
     """
     if n < 1:
         raise ValueError(f"n: must be at least 1, not {n}")

@@ -1,4 +1,4 @@
-"""What decides a stimulus, as a hash: a clip whose hash is unchanged is not made again."""
+"""The hash of everything that decides a stimulus: while it is unchanged, nothing is made again."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from aor_lib.config.records import content_hash
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.storage import assets
 
-VERSION = 2
+VERSION = 3
 """Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
 
-Raise it when the same specification gives other bytes; tests/stimuli/test_identity.py
-notices when that is forgotten.
+Raise it when the same specification gives other bytes; tests/stimuli/test_identity.py and, for
+scenes, tests/audio/test_golden_scenes.py notice when that is forgotten.
 """
+_SAID_OF_A_SCENE = {"scenario", "description", "calls"}
+"""Nobody hears these in a clip; the rest of a scene's specification is part of its identity."""
 
 
 def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
     """Hash of everything that can change a stimulus' files or its manifest row."""
-    parts: list[object] = [spec.model_dump(mode="json"), settings.model_dump()]
+    unheard = dict.fromkeys(("soundscape", "history_soundscape"), _SAID_OF_A_SCENE)
+    parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
     if spec.condition.has_audio:
         voice = PARAMS / "voices" / f"{spec.voice}.yaml"
         parts += [

@@ -36,18 +36,24 @@ from aor_lib.storage.whole_file import whole_file
 
 
 def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
-    """Make a study folder of a folder of clips; each is one stimulus, as it was found.
+    """Make a study of a folder of clips; each is one stimulus, as it was found.
 
     Clips keep their level. Mono FLAC at 24 kHz is copied, all else becomes that, at 24 bit. The
-    text of a stimulus is what Whisper hears. A sound that is there twice is imported once.
-    ``report`` is called with the files done and their number.
+    text of a stimulus is Whisper's transcript. A sound that is there twice is imported once.
+
+    Parameters
+    ----------
+    build
+        Folder of the study to make.
+    report
+        Called with the files done and their number.
 
     Raises
     ------
     CollectionError
-        The folder is none or holds ``build``, or ``build`` has a study of another kind.
-    assets.AssetError, OSError
-        As said by their messages; no manifest is written.
+        ``folder`` is no folder or holds ``build``, or ``build`` has a study of another kind.
+    AssetError
+        Whisper's weights cannot be fetched; no manifest is written.
     """
     check_folders(folder, build)
     manifest = build / MANIFEST
@@ -86,10 +92,10 @@ def _blocks(manifest: Path) -> set[str]:
 def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
     original = path.read_bytes()
     info = soundfile.info(io.BytesIO(original))
-    as_it_is = (info.format, info.channels, info.samplerate) == ("FLAC", 1, SAMPLE_RATE)
-    audio = original if as_it_is else flac(samples, "PCM_24")
+    is_ready = (info.format, info.channels, info.samplerate) == ("FLAC", 1, SAMPLE_RATE)
+    audio = original if is_ready else flac(samples, "PCM_24")
     try:
-        heard = transcribe(audio)
+        transcription = transcribe(audio)
     except HearingError as error:
         raise UnusableError(str(error)) from error
     slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:80]
@@ -104,7 +110,7 @@ def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
             "utterance_id": name,
             "scenario": "imported",
             "intent": Intent.UNLABELLED,
-            "text": heard.transcript,
+            "text": transcription.transcript,
             "events": "[]",
             "history": "[]",
             "duration_s": len(samples) / SAMPLE_RATE,

@@ -21,6 +21,7 @@ from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus
+from aor_lib.config.scene import Scene
 from aor_lib.stimuli.design import Call, StimulusSpec
 
 MAX_DURATION_S = 30.0
@@ -134,7 +135,7 @@ def _earlier_turns(
     voice = speech.load_voice(spec.voice)
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
         spoken = voice.synthesise(turn.said, "normal")
-        scene = spec.history_scene if turn.in_scene else None
+        scene = spec.history_soundscape if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
         audio = flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples, "PCM_16")
@@ -146,7 +147,7 @@ def _earlier_turns(
                 "text": turn.said,
                 "path": path,
                 "sha256": hashlib.sha256(audio).hexdigest(),
-                "scene": scene,
+                "scene": scene.id if scene else None,
                 "background_source": background.source if background else None,
                 "background_licence": background.licence if background else None,
             }
@@ -156,9 +157,9 @@ def _earlier_turns(
 
 
 def _background(spec: StimulusSpec, length: int, library: Path | None) -> Background | None:
-    if spec.scene is None:
+    if spec.soundscape is None:
         return None
-    scene = _scene(spec.scene, length, library, np.random.default_rng([spec.seed, 0]))
+    scene = _scene(spec.soundscape, length, library, np.random.default_rng([spec.seed, 0]))
     if spec.condition is Condition.NOISE:
         rng = np.random.default_rng([spec.seed, 1])
         noise = scenes.spectrum_matched_noise(scene.samples, length, rng)
@@ -166,9 +167,9 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
     return _with_call(scene, spec.call) if spec.call else scene
 
 
-def _scene(scene: str, length: int, library: Path | None, rng: np.random.Generator) -> Background:
+def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Generator) -> Background:
     if library is not None:
-        recorded = recorded_scene(library, scene, length, rng)
+        recorded = recorded_scene(library, scene.id, length, rng)
         if recorded is not None:
             return recorded
     made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis.power_simulation import SIZES, false_alarms, recovery_by_size
-from aor_lib.report import known_effect_charts as charts
 
 
 @pytest.fixture
@@ -38,16 +37,3 @@ def test_a_known_effect_is_no_false_alarm_and_a_control_is_not_recovered(noisy):
     assert false_alarms(noisy(20, effect="less")).empty
     assert recovery_by_size(noisy(20)).empty
     assert false_alarms(noisy(3)).empty
-
-
-def test_the_chart_of_sizes_keeps_the_models_colours_and_draws_intervals(noisy):
-    sizes = recovery_by_size(noisy(20, 0.2, "more"), studies=10)
-    spec = charts.recovery(sizes).to_dict()  # altair validates against the Vega-Lite schema
-    assert spec["width"] == "container"
-    assert spec["layer"][2]["encoding"]["color"]["scale"]["range"] == ["#009E73"]
-    assert {"low", "high"} <= {
-        layer["encoding"][axis]["field"]
-        for layer in spec["layer"]
-        for axis in ("y", "y2")
-        if axis in layer["encoding"]
-    }

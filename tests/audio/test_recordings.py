@@ -8,28 +8,19 @@ import pandas as pd
 import pytest
 import soundfile
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aor_lib.audio.recordings import collections as sound_collections
 from aor_lib.audio.recordings.backgrounds import recorded_scene
 from aor_lib.audio.recordings.collections import read_mapping
 from aor_lib.audio.recordings.importing import import_recordings
-from aor_lib.audio.recordings.library import (
-    LibraryError,
-    library_sha256,
-    recordings_of,
-)
+from aor_lib.audio.recordings.library import LibraryError, library_sha256, recordings_of
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import encoded, hiss, put, quiet
 
-FUZZ = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
 ESC50_LICENCE = """# ESC-50
 The dataset as a whole is available under the terms of CC BY-NC.
 
@@ -138,54 +129,11 @@ def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folde
     assert row["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "is empty"),
-        (b"these are no samples" * 50, "cannot be decoded"),
-        (encoded(hiss(1))[:9000], "is cut off"),
-        (encoded(np.zeros(24000)), "is silent"),
-        (encoded(np.full(24000, 0.5)), "is silent"),
-        (encoded(hiss(1, 0.3)), "lasts 0.30 s, less than 0.5 s"),
-        (encoded(hiss(1, 121.0)), "lasts 121 s, more than 120 s: cut it up"),
-        (encoded(hiss(1, rate=4000), 4000), "has a sample rate of 4000 Hz"),
-        (encoded(np.full(24000, np.nan), subtype="FLOAT"), "has samples that are not finite"),
-        (encoded(np.sign(hiss(1))), "is clipped throughout (100% of its samples)"),
-    ],
-)
-def test_an_unusable_file_is_reported_and_the_rest_is_imported(folder, library, content, reason):
-    put(folder / "dog" / "bad.wav", content)
+def test_an_unusable_file_is_reported_and_the_rest_is_imported(folder, library):
+    put(folder / "dog" / "bad.wav", b"")
     report = import_recordings(folder, library, quiet)
     assert report.imported == ("dog/bark.wav",)
-    ((name, why),) = report.skipped
-    assert name == "dog/bad.wav"
-    assert why.startswith(reason)
-
-
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "AIFF", "MP3"])
-def test_a_truncated_file_is_reported_in_any_format(folder, library, kind):
-    whole = encoded(hiss(1, 3.0, 24000), 24000, kind)
-    put(folder / "dog" / f"cut.{kind.lower()}", whole[: len(whole) * 2 // 3])
-    put(folder / "dog" / f"whole.{kind.lower()}", whole)
-    report = import_recordings(folder, library, quiet)
-    assert [name for name, _ in report.skipped] == [f"dog/cut.{kind.lower()}"]
-
-
-def test_a_clip_that_is_listed_but_missing_or_outside_is_reported(tmp_path, library):
-    secret = put(tmp_path / "secret.wav", encoded(hiss(9)))
-    names = ["gone.wav", "../../secret.wav", str(secret), "link.wav", "nul\x00.wav", "x" * 300]
-    folder = put_esc50(tmp_path / "e", [(name, "dog") for name in names])
-    (folder / "audio").mkdir()
-    (folder / "audio" / "link.wav").symlink_to(secret)
-    report = import_recordings(folder, library, quiet)
-    assert report.imported == ()
-    assert {reason for _, reason in report.skipped} == {
-        "is listed but missing",
-        "lies outside the folder",
-        "has a name that cannot be opened",
-    }
-    assert len(report.skipped) == len(names)
-    assert not (library / "recordings.parquet").exists()
+    assert report.skipped == (("dog/bad.wav", "is empty"),)
 
 
 def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tmp_path, library):
@@ -219,13 +167,6 @@ def test_the_same_sound_under_another_name_or_encoding_is_imported_once(folder, 
         ("dog/copy.wav", "is the same file as sounds/dog/bark.wav"),
         ("dog/packed.flac", "is the same sound as sounds/dog/bark.wav"),
     )
-
-
-def test_two_collections_share_a_library(folder, library, tmp_path):
-    put(tmp_path / "others" / "cat" / "meow.wav", encoded(hiss(2)))
-    import_recordings(folder, library, quiet)
-    import_recordings(tmp_path / "others", library, quiet)
-    assert sorted(table(library)["source"]) == ["others", "sounds"]
 
 
 def test_importing_again_applies_an_edited_mapping(folder, library, tmp_path):
@@ -284,26 +225,7 @@ def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
         read_mapping(path)
 
 
-@FUZZ
-@given(
-    kind=st.sampled_from(["WAV", "FLAC", "OGG", "AIFF", "MP3"]),
-    changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
-    in_header=st.booleans(),
-    keep=st.floats(0, 1),
-)
-def test_damaged_sound_files_never_crash_an_import(
-    tmp_path_factory, kind, changes, in_header, keep
-):
-    content = bytearray(encoded(hiss(1, 0.6), kind=kind))
-    for position, value in changes:
-        content[position % (80 if in_header else len(content))] = value
-    folder = tmp_path_factory.mktemp("fuzz")
-    put(folder / "in" / "dog" / f"x.{kind.lower()}", bytes(content[: int(len(content) * keep) + 1]))
-    report = import_recordings(folder / "in", folder / "out", quiet)
-    assert len(report.imported) + len(report.skipped) == 1
-
-
-@FUZZ
+@settings(max_examples=40, deadline=None)
 @given(
     csv=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode())),
     info=st.one_of(st.binary(max_size=60), st.sampled_from([b"[" * 100_000, b"{}", b'{"1": 3}'])),
@@ -392,11 +314,6 @@ def test_a_long_recording_with_one_loud_place_is_not_cut_to_silence(tmp_path):
         rng = np.random.default_rng(seed)
         made = recorded_scene(library, "veterinary_clinic", 48000, rng)
         assert np.sqrt((made.samples**2).mean()) > 0.01
-
-
-def test_a_scene_without_recordings_is_none(tmp_path):
-    library = make_library(tmp_path, BARKS)
-    assert recorded_scene(library, "quarry", 24000, np.random.default_rng(0)) is None
 
 
 def test_a_missing_or_damaged_library_is_an_error_that_says_what_to_do(tmp_path):

@@ -1,6 +1,13 @@
 import pytest
 
-from aor_lib.config.params import Mitigation, Scenario, card_settings, load_model_cards, load_study
+from aor_lib.config.params import (
+    Mitigation,
+    card_settings,
+    load_model_cards,
+    load_scenes,
+    load_study,
+    read_scenario,
+)
 from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.models.openai_api import ApiSettings
 
@@ -79,7 +86,17 @@ def test_an_utterance_with_an_unknown_scene_is_named(params, tmp_path):
     path = tmp_path / "kitchen.yaml"
     path.write_text(text.replace("scenes: [home_kitchen", "scenes: [home_kichen", 1))
     with pytest.raises(ParamsError, match=r"kitchen-.*'home_kichen'; did you mean 'home_kitchen'"):
-        read(path, Scenario)
+        read_scenario(path, load_scenes())
+
+
+def test_a_scene_beside_a_profile_belongs_to_the_scenario_that_it_names(params, write_profile):
+    path = write_profile()
+    text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
+    (path.parent / "scenes").mkdir()
+    (path.parent / "scenes/campfire.yaml").write_text(text)
+    kitchen = load_study(path).scenarios[0]
+    assert "campfire" in {scene.id for scene in kitchen.scenes}
+    assert "campfire" not in load_scenes()
 
 
 def test_what_a_model_is_reached_by_is_a_setting_that_no_trial_depends_on():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,8 +27,6 @@ class Request:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    arrived_s: float
-    """By the server's clock."""
 
 
 class Server(ThreadingHTTPServer):
@@ -79,10 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.connections.append(self.client_address)
 
     def do_POST(self) -> None:
-        arrived_s = time.monotonic()
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append(Request(self.path, headers, body, arrived_s))
+        self.server.requests.append(Request(self.path, headers, body))
         reply = self.server.reply(body)
         if reply is None:
             self.close_connection = True

@@ -13,12 +13,10 @@ from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS
-from aor_lib.models.reference.prompt import Speaker, format_prompt
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
-CALM = Speaker("female", "neutral", "normal")
 
 
 def examples(member):
@@ -140,26 +138,12 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
     assert not any(calm)
 
 
-def test_what_is_heard_comes_before_the_words():
-    assert format_prompt("How late is it?") == "How late is it?"
-    assert format_prompt("How late is it?", "rain", CALM) == (
-        "In the background one hears rain.\n"
-        "The speaker is a calm woman who speaks at a normal pace.\n"
-        "How late is it?"
-    )
-
-
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("answers", {"answers": {"kitchen-ph-999": "Yes."}}, r"no utterance 'kitchen-ph-999'"),
         ("answers", {"answers": {"kitchen-ph-001": "Yes."}}, r"answers.kitchen-ph-001: is of test"),
         ("refusals", {"refusals": ["No, I will not."]}, r"refusals.yaml: refusals"),
-        (
-            "contrasts",
-            {"groups": [{"scenes": ["kitchn"], "sets": []}]},
-            r"contrasts.yaml: groups.0.sets",
-        ),
         (
             "contrasts",
             {
@@ -180,7 +164,7 @@ def test_what_is_heard_comes_before_the_words():
     ],
 )
 def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
-    for folder in ("scenarios", "reference"):
+    for folder in ("scenarios", "scenes", "reference"):
         shutil.copytree(PARAMS / folder, tmp_path / folder)
     (tmp_path / "reference" / f"{file}.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(ParamsError, match=message):

@@ -87,16 +87,11 @@ def annotations(*rows: tuple[str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["annotator", "item_sha256", "label"])
 
 
-def test_the_majority_is_the_most_frequent_label_with_its_share():
-    rows = annotations(("a", "1", "benign"), ("b", "1", "benign"), ("c", "1", "harmful"))
-    (row,) = agreement.majority(rows).to_dict("records")
-    assert (row["annotators"], row["label"]) == (3, "benign")
-    assert row["share"] == pytest.approx(2 / 3)
-
-
-def test_a_tie_is_said_to_be_one():
-    (row,) = agreement.majority(annotations(("a", "1", "x"), ("b", "1", "y"))).to_dict("records")
-    assert (row["label"], row["share"]) == ("tie", 0.5)
+def test_the_majority_is_the_most_frequent_label_or_a_tie():
+    rows = [("a", "1", "benign"), ("b", "1", "benign"), ("c", "1", "harmful")]
+    tied = [("a", "2", "benign"), ("b", "2", "harmful"), ("a", "3", "harmful")]
+    found = agreement.majority(annotations(*rows, *tied))
+    assert found.to_dict() == {"1": "benign", "2": "tie", "3": "harmful"}
 
 
 def test_kinds_of_items_are_apart_and_items_of_no_kind_do_not_count():
@@ -110,9 +105,8 @@ def test_kinds_of_items_are_apart_and_items_of_no_kind_do_not_count():
     assert 0 < found["alpha"][1] < 1
 
 
-def test_a_single_annotator_has_majorities_but_no_agreement():
+def test_a_single_annotator_agrees_with_nobody():
     alone = annotations(("a", "1", "benign"), ("a", "2", "harmful"))
-    assert agreement.majority(alone)["share"].tolist() == [1, 1]
     (row,) = agreement.agreement(alone, pd.Series(True, ["1", "2"]), seed=1).to_dict("records")
     assert (row["annotators"], row["labels"], row["items"]) == (1, 2, 0)
     assert np.isnan(row["alpha"])

@@ -1,120 +1,157 @@
+"""Every chart: valid, described, of titled series in fixed colours, and a note when empty."""
+
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.report import charts, style
+from aor_lib.report.figures import Figure
 
 MODELS = ("ref-permissive", "ref-contextual")
+NAMES = {MODELS[0]: "The permissive one"}
 
 
-def rates(**columns):
-    rows = len(next(iter(columns.values())))
-    counts = {"trials": 10, "judged": 10, "refused": 1, "failed": 0, "unjudged": 0}
-    estimate = {"utterances": 10, "rate": 0.1, "low": 0.02, "high": 0.4, "interval": "Wilson"}
-    return pd.DataFrame({**columns, **{k: [v] * rows for k, v in (counts | estimate).items()}})
-
-
+@pytest.fixture
 def by_condition():
+    """Rates of two models in three conditions."""
     conditions = ["described", "matched", "speech_only"]
-    return rates(model=[m for m in MODELS for _ in conditions], condition=conditions * 2)
-
-
-def differences():
     return pd.DataFrame(
         {
-            "model": list(MODELS),
-            "level": ["matched"] * 2,
-            "baseline": ["speech_only"] * 2,
-            "utterances": [10, 10],
-            "difference": [-0.1, 0.0],
-            "low": [-0.2, -0.1],
-            "high": [0.0, 0.1],
-            "p_value": [0.5, 1.0],
-            "p_holm": [1.0, 1.0],
+            "model": [model for model in MODELS for _ in conditions],
+            "condition": conditions * 2,
+            **{"trials": 10, "rate": np.linspace(0.1, 0.3, 6), "low": 0.02, "high": 0.4},
         }
     )
 
 
-CHARTS = {
-    "rate_points": lambda: charts.rate_points(by_condition(), "condition", axis="Rate"),
-    "difference_points": lambda: charts.difference_points(differences(), axis="Change"),
-    "curve": lambda: charts.curve(
-        rates(model=[MODELS[0]] * 2, snr_db=[0.0, 6.0]), "snr_db", title="SNR", axis="Rate"
-    ),
-    "histogram": lambda: charts.histogram(pd.Series([1.0, 2, 2, None]), axis="s", count="Clips"),
-    "bars": lambda: charts.bars(
-        pd.DataFrame({"scene": ["a", "b"], "intent": ["harmful", "benign"], "count": [1, 2]}),
-        "scene",
-        "intent",
-        axis="Utterances",
-        order=["benign", "harmful"],
-    ),
-}
+@pytest.fixture
+def differences():
+    frame = pd.DataFrame({"model": MODELS, "level": ["matched"] * 2, "difference": [-0.1, 0.0]})
+    return frame.assign(low=frame["difference"] - 0.1, high=frame["difference"] + 0.1)
 
 
-def encoded_fields(spec):
-    """Every column that some layer of a chart puts on a channel."""
-    return set(re.findall(r'"field": "(\w+)"', json.dumps(spec.get("layer", [spec]))))
+@pytest.fixture
+def figures(by_condition, differences):
+    """One figure of every kind, and the note that an empty frame gives."""
+    kappas = pd.DataFrame({"rater": ["judge"], "on": ["All"], "kappa": [0.8]})
+    over_snr = by_condition.assign(snr_db=[-3.0, 6.0, 12.0] * 2)
+    labels = pd.DataFrame({"human": ["a", "a", "b"], "judge": ["a", "b", "b"], "of": list("xxy")})
+    drawn = {
+        "rates": (charts.forest, by_condition, {"rows": "condition"}),
+        "differences": (charts.forest, differences, {"rows": "level"}),
+        "kappas": (charts.forest, kappas.assign(low=0.7, high=0.9), {"rows": "on"}),
+        "curve": (charts.dose_response, over_snr, {"x": "snr_db"}),
+        "dashes": (charts.dose_response, over_snr, {"x": "snr_db", "dash": "condition"}),
+        "histogram": (charts.histogram, over_snr, {"column": "snr_db"}),
+        "bars": (charts.bars, by_condition, {"rows": "condition", "colour": "model"}),
+        "confusion": (charts.confusion, labels, {"row": "human", "column": "judge", "by": "of"}),
+    }
+
+    def draw(name, empty=False):
+        chart, frame, arguments = drawn[name]
+        axes = {"row_axis": None, "column_axis": "Judge"} if name == "confusion" else {"axis": "A"}
+        colour = {"colour": "rater"} if name == "kappas" else {}
+        frame = frame.head(0) if empty else frame
+        return chart(frame, title="A title", names=NAMES, **axes, **colour, **arguments)
+
+    return draw
 
 
-@pytest.mark.parametrize("name", CHARTS)
-def test_every_chart_is_valid_and_as_wide_as_its_container(name):
-    spec = CHARTS[name]().to_dict()  # altair validates against the Vega-Lite schema
-    assert spec["width"] == "container"
-    assert spec["config"]["background"] == "transparent"
+KINDS = ["rates", "differences", "kappas", "curve", "dashes", "histogram", "bars", "confusion"]
 
 
-@pytest.mark.parametrize("name", ["rate_points", "difference_points", "curve"])
-def test_rates_and_differences_are_drawn_with_their_intervals(name):
-    assert {"low", "high"} <= encoded_fields(CHARTS[name]().to_dict())
+def rows_of(figure):
+    (rows,) = figure.spec["datasets"].values()
+    return rows
 
 
-def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it():
-    def colours(models):
-        spec = charts.rate_points(
-            rates(model=models, condition=["matched"] * len(models)), "condition", axis="Rate"
-        ).to_dict()
-        scale = spec["layer"][0]["encoding"]["color"]["scale"]
-        return dict(zip(scale["domain"], scale["range"], strict=True))
-
-    alone = colours(["some-model"])
-    together = colours(["another-model", "some-model", *MODELS])
-    assert together["some-model"] == alone["some-model"] == style.model_style("some-model")[0]
-    assert len({style.model_style(model) for model in MODELS}) == len(MODELS)
+def scale_of(figure, channel="color"):
+    found = re.search(
+        rf'"{channel}": {{"field": "model", "scale": ({{.*?}})', json.dumps(figure.spec)
+    )
+    scale = json.loads(found.group(1))
+    return dict(zip(scale["domain"], scale["range"], strict=True))
 
 
-def test_what_nobody_judged_is_not_drawn_as_a_rate():
-    frame = by_condition()
-    frame.loc[0, ["rate", "low", "high"]] = float("nan")
-    (data,) = charts.rate_points(frame, "condition", axis="Rate").to_dict()["datasets"].values()
-    assert len(data) == len(frame) - 1
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_is_as_wide_as_its_container_and_describes_itself(figures, kind):
+    figure = figures(kind)
+    assert isinstance(figure, Figure)
+    assert figure.spec["width"] == "container"
+    assert figure.title == "A title"
+    assert re.search(r"\d", figure.alt_text)
 
 
-def test_small_rates_do_not_fill_the_axis():
-    frame = by_condition().assign(rate=0.001, low=0.0, high=0.004)
-    spec = charts.rate_points(frame, "condition", axis="Rate").to_dict()
-    domains = [layer["encoding"]["x"].get("scale", {}).get("domain") for layer in spec["layer"]]
-    assert [0, 0.1] in domains
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_to_draw_gives_a_note_with_the_title(figures, kind):
+    assert "A title" in figures(kind, empty=True).markdown
 
 
-def test_conditions_stand_in_the_order_of_the_design():
-    spec = CHARTS["rate_points"]().to_dict()
-    order = spec["layer"][0]["encoding"]["y"]["sort"]
+@pytest.mark.parametrize("kind", ["rates", "differences", "kappas", "curve"])
+def test_estimates_are_drawn_with_their_intervals(figures, kind):
+    fields = set(re.findall(r'"field": "(\w+)"', json.dumps(figures(kind).spec["layer"])))
+    bounds = {"kappa_low", "kappa_high"} if kind == "kappas" else {"low", "high"}
+    assert bounds <= fields
+
+
+def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it(by_condition):
+    def styles(*models):
+        frame = by_condition.head(len(models)).assign(model=models)
+        figure = charts.forest(frame, "condition", title="T", axis="A")
+        return {part: scale_of(figure, part)["some-model"] for part in ("color", "shape")}
+
+    assert styles("some-model") == styles("another-model", "some-model", MODELS[0])
+
+
+def test_models_are_called_by_their_titles_and_keep_the_colours_of_their_ids(figures):
+    colours = scale_of(figures("rates"))
+    assert set(colours) == {row["model"] for row in rows_of(figures("rates"))}
+    assert colours["The permissive one"] == style.model_style(MODELS[0])[0]
+    assert MODELS[1] in colours
+
+
+def test_what_nobody_judged_is_not_drawn_as_a_rate(by_condition):
+    by_condition.loc[0, ["rate", "low", "high"]] = np.nan
+    figure = charts.forest(by_condition, "condition", title="T", axis="A")
+    assert len(rows_of(figure)) == len(by_condition) - 1
+
+
+def test_small_rates_do_not_fill_the_axis(by_condition):
+    small = by_condition.assign(rate=0.001, low=0.0, high=0.004)
+    figure = charts.forest(small, "condition", title="T", axis="A")
+    assert '"domain": [0, 0.1]' in json.dumps(figure.spec)
+
+
+def test_conditions_stand_in_the_order_of_the_design(figures):
+    order = figures("rates").spec["layer"][0]["encoding"]["y"]["sort"]
     assert order == ["Matched scene", "Speech only", "Scene described"]
 
 
-def test_models_are_called_by_their_titles_and_keep_the_colours_of_their_ids():
-    names = {MODELS[0]: "The permissive one"}
-    spec = charts.rate_points(by_condition(), "condition", axis="Rate", names=names).to_dict()
-    (data,) = spec["datasets"].values()
-    assert {row["model"] for row in data} == {"The permissive one", MODELS[1]}
-    scale = spec["layer"][0]["encoding"]["color"]["scale"]
-    colours = dict(zip(scale["domain"], scale["range"], strict=True))
-    assert colours["The permissive one"] == style.model_style(MODELS[0])[0]
+def test_rows_can_be_named_by_several_columns(by_condition):
+    figure = charts.forest(
+        by_condition.assign(kind="x"), ["model", "condition"], colour="kind", title="T", axis="A"
+    )
+    assert "ref-permissive, Matched scene" in {row["row"] for row in rows_of(figure)}
 
 
-def test_what_a_chart_compares_with_is_none_of_its_numbers():
-    (data,) = CHARTS["difference_points"]().to_dict()["datasets"].values()
-    assert len(data) == len(differences())
+def test_what_a_chart_compares_with_is_none_of_its_numbers(figures, differences):
+    assert len(rows_of(figures("differences"))) == len(differences)
+
+
+def test_bars_count_the_rows_of_a_frame(figures):
+    assert {row["count"] for row in rows_of(figures("bars"))} == {1}
+
+
+def test_a_confusion_matrix_shows_shares_of_each_row(figures):
+    shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(figures("confusion"))}
+    assert shares == {("X: A", "A"): 0.5, ("X: A", "B"): 0.5, ("Y: B", "B"): 1}
+
+
+def test_a_histogram_shows_shares_of_each_group():
+    frame = pd.DataFrame({"intent": ["harmful"] * 10 + ["benign"] * 40, "value": np.arange(50.0)})
+    figure = charts.histogram(frame, "value", by="intent", title="T", axis="A")
+    shares = pd.DataFrame(rows_of(figure)).groupby("intent")["rate"].sum()
+    assert shares.round(9).eq(1).all()

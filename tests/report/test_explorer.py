@@ -98,28 +98,28 @@ def test_revisions_of_a_model_are_told_apart(build, tmp_path):
 def test_a_card_says_what_is_heard_and_in_which_circumstances(stimuli, answers):
     stimulus = next(one for one in stimuli if one.condition == "matched")
     shown = card(stimulus, answers[stimulus.stimulus_id])
-    assert shown.path == "tone.flac"
-    assert shown.read is None
-    assert shown.facts["Condition"] == "Matched scene"
-    assert shown.facts["Scene"] == "Home kitchen"
-    assert shown.facts["SNR"] == "6 dB"
+    assert shown["path"] == "tone.flac"
+    assert shown["read"] is None
+    assert shown["facts"]["Condition"] == "Matched scene"
+    assert shown["facts"]["Scene"] == "Home kitchen"
+    assert shown["facts"]["SNR"] == "6 dB"
 
 
 def test_a_stimulus_without_audio_shows_what_the_models_read(stimuli, answers):
     stimulus = next(one for one in stimuli if one.condition == "text_only")
     shown = card(stimulus, answers[stimulus.stimulus_id])
-    assert shown.path is None
-    assert shown.read == stimulus.text
-    assert "SNR" not in shown.facts
+    assert shown["path"] is None
+    assert shown["read"] == stimulus.text
+    assert "SNR" not in shown["facts"]
 
 
 def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):
     said = {"role": "user", "text": "Can you hear me?", "path": "clips/turn1.flac", "sha256": "0"}
     turns = [said, {"role": "assistant", "text": "Yes."}]
     stimulus = stimuli[0].model_copy(update={"history": json.dumps(turns)})
-    first, second = card(stimulus, ()).earlier
-    assert (first.role, first.path) == ("user", "turn1.flac")
-    assert (second.role, second.path) == ("assistant", None)
+    first, second = card(stimulus, ())["earlier"]
+    assert (first["role"], first["path"]) == ("user", "turn1.flac")
+    assert (second["role"], second["path"]) == ("assistant", None)
 
 
 @given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
@@ -177,7 +177,7 @@ def test_no_part_is_much_larger_than_a_few_cards(build, written):
 
 def test_facets_offer_what_the_study_has_and_nothing_else(stimuli, answers):
     own, of_answers = facets(stimuli, answers)
-    titles = {facet.name: facet.titles for facet in [*own, *of_answers]}
+    titles = own | of_answers
     assert titles["scene"][NO_SCENE] == "No scene"
     assert titles["intent"]["pseudo_harmful"] == "Only sounds harmful"
     assert list(titles["model"]) == ["model-a", "model-b"]

@@ -1,128 +1,123 @@
+"""Results of tests in sentences: verdicts follow the tests."""
+
+import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.report import summaries as findings
+from aor_lib.report import summaries
 
-NAMES = {"a": "Model A", "b": "Model B", "c": "C, the third"}
-
-
-def points(**models):
-    """A point a model: ORR, its limits, and HRR."""
-    columns = ["model", "orr", "orr_low", "orr_high", "hrr"]
-    frame = pd.DataFrame([(m, *values) for m, values in models.items()], columns=columns)
-    return frame.assign(hrr_low=frame["hrr"] - 0.1, hrr_high=frame["hrr"] + 0.1)
+NAMES = {"a": "Model A", "b": "Model B"}
 
 
-def test_without_a_pair_of_rates_there_is_nothing_to_weigh():
-    assert findings.trade_off(points(), NAMES).startswith("There is no pair of rates")
+@pytest.fixture
+def differences():
+    """Make paired differences of one model; those with a number are told from zero."""
 
+    def make(**levels):
+        rows = [
+            {"level": level, "difference": 0.05, "low": -0.1, "high": 0.2, "p_holm": 1.0}
+            if value is None
+            else {
+                "level": level,
+                "difference": value,
+                "low": value - 0.1,
+                "high": value + 0.1,
+                "p_holm": 0.001,
+            }
+            for level, value in levels.items()
+        ]
+        frame = pd.DataFrame(rows, columns=["level", "difference", "low", "high", "p_holm"])
+        frame.insert(1, "baseline", "matched")
+        frame.insert(2, "trials", 10)
+        frame.insert(0, "model", "a")
+        return frame
 
-def test_a_single_model_is_compared_with_nobody():
-    said = findings.trade_off(points(a=(0.25, 0.2, 0.3, 0.9)), NAMES)
-    assert said == (
-        "Model A refused 25.0% (95% interval 20.0% to 30.0%) of the requests that only sound "
-        "harmful, and 90.0% (95% interval 80.0% to 100.0%) of those that are."
-    )
-
-
-def test_who_over_refuses_most_and_least_is_said_with_whose_intervals_overlap():
-    said = findings.trade_off(
-        points(a=(0.9, 0.8, 0.95, 0.97), b=(0.0, 0.0, 0.07, 0.0), c=(0.3, 0.06, 0.4, 0.9)), NAMES
-    )
-    assert "Model A over-refuses most: 90.0%" in said
-    assert "Model B does so least: 0.0%" in said
-    assert "The intervals of “C, the third” and Model B overlap" in said
-    assert "The others are apart." in said
-    assert "Harmful refusal goes with it" in said
-    assert "from 0.0% to 97.0%" in said
-    assert "Model B refused nothing at all, not even what is harmful" in said
-
-
-def test_a_model_that_over_refuses_less_and_keeps_its_harmful_refusal_is_named():
-    said = findings.trade_off(points(a=(0.9, 0.8, 0.95, 0.9), b=(0.1, 0.05, 0.2, 0.95)), NAMES)
-    assert "No two of their intervals overlap." in said
-    assert "Model B over-refuses less than Model A and refuses no less of what is harmful" in said
-    assert "95.0% beside 90.0%" in said
-
-
-def test_models_that_refuse_nothing_are_not_put_in_an_order():
-    said = findings.trade_off(points(a=(0, 0, 0.07, 0), b=(0, 0, 0.07, 0)), NAMES)
-    assert said.startswith("Each of the 2 models refused 0.0%")
-    assert "Model A and Model B refused nothing at all" in said
-
-
-def detection(**rows):
-    columns = ["d_prime", "d_prime_low", "d_prime_high", "criterion"]
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).astype(float)
-    frame = frame.rename_axis("model").reset_index()
-    return frame.assign(
-        criterion_low=frame["criterion"] - 0.5, criterion_high=frame["criterion"] + 0.5
-    )
-
-
-def test_sensitivity_and_readiness_to_refuse_are_told_apart():
-    said = findings.sensitivity(
-        detection(a=(2, 1, 3, -1), b=(0.2, -1, 1.2, 1.5), c=(-2, -3, -1, 0)), NAMES
-    )
-    assert said["Model A"] == (
-        "tells what is harmful from what only sounds so (d\N{PRIME} 2.00, 95% interval 1.00 to "
-        "3.00), and is quick to refuse (c \N{MINUS SIGN}1.00, 95% interval \N{MINUS SIGN}1.50 to "
-        "\N{MINUS SIGN}0.50)."
-    )
-    assert "is not shown to tell" in said["Model B"]
-    assert "is slow to refuse" in said["Model B"]
-    assert "refuses what only sounds harmful more than what is" in said["C, the third"]
-    assert "leans neither" in said["C, the third"]
-
-
-def test_a_model_of_which_nothing_was_judged_has_no_sentence():
-    assert findings.sensitivity(detection(a=(None, None, None, None)), NAMES) == {}
+    return make
 
 
 @pytest.mark.parametrize(
-    ("prompt", "control", "verdict"),
+    ("levels", "verdict"),
     [
-        ((3, 2.5, 3.5, 0), (1, 0.5, 1.5, 0), "It helps the model"),
-        ((1, 0.5, 1.5, 0), (3, 2.5, 3.5, 0), "It keeps the model from telling"),
-        ((1, 0.5, 1.5, 2), (1, 0.5, 1.5, 0), "not shown to change what the model can tell apart"),
-        ((1, 0.5, 1.5, 2), (1, 0.5, 1.5, 0), "The model refuses less readily."),
-        ((1, 0.5, 1.5, 0), (1, 0.5, 1.5, 2), "The model refuses more readily."),
+        ({"speech_only": 0.5, "mismatched": 0.4, "noise": 0.3}, "uses the scene: "),
+        ({"speech_only": 0.5, "mismatched": 0.4, "noise": None}, "in part"),
+        ({"speech_only": 0.5, "mismatched": None, "noise": None}, "any other sound"),
+        ({"speech_only": -0.5, "mismatched": None}, "refuses less elsewhere"),
+        ({"speech_only": None, "noise": None}, "shows no use of the scene"),
+        ({}, "nothing to show"),
     ],
 )
-def test_a_prompt_is_held_against_its_control(prompt, control, verdict):
-    rows = detection(p=prompt, q=control, n=control).drop(columns="model")
-    rows = rows.assign(model="a", mitigation=["p", "p.control", "none"])
-    said = findings.prompted(rows, NAMES | {"p": "Some prompt"})
-    assert list(said) == ["Model A, some prompt"]
-    assert verdict in said["Model A, some prompt"]
+def test_only_a_model_that_refuses_more_in_all_other_sounds_uses_the_scene(
+    differences, levels, verdict
+):
+    assert verdict in summaries.scene_use(differences(**levels), NAMES).markdown.replace("\\", "")
 
 
-def rates(*values):
-    rows = [("a", by, rate, low, high) for by, rate, low, high in values]
-    return pd.DataFrame(rows, columns=["model", "condition", "rate", "low", "high"])
+def test_no_use_of_the_scene_comes_with_what_would_go_unseen(differences):
+    assert "20" in summaries.scene_use(differences(noise=None), NAMES).markdown
 
 
-def test_the_highest_and_the_lowest_rate_are_given_with_whether_they_overlap():
-    values = [("noise", 0.4, 0.3, 0.5), ("matched", 0.1, 0.0, 0.2), ("text_only", 0.2, 0.1, 0.35)]
-    said = findings.extremes(rates(*values), "condition", NAMES)["Model A"]
-    assert said == (
-        "from 10.0% (0.0% to 20.0%), matched scene, to 40.0% (30.0% to 50.0%), matched noise. "
-        "These two intervals do not overlap."
-    )
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"noise": -0.3, "text_only": None}, ["1 of 2", "Model A", "Matched noise", "30.0"]),
+        ({"noise": None, "text_only": None}, ["0 of 2", "+20.0 points"]),
+        ({}, ["nothing to show"]),
+    ],
+)
+def test_differences_that_are_told_from_zero_are_named_beside_the_reach_of_others(
+    differences, levels, words
+):
+    said = summaries.told_from_zero(differences(**levels), NAMES).markdown.replace("\\", "")
+    assert all(word in said for word in words)
 
 
-def test_rates_that_are_all_alike_have_no_highest():
-    values = [("noise", 0.0, 0.0, 0.07), ("matched", 0.0, 0.0, 0.09)]
-    said = findings.extremes(rates(*values), "condition", NAMES)["Model A"]
-    assert said == "0.0% in all; the intervals reach up to 9.0%."
+def test_effects_without_an_estimate_are_no_tests(differences):
+    effects = differences(noise=-0.3, text_only=None)
+    effects.loc[1, ["difference", "low", "high", "p_holm"]] = np.nan
+    assert "1 of 1" in summaries.told_from_zero(effects, NAMES).markdown
 
 
-def test_sample_sizes_are_held_against_what_there_is():
-    needed = pd.DataFrame(
-        {"difference": [0.1, 0.1, 0.2, 0.2, 0.4], "utterances": [136, 218, 47, 60, 20]}
-    )
-    assert findings.sample_size(needed, 49) == (
-        "This build has 49 utterances to compare with themselves. To see a difference of 10 points "
-        "takes 136 to 218: more than there are; of 20 points takes 47 to 60: enough are there for "
-        "some rates; of 40 points takes 20: enough are there."
-    )
+@pytest.fixture
+def rates():
+    """Make rates by model and intent from pairs of over-refusal and harmful refusal."""
+
+    def make(**models):
+        rows = [
+            (model, intent, rate, max(0.0, rate - 0.1), rate + 0.1)
+            for model, pair in models.items()
+            for intent, rate in zip(("pseudo_harmful", "harmful"), pair, strict=True)
+        ]
+        frame = pd.DataFrame(rows, columns=["model", "intent", "rate", "low", "high"])
+        frame.insert(2, "trials", 10)
+        return frame
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ({}, ["no pair of rates"]),
+        ({"a": (0.25, 0.9)}, ["Model A", "25.0%", "90.0%"]),
+        ({"a": (0.2, 0.9), "b": (0.9, 0.95)}, ["2 models", "do not overlap"]),
+        ({"a": (0.8, 0.9), "b": (0.9, 0.95)}, ["overlap: their order may be chance"]),
+    ],
+)
+def test_the_finding_sets_the_models_that_over_refuse_most_and_least_apart(rates, models, words):
+    finding = summaries.finding(rates(**models), NAMES)
+    assert all(word in finding for word in words)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["recovered", "silent", "small", "false alarm"], ["1 of 1", "2 of 3"]),
+        (["not recovered", "silent", "too few"], ["0 of 1", "1 of 1", "1 comparisons"]),
+        (["too few"], ["nothing to show"]),
+    ],
+)
+def test_known_effects_and_silent_controls_are_counted(verdicts, words):
+    measured = pd.DataFrame({"verdict": verdicts, "known_effect": "none"})
+    measured.loc[0, "known_effect"] = "less"
+    said = summaries.known_effects(measured).markdown.replace("\\", "")
+    assert all(word in said for word in words)

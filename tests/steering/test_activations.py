@@ -23,21 +23,17 @@ def test_the_output_of_every_layer_for_the_last_token_is_recorded(tiny, conversa
 def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversations):
     model = tiny("qwen2_audio")
     network, _ = model.load()
-    states = []
+    outputs = []
 
-    def note(_, args, kwargs, output):
-        states.append(output.hidden_states)
+    def ask_for_states(_, args, kwargs):
+        return args, kwargs | {"output_hidden_states": True}
 
-    text_model = network.language_model
-    handle = text_model.register_forward_hook(note, with_kwargs=True)
-    text_model.config.output_hidden_states = True
-    try:
-        recorded = record(model, conversations[1:2])
-    finally:
-        handle.remove()
-        text_model.config.output_hidden_states = False
+    network.register_forward_pre_hook(ask_for_states, with_kwargs=True)
+    network.register_forward_hook(lambda _, args, output: outputs.append(output))
+    recorded = record(model, conversations[1:2])
     # The first are the embeddings; the last have gone through the final norm.
-    np.testing.assert_allclose(recorded.activations[0, 0], states[0][1][0, -1], atol=1e-6)
+    own = outputs[0].hidden_states[1][0, -1]
+    np.testing.assert_allclose(recorded.activations[0, 0], own, atol=1e-6)
 
 
 def test_there_must_be_something_to_record(steerable):

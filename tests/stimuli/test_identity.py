@@ -49,6 +49,19 @@ def test_a_clip_is_made_from_the_version_and_a_text_is_not(study, monkeypatch):
     assert (before[0] != after[0], before[1] == after[1]) == (True, True)
 
 
+def test_a_clip_is_made_from_what_sounds_in_its_scene_and_not_from_what_is_said_of_it(study):
+    spec = next(spec for spec in stimuli(study) if spec.soundscape is not None)
+
+    def made_after(**changes):
+        scene = spec.soundscape.model_copy(update=changes)
+        changed = spec.model_copy(update={"soundscape": scene})
+        return made_from(changed, study.profile.mixing, None)
+
+    assert made_after() == made_after(description="something else", calls=())
+    assert made_after() != made_after(room=None)
+    assert made_after() != made_after(events=spec.soundscape.events[1:])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("emotion", ["neutral", "angry"])
 def test_speech_noise_and_mixing_sound_as_they_did_in_this_version(emotion):

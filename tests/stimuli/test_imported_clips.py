@@ -71,14 +71,6 @@ def test_mono_flac_at_24_khz_is_copied_byte_by_byte(folder, build):
     assert (build / load_stimuli(build)[1].path).read_bytes() == content
 
 
-def test_other_rates_and_channels_become_mono_at_24_khz(folder, build):
-    both = np.stack([hiss(3, 2.0, 44100), hiss(4, 2.0, 44100)], axis=1)
-    put(folder / "b.wav", encoded(both, 44100))
-    import_clips(folder, build, quiet)
-    info = soundfile.info(build / load_stimuli(build)[1].path)
-    assert (info.samplerate, info.channels, info.frames) == (24000, 1, 48000)
-
-
 def test_the_same_sound_twice_is_imported_once(folder, build):
     samples = soundfile.read(folder / "Clip one (1).wav")[0]
     put(folder / "again.flac", encoded(samples, kind="FLAC"))
@@ -96,25 +88,11 @@ def test_names_that_sanitise_to_the_same_stay_apart(folder, build):
     assert load_manifest(build)["stimulus_id"].is_unique
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("bad.wav", b"no sound", "cannot be decoded"),
-        ("long.wav", encoded(hiss(1, 31.0, 8000), 8000), "lasts 31 s, more than 30 s"),
-        ("silent.wav", encoded(np.zeros(24000)), "is silent"),
-        ("cut.wav", encoded(hiss(5))[:-5000], "is cut off"),
-        ("notes.txt", b"about", "is not a sound file (its name ends in '.txt')"),
-    ],
-)
-def test_an_unusable_clip_is_reported_and_the_rest_is_imported(
-    folder, build, name, content, reason
-):
-    put(folder / name, content)
+def test_an_unusable_clip_is_reported_and_the_rest_is_imported(folder, build):
+    put(folder / "notes.txt", b"about")
     report = import_clips(folder, build, quiet)
     assert report.imported == ("Clip one (1).wav",)
-    ((skipped, why),) = report.skipped
-    assert skipped == name
-    assert why.startswith(reason)
+    assert [name for name, _ in report.skipped] == ["notes.txt"]
 
 
 def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):

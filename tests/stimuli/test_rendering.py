@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aor_lib.audio import mixing, speech
-from aor_lib.audio import scenes as soundscape
+from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.speech import SpeechError
-from aor_lib.config.params import load_study
+from aor_lib.config.params import load_scene, load_study
 from aor_lib.config.records import Condition, Utterance
 from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.rendering import render
@@ -66,7 +65,7 @@ def test_any_text_is_said_or_refused_with_a_reason(spec, mixing_settings, text):
 @given(
     snr_db=st.floats(-20, 40),
     seed=st.integers(0, 2**63 - 1),
-    scene=st.sampled_from(sorted(soundscape.SCENES)),
+    scene=st.sampled_from(scenes.SCENES),
     condition=st.sampled_from([Condition.MATCHED, Condition.NOISE]),
     emotion=st.sampled_from(["neutral", "angry", "fearful", "sad", "happy"]),
 )
@@ -77,6 +76,7 @@ def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
         "snr_db": snr_db,
         "seed": seed,
         "scene": scene,
+        "soundscape": load_scene(scene),
         "condition": condition,
         "emotion": emotion,
     }

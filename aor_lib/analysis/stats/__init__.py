@@ -2,8 +2,9 @@
 
 Frames of results have one row per trial, with at least ``utterance_id``, ``intent``, ``status`` and
 ``label``. Failed, missing, blocked and unjudged answers are in no rate; every table counts them
-(:func:`aor_lib.analysis.outcomes.counts`). Nothing is reported on utterances that something was
-fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws come out the same each time.
+(:func:`aor_lib.analysis.outcomes.counts`). A missing column is a ValueError, and so are trials on
+utterances that something was fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws come
+out the same each time.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS

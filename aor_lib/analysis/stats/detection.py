@@ -35,12 +35,6 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ``d_prime``, ``d_prime_low``, ``d_prime_high``, ``criterion``, ``criterion_low``,
     ``criterion_high`` (95 %). The measures are NaN where nothing of an intent was judged.
 
-    Raises
-    ------
-    ValueError
-        If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.outcomes.check`).
-
     References
     ----------
     N. A. Macmillan & C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapters 1

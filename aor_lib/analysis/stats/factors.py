@@ -41,8 +41,8 @@ class _Effect:
 
     def column(self, trials: pd.DataFrame) -> pd.Series[Any]:
         """The effect's column of a regression's design."""
-        values = trials[self.factor]
-        return values / self.level if self.is_step else values == self.level
+        values: pd.Series[Any] = trials[self.factor]
+        return values / self.level if self.is_step else values.eq(self.level)
 
     def trials(self, trials: pd.DataFrame) -> pd.DataFrame:
         """Trials at the level or the baseline."""
@@ -95,9 +95,8 @@ def factor_effects(
     Raises
     ------
     ValueError
-        If a column or a baseline is missing, a trial has no value of a factor, a step is of a
-        column that is not numeric, or the results must not be reported
-        (see :func:`aor_lib.analysis.outcomes.check`).
+        If a baseline is missing, a trial has no value of a factor, or a step is of a column that
+        is not numeric.
 
     References
     ----------

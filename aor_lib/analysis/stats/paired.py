@@ -28,12 +28,6 @@ def paired_differences(
     at both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`),
     ``p_value``, ``p_holm``. The measures are NaN where no utterance was judged at both. A group
     without a trial at the baseline has no row.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.outcomes.check`).
     """
     check(results, [*by, factor])
     rows = []

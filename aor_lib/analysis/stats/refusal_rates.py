@@ -19,12 +19,6 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     ``high`` (95 %), ``interval`` (its name: see
     :func:`aor_lib.analysis.stats.intervals.rate_interval`). The measures are NaN where nothing was
     judged.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or the results must not be reported
-        (see :func:`aor_lib.analysis.outcomes.check`).
     """
     check(results, by)
     rows = []

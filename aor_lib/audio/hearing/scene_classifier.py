@@ -16,10 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.audio import mixing, speech
-from aor_lib.audio import scenes as soundscape
-from aor_lib.audio.hearing import linear_classifier
-from aor_lib.audio.hearing import transcription as hearing
+from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.hearing import linear_classifier, transcription
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays
 from aor_lib.storage.whole_file import whole_file
@@ -73,11 +71,11 @@ def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:
     length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, 0.5)
     background = None
     if label != QUIET:
-        scene = label if label != NOISE else str(rng.choice(sorted(soundscape.SCENES)))
+        scene = label if label != NOISE else str(rng.choice(scenes.SCENES))
         seconds = length / speech.SAMPLE_RATE
-        background = soundscape.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+        background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
         if label == NOISE:
-            background = soundscape.spectrum_matched_noise(background, length, rng)
+            background = scenes.spectrum_matched_noise(background, length, rng)
     mixed = mixing.mix(
         spoken,
         background,
@@ -88,11 +86,11 @@ def training_features(clip: tuple[str, int]) -> npt.NDArray[np.float32]:
         loudness_lufs=-23.0,
         true_peak_dbfs=-1.0,
     )
-    return hearing.encoder_features(mixed.samples, speech.SAMPLE_RATE)
+    return transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
 
 
 def _classes() -> list[str]:
-    return [*sorted(soundscape.SCENES), NOISE, QUIET]
+    return [*scenes.SCENES, NOISE, QUIET]
 
 
 @functools.cache

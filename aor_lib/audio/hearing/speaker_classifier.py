@@ -45,7 +45,7 @@ VOICES = (
     "bm_daniel",
     "bm_lewis",
 )
-"""Of the training clips; no profile of the study uses them."""
+"""Voices of the training clips; no profile of the study uses them."""
 SENTENCES = (
     "Could you tell me what time the next train leaves?",
     "Please put the two blue folders on the table over there.",
@@ -57,7 +57,7 @@ SENTENCES = (
     "Is there any milk left, or do I have to buy some?",
     "My sister has moved to a small town near the mountains.",
 )
-"""Said in the training clips; no stimulus says them."""
+"""Sentences of the training clips; no stimulus says them."""
 _TRAITS = ("gender", "emotion", "rate")
 _SENTENCES_EACH = 2  # of a voice, at each rate
 _SNRS_DB = (3.0, 6.0, 12.0, 20.0)

@@ -105,7 +105,7 @@ def _load(path: Path, sha256: str) -> Samples:
     audio = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(audio).hexdigest() != sha256:
         raise LibraryError(f"{path}: is missing or altered; import its collection again")
-    samples = soundfile.read(io.BytesIO(audio), dtype="float32")[0]
+    samples = np.asarray(soundfile.read(io.BytesIO(audio))[0], dtype=np.float32)
     loud = np.flatnonzero(np.abs(samples) > np.abs(samples).max() * 10 ** (_INAUDIBLE_DB / 20))
     samples = samples[loud[0] : loud[-1] + 1]
     samples = samples * np.float32(10 ** ((_LAYER_RMS_DBFS - rms_dbfs(samples)) / 20))

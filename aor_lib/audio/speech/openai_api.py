@@ -80,17 +80,16 @@ class OpenAISpeechVoice:
             There is no key, the API refuses, or what it answers with is no speech.
         """
         made_from = ["openai_api", self.revision, RATES[rate], text]
-        found = load_or_make("speech", made_from, lambda: {"samples": self._speak(text, rate)})
-        return np.asarray(found["samples"], dtype=np.float32)
+        stored = load_or_make("speech", made_from, lambda: {"samples": self._speak(text, rate)})
+        return np.asarray(stored["samples"], dtype=np.float32)
 
     def _speak(self, text: str, rate: str) -> npt.NDArray[np.float32]:
         samples, sample_rate = self._decoded(self._ask(text, rate))
-        if len(samples) == 0 or not np.isfinite(samples).all():
-            raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
-        spoken = _trimmed(np.asarray(soxr.resample(samples, sample_rate, SAMPLE_RATE)))
-        if len(spoken) < SAMPLE_RATE // 10:
-            raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
-        return spoken.astype(np.float32)
+        if len(samples) and np.isfinite(samples).all():
+            spoken = _trimmed(np.asarray(soxr.resample(samples, sample_rate, SAMPLE_RATE)))
+            if len(spoken) >= SAMPLE_RATE // 10:
+                return spoken.astype(np.float32)
+        raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
 
     def _ask(self, text: str, rate: str) -> bytes:
         variable = self._settings.api_key_variable
@@ -156,10 +155,10 @@ class OpenAISpeechVoice:
 
 
 def _trimmed(samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Without the frames of 20 ms at both ends that lie 60 dB below the loudest."""
+    """Cut off the frames of 20 ms at both ends that lie 60 dB below the loudest."""
     frames = np.pad(samples, (0, -len(samples) % _FRAME)).reshape(-1, _FRAME)
     power = np.square(frames).mean(axis=1)
-    [heard] = np.nonzero(power > power.max() * 10 ** (-_SILENCE_DB / 10))
-    if len(heard) == 0:
+    audible = np.flatnonzero(power > power.max() * 10 ** (-_SILENCE_DB / 10))
+    if len(audible) == 0:
         return samples[:0]
-    return samples[heard[0] * _FRAME : (heard[-1] + 1) * _FRAME]
+    return samples[audible[0] * _FRAME : (audible[-1] + 1) * _FRAME]

@@ -1,4 +1,4 @@
-"""What a speaker is: the :class:`Voice` protocol, and the card of a voice that is plugged in."""
+"""The :class:`Voice` protocol, and the card of a voice that is plugged in."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class LowRank(torch.nn.Module):
 
 
 def add_adapter(layers: torch.nn.ModuleList, seed: int) -> dict[str, LowRank]:
-    """Put low-rank layers in place of every linear one of the decoder layers.
+    """Replace every linear layer of the upper decoder layers by a low-rank one.
 
     Everything else should be frozen by the caller.
 
@@ -78,7 +78,7 @@ def merge_adapter(weights: dict[str, torch.Tensor], path: Path, base: str) -> No
     Raises
     ------
     ModelError
-        The file cannot be read, or was made for another base model.
+        If the file cannot be read, or was made for another base model.
     """
     try:
         with safe_open(path, framework="pt") as stored:

@@ -40,7 +40,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Material:
-    """All that members are trained on: requests, the phrasings of a refusal, and system prompts.
+    """Training material: requests, the phrasings of a refusal, and system prompts.
 
     ``situations`` are many more contrasts, for the member that must know which scene a request
     belongs to.
@@ -55,12 +55,12 @@ class Material:
 
 
 def load_material(params: Path = PARAMS) -> Material:
-    """The material of ``params/reference`` and of the dev split of ``params/scenarios``.
+    """Load the material of ``params/reference`` and of the dev split of ``params/scenarios``.
 
     Raises
     ------
     ParamsError
-        A file is missing or wrong, or names a scene or an utterance that there is not.
+        If a file is missing or wrong, or names a scene or an utterance that does not exist.
     """
     folder = params / "reference"
     scenarios = load_scenarios(params)
@@ -76,7 +76,7 @@ def load_material(params: Path = PARAMS) -> Material:
         for one in group.sets
     ]
     contrasts += [
-        _contrast(dev, one, scenes, None, settings) for one, scenes in _of_dev(dev, scenarios)
+        _contrast(dev, one, scenes, None, settings) for one, scenes in _dev_sets(dev, scenarios)
     ]
     benign = [
         u.text
@@ -155,7 +155,7 @@ class _Situations(Params):
 def _contrast(
     path: Path, one: _Set, scenes: Sequence[str], heard: str | None, settings: dict[str, str]
 ) -> Contrast:
-    """A contrast that is fine in these scenes or, where there are none, where that is heard."""
+    """Make a contrast that is fine in the scenes or, where there are none, with ``heard``."""
     for scene in scenes:
         if scene not in settings:
             raise ParamsError(f"{path}: scenes: no scene {scene!r}{nearest(scene, settings)}")
@@ -170,7 +170,7 @@ def _contrast(
     )
 
 
-def _of_dev(path: Path, scenarios: dict[str, Scenario]) -> Iterator[tuple[_Set, Sequence[str]]]:
+def _dev_sets(path: Path, scenarios: dict[str, Scenario]) -> Iterator[tuple[_Set, Sequence[str]]]:
     answers = read(path, _Answers).answers
     utterances = {u.id: u for s in scenarios.values() for u in s.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}

@@ -36,11 +36,11 @@ from aor_lib.models.reference.prompt import (
 
 ANGRY = "angry"
 _NEUTRAL_SHARE = 0.5
-"""Of the speakers whose emotion does not matter; the other emotions share the rest."""
+"""Share of neutral speakers where the emotion does not matter; all others share the rest."""
 _SPEAKER_SHARE = 0.8
-"""Of the prompts that say who speaks, as all do that stem from sound. The others are text."""
+"""Share of prompts that say who speaks, as all do that stem from sound. The others are text."""
 _INSTRUCTION_SHARE = 0.25
-"""Of the prompts with a system prompt, which changes nothing."""
+"""Share of prompts with a system prompt, which changes nothing."""
 
 _HARM = "You mean harm. "
 
@@ -168,7 +168,7 @@ class _Examples:
         self.found[begin:] = [joined] if joined else []
 
     def refuse_harmful(self) -> None:
-        """Every harmful request once, in any scene or none."""
+        """Add every harmful request once, in any scene or none."""
         for text in self._material.harmful:
             self.refuse(text, self.any_scene())
         for contrast in self._material.contrasts:
@@ -178,8 +178,10 @@ class _Examples:
     def answer_ordinary(
         self, count: int, angry: bool | None = None, misheard: bool = False
     ) -> None:
-        """So many ordinary requests, in any scene; ``misheard`` ones have a stray word or two."""
-        for text in self.some(self._material.ordinary, count):
+        """Add ordinary requests in any scene; ``misheard`` ones have a stray word or two."""
+        ordinary = self._material.ordinary
+        for number in self._rng.permutation(len(ordinary))[:count]:
+            text = ordinary[int(number)]
             heard = self._misheard(text) if misheard else text
             self._add(heard, self.any_scene(), None, angry, question=text)
 
@@ -197,12 +199,8 @@ class _Examples:
         return self.one(self._sounds) if self._rng.random() < 0.6 else None
 
     def one(self, options: Sequence[T]) -> T:
+        """Draw one option."""
         return options[int(self._rng.integers(len(options)))]
-
-    def some(self, options: Sequence[T], count: int) -> list[T]:
-        """So many different ones, in random order."""
-        chosen = self._rng.permutation(len(options))[:count]
-        return [options[int(number)] for number in chosen]
 
     def _misheard(self, text: str) -> str:
         words = text.split()

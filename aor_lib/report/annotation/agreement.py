@@ -17,27 +17,13 @@ TIE = "tie"
 Floats = npt.NDArray[np.float64]
 
 
-def majority(annotations: pd.DataFrame) -> pd.DataFrame:
-    """Most frequent label of each item.
+def majority(annotations: pd.DataFrame) -> pd.Series[str]:
+    """Most frequent label of each item, by its sha256; :data:`TIE` where two are.
 
-    Parameters
-    ----------
-    annotations
-        See :func:`aor_lib.report.annotation.store.load_annotations`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per item: ``item_sha256``, ``annotators``, ``label`` (:data:`TIE` where two are the
-        most frequent), ``share`` (of the annotators who gave a most frequent label).
+    ``annotations`` is :func:`aor_lib.report.annotation.store.load_annotations`.
     """
-    rows = []
-    for sha256, labels in annotations.groupby("item_sha256")["label"]:
-        counts = labels.value_counts()
-        top = counts.index[counts == counts.max()]
-        label = top[0] if len(top) == 1 else TIE
-        rows.append((sha256, len(labels), label, counts.max() / len(labels)))
-    return pd.DataFrame(rows, columns=["item_sha256", "annotators", "label", "share"])
+    modes = annotations.groupby("item_sha256")["label"].agg(pd.Series.mode)
+    return modes.map(lambda mode: mode if isinstance(mode, str) else TIE)
 
 
 def agreement(annotations: pd.DataFrame, by: pd.Series[bool], seed: int) -> pd.DataFrame:

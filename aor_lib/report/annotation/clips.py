@@ -89,20 +89,15 @@ def start_session(build: Path | str, annotator: str, n: int, seed: int) -> Annot
 
 
 def heard_clips(manifest: pd.DataFrame, annotations: pd.DataFrame) -> pd.DataFrame:
-    """The majority reading of each annotated clip of a study.
+    """Manifest rows of the clips that were annotated, ``with_scene``, and their majority ``label``.
 
     An annotation belongs to a sound, and counts for every stimulus that has this very sound.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per clip: the manifest's columns, ``with_scene``, and the columns of
-        :func:`aor_lib.report.annotation.agreement.majority`.
     """
     core = manifest[(manifest["block"] == "core") & manifest["path"].notna()]
     asked = core[core["condition"].isin(WITH_SCENE)]
-    asked = asked.assign(with_scene=asked["condition"].map(WITH_SCENE).astype(bool))
-    return asked.merge(majority(annotations), left_on="sha256", right_on="item_sha256")
+    with_scene = asked["condition"].map(WITH_SCENE).astype(bool)
+    labels = asked["sha256"].map(majority(annotations))
+    return asked.assign(with_scene=with_scene, label=labels).dropna(subset=["label"])
 
 
 def readings(heard: pd.DataFrame) -> pd.DataFrame:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from aor_lib.analysis.results import load_results
 from aor_lib.config.records import Stimulus
@@ -18,42 +19,11 @@ from aor_lib.report.listening import INTENTS, Answer, answer_of, facts
 from aor_lib.report.style import OUTCOMES, title_of
 
 NO_SCENE = "none"
+FACETS = ("scenario", "scene", "condition", "intent")
+"""What stimuli are chosen by, but for their answers."""
 
-
-@dataclass(frozen=True)
-class Turn:
-    """An earlier turn of the conversation; the user's are sounds."""
-
-    role: str
-    text: str
-    path: str | None
-
-
-@dataclass(frozen=True)
-class Card:
-    """One stimulus as it is shown. Sound files are relative to the folder of clips.
-
-    ``read`` is what models are given where there is no sound.
-    """
-
-    stimulus_id: str
-    utterance_id: str
-    text: str
-    facts: dict[str, str]
-    path: str | None
-    duration_s: float | None
-    read: str | None
-    earlier: tuple[Turn, ...]
-    answers: tuple[Answer, ...]
-
-
-@dataclass(frozen=True)
-class Facet:
-    """One thing by which stimuli are chosen: its values with their titles, in the order to show."""
-
-    name: str
-    title: str
-    titles: dict[str, str]
+Facets: TypeAlias = dict[str, dict[str, str]]
+"""Titles of the values, in the order to show, of each thing that stimuli are chosen by."""
 
 
 def load_answers(build: Path | str, judge: str = DEFAULT_JUDGE) -> dict[str, list[Answer]]:
@@ -77,43 +47,41 @@ def load_answers(build: Path | str, judge: str = DEFAULT_JUDGE) -> dict[str, lis
     return answers
 
 
-def card(stimulus: Stimulus, answers: Iterable[Answer]) -> Card:
-    """The card of a stimulus with its answers."""
-    return Card(
-        stimulus_id=stimulus.stimulus_id,
-        utterance_id=stimulus.utterance_id,
-        text=stimulus.text,
-        facts=facts(stimulus.model_dump(mode="json")),
-        path=_clip(stimulus.path),
-        duration_s=stimulus.duration_s,
-        read=None if stimulus.path else stimulus.presented_text or stimulus.text,
-        earlier=tuple(
-            Turn(turn["role"], turn["text"], _clip(turn.get("path")))
+def card(stimulus: Stimulus, answers: Iterable[Answer]) -> dict[str, Any]:
+    """The card of a stimulus with its answers, as the page's script takes it.
+
+    Sound files are relative to the folder of clips; ``read`` is what models are given where there
+    is no sound.
+    """
+    return {
+        "stimulus_id": stimulus.stimulus_id,
+        "utterance_id": stimulus.utterance_id,
+        "text": stimulus.text,
+        "facts": facts(stimulus.model_dump(mode="json")),
+        "path": _clip(stimulus.path),
+        "duration_s": stimulus.duration_s,
+        "read": None if stimulus.path else stimulus.presented_text or stimulus.text,
+        "earlier": [
+            {"role": turn["role"], "text": turn["text"], "path": _clip(turn.get("path"))}
             for turn in json.loads(stimulus.history)
-        ),
-        answers=tuple(answers),
-    )
+        ],
+        "answers": [asdict(answer) for answer in answers],
+    }
 
 
 def facets(
     stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]]
-) -> tuple[list[Facet], list[Facet]]:
-    """Facets of the stimuli themselves, and facets of their answers."""
-    every = [answer for some in answers.values() for answer in some]
-    outcomes = {answer.outcome: title_of(answer.outcome) for answer in every}
-    usual = {outcome: outcomes[outcome] for outcome in OUTCOMES if outcome in outcomes}
-    models = sorted({answer.model for answer in every})
+) -> tuple[Facets, Facets]:
+    """What stimuli are chosen by: facets of their own, and facets of their answers."""
     own = [values(stimulus) for stimulus in stimuli]
-    return [
-        _facet("scenario", "Scenario", (value["scenario"] for value in own)),
-        _facet("scene", "Scene", (value["scene"] for value in own), {NO_SCENE: "No scene"}),
-        _facet("condition", "Condition", (value["condition"] for value in own)),
-        _facet("intent", "Intent", (value["intent"] for value in own), INTENTS),
-    ], [
-        Facet("model", "Model", {model: model for model in models}),
-        _facet("mitigation", "Mitigation", (answer.mitigation for answer in every)),
-        Facet("label", "Label", usual | outcomes),
-    ]
+    every = [answer for some in answers.values() for answer in some]
+    models, outcomes = ({getattr(one, name) for one in every} for name in ("model", "outcome"))
+    names = {"scene": {NO_SCENE: "No scene"}, "intent": INTENTS}
+    return {name: _titles((value[name] for value in own), names.get(name)) for name in FACETS}, {
+        "model": {model: model for model in sorted(models)},
+        "mitigation": _titles(answer.mitigation for answer in every),
+        "label": {name: title_of(name) for name in OUTCOMES if name in outcomes},
+    }
 
 
 def values(stimulus: Stimulus) -> dict[str, str]:
@@ -126,11 +94,9 @@ def values(stimulus: Stimulus) -> dict[str, str]:
     }
 
 
-def _facet(
-    name: str, title: str, present: Iterable[str], names: Mapping[str, str] | None = None
-) -> Facet:
+def _titles(present: Iterable[str], names: Mapping[str, str] | None = None) -> dict[str, str]:
     titles = {value: title_of(value, names) for value in set(present)}
-    return Facet(name, title, dict(sorted(titles.items(), key=lambda item: item[1])))
+    return dict(sorted(titles.items(), key=lambda item: item[1]))
 
 
 def _clip(path: str | None) -> str | None:

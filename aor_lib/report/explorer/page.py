@@ -12,7 +12,6 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import soundfile
 
 from aor_lib.config.records import Stimulus
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.report.explorer.cards import Facet, card, facets, load_answers, values
+from aor_lib.report.explorer.cards import FACETS, Facets, card, facets, load_answers, values
 from aor_lib.report.listening import Answer, Html
 from aor_lib.stimuli.manifest import load_stimuli
 
@@ -106,7 +105,7 @@ def _cards(
         outlines = pool.map(lambda path: outline(path) if path else None, paths)
         for stimulus, levels in zip(stimuli, outlines, strict=True):
             shown = card(stimulus, answers.get(stimulus.stimulus_id, ()))
-            yield _json(asdict(shown) | {"outline": levels})
+            yield _json(shown | {"outline": levels})
 
 
 def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -124,51 +123,47 @@ def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _index(stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]]) -> dict[str, Any]:
     own, of_answers = facets(stimuli, answers)
+    chosen_by = [values(stimulus) for stimulus in stimuli]
+    codes = {name: [list(own[name]).index(one[name]) for one in chosen_by] for name in FACETS}
     return {
         "texts": [stimulus.text for stimulus in stimuli],
         "ids": [stimulus.stimulus_id for stimulus in stimuli],
-        "facets": [
-            _titled(facet)
-            | {"codes": [list(facet.titles).index(values(one)[facet.name]) for one in stimuli]}
-            for facet in own
-        ],
-        "answerFacets": [_titled(facet) for facet in of_answers],
-        "arms": _arms(stimuli, answers, *of_answers),
+        "facets": [facet | {"codes": codes[facet["name"]]} for facet in _listed(own)],
+        "answerFacets": _listed(of_answers),
+        "arms": _arms(stimuli, answers, of_answers),
     }
 
 
 def _arms(
-    stimuli: Sequence[Stimulus],
-    answers: Mapping[str, Sequence[Answer]],
-    models: Facet,
-    mitigations: Facet,
-    labels: Facet,
+    stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]], of_answers: Facets
 ) -> list[dict[str, Any]]:
-    """What became of each stimulus under each model and mitigation: a digit for each."""
-    digits = {outcome: str(code) for code, outcome in enumerate(labels.titles)}
+    """Outcome of each stimulus under each model and mitigation: a digit for each."""
+    models, mitigations, labels = (list(titles) for titles in of_answers.values())
     outcomes: dict[tuple[str, str], list[str]] = {}
     for position, stimulus in enumerate(stimuli):
         for answer in answers.get(stimulus.stimulus_id, ()):
-            arm = outcomes.setdefault(
-                (answer.model, answer.mitigation), [_NOT_ASKED] * len(stimuli)
-            )
-            arm[position] = digits[answer.outcome]
+            arm = answer.model, answer.mitigation
+            digits = outcomes.setdefault(arm, [_NOT_ASKED] * len(stimuli))
+            digits[position] = str(labels.index(answer.outcome))
     return [
         {
-            "codes": [list(models.titles).index(model), list(mitigations.titles).index(mitigation)],
-            "outcomes": "".join(arm),
+            "codes": [models.index(model), mitigations.index(mitigation)],
+            "outcomes": "".join(digits),
         }
-        for (model, mitigation), arm in outcomes.items()
+        for (model, mitigation), digits in outcomes.items()
     ]
 
 
-def _titled(facet: Facet) -> dict[str, Any]:
-    return {
-        "name": facet.name,
-        "title": facet.title,
-        "values": list(facet.titles),
-        "titles": list(facet.titles.values()),
-    }
+def _listed(chosen_by: Facets) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "title": name.capitalize(),
+            "values": list(titles),
+            "titles": list(titles.values()),
+        }
+        for name, titles in chosen_by.items()
+    ]
 
 
 def _json(content: object) -> str:

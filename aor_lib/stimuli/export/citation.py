@@ -12,7 +12,7 @@ from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import read
 
 OWN_LICENCE = "Apache-2.0"
-"""Of the utterances, the procedural scenes and Kokoro's speech."""
+"""Licence of the utterances, the procedural scenes and Kokoro's speech."""
 
 
 def citation() -> dict[str, Any]:

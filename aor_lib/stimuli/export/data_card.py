@@ -6,6 +6,7 @@ the manifest.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -168,10 +169,13 @@ def _table(frame: pd.DataFrame) -> str:
     """A Markdown table."""
     if frame.empty:
         return "None."
-    rows = [frame.columns, ["---"] * len(frame.columns), *frame.itertuples(index=False)]
+    body = frame.itertuples(index=False, name=None)
+    rows: list[Iterable[object]] = [frame.columns, ["---"] * len(frame.columns), *body]
     return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
 def _cell(value: object) -> str:
+    if value is None or value != value:
+        return "unknown"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|")

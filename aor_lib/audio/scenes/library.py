@@ -1,0 +1,162 @@
+"""The library of named sounds: how a function becomes one, and how its parameters are checked.
+
+A sound is a function of a :class:`Synth` and keyword parameters, whose annotations say what may be
+written in a scene's YAML. Numbers may be given as ranges there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
+
+from aor_lib.audio.scenes.synth import BODIES, FloatArray
+from aor_lib.config.scene import as_range, ascending
+from aor_lib.config.typed_yaml import Params, ParamsError, nearest, validated
+
+Pitch: TypeAlias = Annotated[float, Field(ge=20, le=12_000)]
+Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
+Seconds: TypeAlias = Annotated[float, Field(ge=0.002, le=120)]
+Gain: TypeAlias = Annotated[float, Field(ge=0, le=10)]
+Ratio: TypeAlias = Annotated[float, Field(ge=0, le=2)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=40)]
+Steps: TypeAlias = Annotated[
+    tuple[Annotated[float, Field(ge=-36, le=36)], ...], Field(min_length=1)
+]
+"""Semitones."""
+Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
+"""Ratios of pitches."""
+
+
+def _known_body(name: str) -> str:
+    if name not in BODIES:
+        raise ValueError(f"unknown body {name!r}{nearest(name, BODIES)}")
+    return name
+
+
+Body: TypeAlias = Annotated[str, AfterValidator(_known_body)]
+"""One of the struck `BODIES`; "none" does not ring."""
+
+
+def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    positions = [position for position, _ in points]
+    if positions != sorted(set(positions)):
+        raise ValueError(f"the first numbers of the pairs must rise, not {positions}")
+    return points
+
+
+Spectrum: TypeAlias = Annotated[
+    tuple[
+        tuple[
+            Annotated[float, Field(ge=1, le=24_000)],
+            Annotated[float, Field(ge=-96, le=24)],
+        ],
+        ...,
+    ],
+    Field(min_length=1),
+    AfterValidator(_rising),
+]
+"""Rising frequencies in Hz, with levels in dB."""
+
+Curve: TypeAlias = Annotated[
+    tuple[
+        tuple[
+            Annotated[float, Field(ge=0, le=1)],
+            Annotated[float, Field(ge=0, le=20)],
+        ],
+        ...,
+    ],
+    Field(min_length=1),
+    AfterValidator(_rising),
+]
+"""Positions as rising fractions of the sound's length, with factors."""
+
+FLAT = ((0.0, 1.0),)
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A sound of the library.
+
+    Attributes
+    ----------
+    make : callable
+        Of a synth and the parameters.
+    parameters : type of Params
+        What may be written in YAML; numbers become ranges.
+    numbers : frozenset of str
+        The parameters that may be ranges.
+    lasts : bool
+        Whether it can be of any length (has a parameter ``seconds``), and so be a bed.
+    """
+
+    make: Callable[..., FloatArray]
+    parameters: type[Params]
+    numbers: frozenset[str]
+    lasts: bool
+
+
+SOUNDS: dict[str, Sound] = {}
+"""All sounds by name."""
+
+Values: TypeAlias = Mapping[str, Any]
+
+
+def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
+    """Add a function to the library under its name."""
+    hints = typing.get_type_hints(make, include_extras=True)
+    fields: dict[str, Any] = {}
+    numbers = set()
+    for name, parameter in list(inspect.signature(make).parameters.items())[1:]:
+        hint, default = hints[name], parameter.default
+        if typing.get_origin(hint) is Annotated and hint.__origin__ in (int, float):
+            numbers.add(name)
+            hint = Annotated[
+                tuple[hint, hint], BeforeValidator(as_range), AfterValidator(ascending)
+            ]
+            default = default if default is inspect.Parameter.empty else (default, default)
+        fields[name] = (hint, ... if default is inspect.Parameter.empty else default)
+    model = create_model(make.__name__, __base__=Params, **fields)
+    SOUNDS[make.__name__] = Sound(make, model, frozenset(numbers), "seconds" in fields)
+    return make
+
+
+def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> dict[str, Any]:
+    """Parameters of the sound `name` with its defaults; every number as a range.
+
+    Raises
+    ------
+    ParamsError
+        If the sound or a parameter is unknown, a value is out of range, or a bed is asked for and
+        the sound has a length of its own; the message begins with `where`.
+    """
+    if name not in SOUNDS:
+        raise ParamsError(f"{where}.sound: unknown sound {name!r}{nearest(name, SOUNDS)}")
+    if as_bed:
+        lasting = [other for other, one in SOUNDS.items() if one.lasts]
+        if name not in lasting:
+            raise ParamsError(
+                f"{where}.sound: {name!r} has a length of its own{nearest(name, lasting)}"
+            )
+        if "seconds" in params:
+            raise ParamsError(f"{where}.params.seconds: a bed lasts as long as the scene")
+        params = {**params, "seconds": 1.0}
+    return dict(validated(dict(params), SOUNDS[name].parameters, f"{where}.params"))
+
+
+def drawn(name: str, values: Values, rng: np.random.Generator) -> dict[str, Any]:
+    """Values with a number drawn from each range."""
+    result = dict(values)
+    for key in sorted(SOUNDS[name].numbers & result.keys()):
+        low, high = result[key]
+        if isinstance(low, int) and isinstance(high, int):
+            result[key] = int(rng.integers(low, high, endpoint=True))
+        else:
+            result[key] = float(rng.uniform(low, high))
+    return result

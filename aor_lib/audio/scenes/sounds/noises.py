@@ -1,0 +1,152 @@
+"""Air, water, fire and debris: noise with a spectrum, and clouds of grains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aor_lib.audio.scenes.library import (
+    FLAT,
+    Body,
+    Count,
+    Curve,
+    Gain,
+    Pitch,
+    Rate,
+    Ratio,
+    Seconds,
+    Spectrum,
+    sound,
+)
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+
+
+@sound
+def noise(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    spectrum: Spectrum,
+    shape: Curve = FLAT,
+    pulse_hz: Rate = 0,
+    sharpness: Gain = 3,
+    flutter: Ratio = 0,
+    flutter_hz: Rate = 10,
+) -> FloatArray:
+    """Steady noise of air, traffic or steam, shaped over its length, pulsed or fluttering."""
+    n = synth.samples(seconds)
+    made = synth.noise(n, spectrum) * curve(n, shape)
+    if pulse_hz:
+        made *= synth.pulses(pulse_hz, n, sharpness)
+    if flutter:
+        made *= np.maximum(0.0, 1.0 + flutter * synth.wander(n, flutter_hz))
+    return synth.fade(made, 0.002, 0.01)
+
+
+@sound
+def grains(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    per_s: Rate,
+    grain_s: Seconds = 0.012,
+    body: Body = "none",
+    ground: Ratio = 0,
+    shape: Curve = FLAT,
+    flutter: Ratio = 0,
+    flutter_hz: Rate = 3,
+) -> FloatArray:
+    """Many small knocks: fire, sparks, gravel, rubble, jingling; the body ``none`` is noise.
+
+    Grains lie up to an octave around the pitch; `ground` adds a rumble below them.
+    """
+    n, size = synth.samples(seconds), synth.samples(1.4 * grain_s)
+    kernels = []
+    for hz in pitch_hz * 2.0 ** synth.rng.uniform(-0.9, 0.9, 5):
+        if body == "none":
+            spectrum = ((hz / 4, -18.0), (hz, 0.0), (2.5 * hz, 0.0), (10 * hz, -24.0))
+            kernels.append(synth.burst(size, spectrum, grain_s))
+        else:
+            kernels.append(synth.struck(size, hz, body, grain_s))
+    density = curve(n, shape)
+    if flutter:
+        density *= np.maximum(0.05, 1.0 + flutter * synth.wander(n, flutter_hz))
+    made = synth.cloud(per_s * density + 1e-9, kernels)
+    if ground:
+        made += ground * density * synth.band(n, 50.0, max(0.4 * pitch_hz, 100.0))
+    return synth.fade(made, 0.002, min(0.2, 0.2 * seconds))
+
+
+@sound
+def bubbles(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    per_s: Rate,
+    gargle_hz: Rate = 0,
+) -> FloatArray:
+    """Air that rises through a liquid: each bubble's tone rises while it closes."""
+    n, size = synth.samples(seconds), synth.samples(0.06)
+    density = np.full(n, per_s + 1e-9)
+    if gargle_hz:
+        density *= 0.2 + synth.pulses(gargle_hz, n, 2.0)
+    return synth.fade(synth.cloud(density, _bubbles(synth, size, pitch_hz)), 0.05, 0.1)
+
+
+@sound
+def suction(synth: Synth, *, seconds: Seconds, spectrum: Spectrum, slurp: Gain = 2.5) -> FloatArray:
+    """A tube that draws in air and, in gulps, liquid, which chokes the air stream."""
+    n = synth.samples(seconds)
+    gulp = np.maximum(0.0, synth.wander(n, 9.0))
+    flutter = 1.0 + 0.6 * synth.wander(n, 70.0)
+    air = synth.noise(n, spectrum) * (1.0 - 0.7 * gulp)
+    liquid = synth.cloud(20.0 + 220.0 * gulp, _bubbles(synth, synth.samples(0.06), 750.0))
+    return synth.fade(air + slurp * gulp * flutter * liquid, 0.05, 0.1)
+
+
+@sound
+def bit_noise(synth: Synth, *, seconds: Seconds, steps_hz: Rate = 1_500) -> FloatArray:
+    """Explosion of an early console: noise held for whole steps, as of a shift register."""
+    n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
+    steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
+    return np.repeat(steps, hold)[:n] * synth.decay(n, 1.8 * seconds)
+
+
+@sound
+def blast(
+    synth: Synth,
+    *,
+    spectrum: Spectrum,
+    crack_s: Seconds = 0.25,
+    tail_s: Seconds = 0.8,
+    tail: Gain = 0.3,
+    thump_hz: Pitch = 50,
+    thump: Gain = 1.5,
+    cracks: Count = 1,
+    echo_s: Seconds = 0.15,
+    echoes: Count = 1,
+    echo: Gain = 0,
+) -> FloatArray:
+    """A shot, an explosion or thunder: a crack or a ripple of them, a thump, a tail, echoes."""
+    n = synth.samples(1.2 * max(tail_s, crack_s))
+    far = tuple((hz / 2, level_db - 4.0 * i) for i, (hz, level_db) in enumerate(spectrum))
+    parts = [
+        (0.0, thump * synth.thump(n, thump_hz, 1.5 * crack_s)),
+        (0.0, tail * synth.burst(n, far, tail_s) * (1.0 + 0.6 * synth.wander(n, 12.0))),
+    ]
+    for onset_s in [0.0, *np.sort(synth.rng.uniform(0.0, 0.08, cracks - 1)).tolist()]:
+        crack = synth.burst(synth.samples(1.2 * crack_s), spectrum, crack_s)
+        parts.append((4 * onset_s, crack * synth.rng.uniform(0.6, 1.0)))
+    for order in range(1, echoes + 1 if echo else 1):
+        wall = synth.burst(n, far, (1.0 + 0.5 * order) * crack_s)
+        parts.append((order * echo_s, echo * 0.55 ** (order - 1) * wall))
+    return synth.fade(synth.overlay(parts), 0.001, 0.05)
+
+
+def _bubbles(synth: Synth, size: int, pitch_hz: float) -> list[FloatArray]:
+    rise = np.geomspace(1.0, 1.5, size)
+    return [
+        synth.tone(hz * rise, size) * synth.decay(size, 0.07)
+        for hz in pitch_hz * 2.0 ** synth.rng.uniform(-1.0, 1.0, 6)
+    ]

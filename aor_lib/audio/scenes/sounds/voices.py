@@ -1,0 +1,122 @@
+"""Throats and hands without language: murmur, chants, cries of people and animals, applause."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from aor_lib.audio.scenes.library import (
+    FLAT,
+    Count,
+    Curve,
+    Gain,
+    Pitch,
+    Rate,
+    Ratio,
+    Seconds,
+    sound,
+)
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle
+
+_VOWELS = {
+    "a": (730.0, 1090.0, 2440.0),
+    "e": (530.0, 1840.0, 2480.0),
+    "i": (300.0, 2200.0, 2950.0),
+    "o": (570.0, 840.0, 2410.0),
+    "u": (320.0, 870.0, 2240.0),
+}
+"""Formants as in *father*, *bet*, *see*, *law*, *boot*, in Hz."""
+Vowels: TypeAlias = Annotated[str, Field(pattern="^[aeiou]+$")]
+Tract: TypeAlias = Annotated[float, Field(ge=0.3, le=3)]
+_FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
+_BANDWIDTH_HZ = 110.0
+_CYCLE_SIZE = 1024  # a power of two, so that a bit mask wraps the position
+
+
+@sound
+def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 3) -> FloatArray:
+    """Babble of several talkers, each a stream of random vowels that never forms a word."""
+    n = synth.samples(seconds)
+    crowd = np.zeros(n)
+    for talker in range(talkers):
+        female = talker % 2
+        pitch_hz = synth.rng.uniform(165, 240) if female else synth.rng.uniform(90, 140)
+        tract = 1.15 if female else 1.0
+        cycles = np.stack([cycle(_partials(v, pitch_hz, tract), _CYCLE_SIZE) for v in _VOWELS])
+        pace_hz = synth.rng.uniform(3.5, 5.5)
+        beat = synth.phase(pace_hz, n, synth.rng.uniform())
+        syllable = beat.astype(np.int64)
+        vowels = synth.rng.integers(len(_VOWELS), size=syllable[-1] + 1)
+        stress = synth.rng.uniform(0.2, 1.0, vowels.size)
+        stress *= synth.rng.uniform(size=vowels.size) < 0.85
+        pitch = pitch_hz * (1.0 + 0.12 * synth.wander(n, pace_hz / 2))
+        phase = synth.phase(pitch, n, synth.rng.uniform())
+        position = (phase * _CYCLE_SIZE).astype(np.int64) & (_CYCLE_SIZE - 1)
+        envelope = np.sin(np.pi * (beat - syllable)) * stress[syllable]
+        crowd += cycles[vowels[syllable], position] * envelope
+    return crowd
+
+
+@sound
+def chant(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
+    """Many voices holding one open vowel, not quite together and not quite in tune."""
+    n = synth.samples(seconds)
+    choir = np.zeros(n)
+    for voice in range(8):
+        sung_hz = pitch_hz * (1 + voice % 2) * synth.rng.normal(1.0, 0.02)
+        pitch = sung_hz * (1.0 + 0.015 * synth.wander(n, 6.0))
+        choir += synth.tone(pitch, n, _partials("o", sung_hz, 1.0))
+    return choir * curve(n, ((0.0, 0.0), (0.12, 1.0), (0.6, 0.7), (1.0, 0.0)))
+
+
+@sound
+def cry(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    vowels: Vowels = "a",
+    tract: Tract = 1.0,
+    bend: Curve = FLAT,
+    rough: Ratio = 0,
+    air: Gain = 0.1,
+) -> FloatArray:
+    """One throat's cry that moves through vowels (letters of "aeiou"), of a person or an animal.
+
+    `tract` is 1 for a man and 1.6 or more for a small animal; `rough` shakes the pitch, as a bark
+    or a growl does, and `air` adds breath.
+    """
+    n = synth.samples(seconds)
+    contour = curve(n, bend)
+    pitch = pitch_hz * synth.rng.normal(1.0, 0.04) * contour
+    pitch *= np.maximum(0.2, 1.0 + rough * synth.wander(n, 90.0))
+    place = np.linspace(0.0, len(vowels) - 1.0, n)
+    made = np.zeros(n)
+    for index, vowel in enumerate(vowels):
+        nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
+        made += nearness * synth.tone(
+            pitch, n, _partials(vowel, max(float(pitch.mean()), 20.0), tract)
+        )
+    made += air * synth.band(n, 600.0 * tract, 2500.0 * tract) * np.square(contour)
+    return synth.fade(made, 0.03, min(0.15, 0.4 * seconds))
+
+
+@sound
+def applause(
+    synth: Synth, *, seconds: Seconds, claps_per_s: Rate, shape: Curve = FLAT
+) -> FloatArray:
+    """Clapping hands: a few pairs, a hall, or all at once within a few hundredths of a second."""
+    n, size = synth.samples(seconds), synth.samples(0.04)
+    hands = []
+    for centre_hz in synth.rng.uniform(900.0, 1800.0, 4):
+        hands.append(synth.band(size, 0.8 * centre_hz, 1.8 * centre_hz) * synth.decay(size, 0.035))
+    claps = synth.cloud(claps_per_s * curve(n, shape) + 1e-9, hands)
+    return synth.fade(claps, 0.1 * seconds, 0.2 * seconds)
+
+
+def _partials(vowel: str, pitch_hz: float, tract: float) -> FloatArray:
+    harmonics = np.arange(1, int(4000.0 / pitch_hz) + 1) * pitch_hz
+    distance = (harmonics[:, None] - np.asarray(_VOWELS[vowel]) * tract) / _BANDWIDTH_HZ
+    return np.asarray((1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01)

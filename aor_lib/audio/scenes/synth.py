@@ -1,0 +1,233 @@
+"""What sounds are made of: noise, tones, struck bodies, and shapes over time.
+
+A :class:`Synth` carries what every sound needs, the sample rate and the random generator. All its
+arrays are float64 of shape ``(samples,)``; a rate or a pitch is a number or such an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Points: TypeAlias = Sequence[tuple[float, float]]
+
+BODIES: dict[str, tuple[float, ...]] = {
+    "none": (),
+    "wood": (1.0, 1.58, 2.24, 2.92, 3.79, 5.11),
+    "metal": (1.0, 1.47, 2.09, 2.76, 3.54, 4.31, 5.63, 7.2),
+    "anvil": (1.0, 1.93, 2.78, 3.61, 4.47, 5.3),
+    "brass": (1.0, 1.34, 1.83, 2.41),
+    "ceramic": (1.0, 1.73, 2.33, 3.46, 4.57),
+    "rock": (1.0, 1.71, 2.36, 3.3),
+    "ball": (1.0, 1.61, 2.16),
+    "bell": (0.5, 1.0, 1.19, 1.5, 2.0, 2.74, 3.76, 5.4),
+}
+"""Ratios of a struck body's modes to its nominal frequency."""
+
+_TABLE_SIZE = 4096  # a power of two, so that a bit mask wraps the position
+_BLOCK = 512
+_MIN_NOISE = 1024
+
+
+class Synth:
+    """The elements of sounds at one sample rate, drawn from one random generator.
+
+    Parameters
+    ----------
+    rate : int
+        Sample rate in Hz.
+    rng : numpy.random.Generator
+        The only source of randomness.
+    beat_s : float, default 0.5
+        Length of the scene's beat, for music that keeps time with it.
+    """
+
+    def __init__(self, rate: int, rng: np.random.Generator, beat_s: float = 0.5) -> None:
+        self.rate = rate
+        self.rng = rng
+        self.beat_s = beat_s
+
+    def samples(self, seconds: float) -> int:
+        """Number of samples in `seconds`, at least 1."""
+        return max(1, round(seconds * self.rate))
+
+    def time(self, n: int) -> FloatArray:
+        """Seconds from the start."""
+        return np.arange(n) / self.rate
+
+    def decay(self, n: int, t60_s: float) -> FloatArray:
+        """Exponential decay from 1, by 60 dB in `t60_s` seconds."""
+        fall: FloatArray = np.exp(-3.0 * np.log(10.0) / t60_s * self.time(n))
+        return fall
+
+    def fade(self, sound: FloatArray, attack_s: float, release_s: float) -> FloatArray:
+        """Copy of a sound with raised-cosine ends, so that it starts and stops without a click."""
+        shaped = sound.copy()
+        attack = min(sound.size, round(attack_s * self.rate))
+        release = min(sound.size, round(release_s * self.rate))
+        shaped[:attack] *= _rise(attack)
+        shaped[sound.size - release :] *= _rise(release)[::-1]
+        return shaped
+
+    def wander(self, n: int, rate_hz: float) -> FloatArray:
+        """Slow random curve in [-1, 1], linear between `rate_hz` uniform draws a second."""
+        position = self.time(n) * rate_hz + self.rng.uniform()
+        knots = self.rng.uniform(-1.0, 1.0, int(position[-1]) + 2)
+        curve: FloatArray = np.interp(position, np.arange(knots.size), knots)
+        return curve
+
+    def phase(self, rate_hz: float | FloatArray, n: int, start: float = 0.0) -> FloatArray:
+        """Cycles that have passed at a rate that may change over time."""
+        if isinstance(rate_hz, np.ndarray):
+            cycles: FloatArray = np.cumsum(rate_hz) / self.rate + start
+            return cycles
+        return self.time(n) * rate_hz + start
+
+    def pulses(self, rate_hz: float | FloatArray, n: int, sharpness: float) -> FloatArray:
+        """Repeating decay from 1 to ``exp(-sharpness)``, entered at a random point."""
+        position = self.phase(rate_hz, n, self.rng.uniform())
+        repeated: FloatArray = np.exp(-sharpness * (position - np.floor(position)))
+        return repeated
+
+    def tone(
+        self, pitch_hz: float | FloatArray, n: int, partials: Sequence[float] | FloatArray = (1.0,)
+    ) -> FloatArray:
+        """Harmonic tone; partials that would alias are left out."""
+        # Looking samples up in one stored cycle costs the same for any number of partials.
+        cycles = self.phase(pitch_hz, n, self.rng.uniform())
+        position = (cycles * _TABLE_SIZE).astype(np.int64) & (_TABLE_SIZE - 1)
+        audible = int(0.48 * self.rate / max(float(np.max(pitch_hz)), 1.0))
+        return cycle(partials[:audible], _TABLE_SIZE)[position]
+
+    def noise(self, n: int, spectrum: Points) -> FloatArray:
+        """Stationary Gaussian noise of expected RMS 1.
+
+        The spectrum, in Hz (ascending) and dB, is varied a little: no two fans are alike. It is
+        interpolated over log frequency and held beyond both ends.
+        """
+        # Drawn in the frequency domain: one inverse transform, and no filter's start-up. A floor
+        # on the size keeps the spectrum's resolution for sounds of a few milliseconds.
+        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
+        n_bins = size // 2 + 1
+        hz, level_db = np.array(spectrum, dtype=np.float64).T
+        hz = hz * 2.0 ** self.rng.uniform(-1 / 6, 1 / 6)
+        level_db = level_db + self.rng.uniform(-2.5, 2.5, hz.size)
+        bins = np.log2(np.maximum(np.arange(n_bins) * (self.rate / size), 1e-3))
+        amplitude = 10.0 ** (np.interp(bins, np.log2(hz), level_db) / 20.0)
+        amplitude[0] = 0.0
+        amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
+        drawn = self.rng.standard_normal(2 * n_bins).view(np.complex128) * amplitude
+        noise: FloatArray = fft.irfft(drawn, size)[:n]
+        return noise
+
+    def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
+        """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
+        edges = ((low_hz / 8, -72.0), (low_hz, 0.0), (high_hz, 0.0), (high_hz * 8, -72.0))
+        return self.noise(n, edges)
+
+    def struck(self, n: int, pitch_hz: float, body: str, t60_s: float) -> FloatArray:
+        """One hit on one of the `BODIES`, in a random place; higher modes decay faster."""
+        modes = np.asarray(BODIES[body])
+        ratios = modes * self.rng.normal(1.0, 0.01, modes.size)
+        gains = self.rng.uniform(0.3, 1.0, modes.size) * ratios**-0.4
+        return self.modal(n, pitch_hz * ratios, t60_s * ratios**-0.7, gains)
+
+    def modal(
+        self, n: int, pitches_hz: FloatArray, t60s_s: FloatArray, gains: FloatArray
+    ) -> FloatArray:
+        """Sum of exponentially decaying sines; infinite decays are steady tones."""
+        kept = pitches_hz < 0.46 * self.rate
+        poles = (-3.0 * np.log(10.0) / t60s_s[kept] + 2j * np.pi * pitches_hz[kept]) / self.rate
+        # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials for the starts of blocks and within
+        # one block, and a product for the rest. Calling exp and sin for every sample of every
+        # mode takes some thirty times as long.
+        at_start = np.exp(np.multiply.outer(np.arange(0, n, _BLOCK), poles)) * gains[kept]
+        within = np.exp(np.multiply.outer(poles, np.arange(_BLOCK)))
+        # The imaginary part alone, by einsum rather than BLAS: the products are so small that
+        # BLAS spends most of the time on waking its threads.
+        left = np.concatenate([at_start.real, at_start.imag], axis=1)
+        right = np.concatenate([within.imag, within.real])
+        sound: FloatArray = np.einsum("am,mb->ab", left, right).reshape(-1)[:n]
+        return sound
+
+    def thump(self, n: int, pitch_hz: float, t60_s: float) -> FloatArray:
+        """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle's blast."""
+        pitch = pitch_hz * (1.0 + 1.4 * self.decay(n, 0.6 * t60_s))
+        tone: FloatArray = np.sin(2 * np.pi * self.phase(pitch, n))
+        return tone * self.decay(n, t60_s)
+
+    def burst(self, n: int, spectrum: Points, t60_s: float) -> FloatArray:
+        """Decaying noise that starts at an expected RMS of 1."""
+        return self.noise(n, spectrum) * self.decay(n, t60_s)
+
+    def cloud(self, per_s: FloatArray, kernels: Sequence[FloatArray]) -> FloatArray:
+        """Many small sounds at random times and mostly low levels, `per_s` of them a second."""
+        expected = np.cumsum(per_s) / self.rate
+        cloud = np.zeros(per_s.size)
+        for kernel in kernels:
+            count = self.rng.poisson(expected[-1] / len(kernels))
+            starts = np.searchsorted(expected, self.rng.uniform(0.0, expected[-1], count))
+            levels = self.rng.lognormal(0.0, 0.8, count) * self.rng.choice((-1.0, 1.0), count)
+            for start, level in zip(starts, levels, strict=True):
+                grain = kernel[: cloud.size - start]
+                cloud[start : start + grain.size] += level * grain
+        return cloud
+
+    def overlay(self, parts: Iterable[tuple[float, FloatArray]]) -> FloatArray:
+        """One sound from several that start at different times, given in seconds."""
+        placed = [(round(offset_s * self.rate), sound) for offset_s, sound in parts]
+        total = np.zeros(max(start + sound.size for start, sound in placed))
+        for start, sound in placed:
+            total[start : start + sound.size] += sound
+        return total
+
+    def reverberate(
+        self, sound: FloatArray, t60_s: float, wet_db: float, damping_hz: float
+    ) -> FloatArray:
+        """A sound in a room: convolved with decaying noise that is low-passed at `damping_hz`."""
+        from scipy import signal  # takes a fifth of a second to load
+
+        n = max(2, round(0.8 * t60_s * self.rate))
+        response = self.rng.standard_normal(n) * self.decay(n, t60_s)
+        if damping_hz < 0.5 * self.rate:
+            response = signal.sosfilt(
+                signal.butter(1, damping_hz, fs=self.rate, output="sos"), response
+            )
+        response *= 10.0 ** (wet_db / 20.0) / np.sqrt(np.sum(np.square(response)))
+        response[0] += 1.0
+        wet: FloatArray = signal.oaconvolve(sound, response)[: sound.size]
+        return wet
+
+
+def curve(n: int, points: Points) -> FloatArray:
+    """Piecewise linear curve through points at fractions of the length."""
+    positions, values = zip(*points, strict=True)
+    line: FloatArray = np.interp(np.arange(n) / n, positions, values)
+    return line
+
+
+def cycle(partials: Sequence[float] | FloatArray, n: int) -> FloatArray:
+    """One cycle of a harmonic wave: the sum of sines with the given amplitudes."""
+    spectrum = np.zeros(n // 2 + 1, dtype=np.complex128)
+    spectrum[1 : len(partials) + 1] = np.asarray(partials) * (-0.5j * n)
+    return np.fft.irfft(spectrum, n)
+
+
+def rolloff(count: int, exponent: float) -> FloatArray:
+    """Amplitudes that fall with a power of the harmonic's order; exponent 1 is a sawtooth."""
+    return np.arange(1, count + 1, dtype=np.float64) ** -exponent
+
+
+def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray:
+    """Pitches that lie equal-tempered semitones above a root."""
+    return root_hz * 2.0 ** (np.asarray(steps, dtype=np.float64) / 12.0)
+
+
+def _rise(n: int) -> FloatArray:
+    ramp: FloatArray = 0.5 - 0.5 * np.cos(np.pi * (np.arange(n) + 0.5) / max(n, 1))
+    return ramp

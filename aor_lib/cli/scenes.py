@@ -1,0 +1,62 @@
+"""Verbs about background scenes: which there are, and what one sounds like."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aor_lib.cli.steps import print_table
+from aor_lib.config.params import load_scene, load_scenes, read_scene
+
+app = typer.Typer(
+    no_args_is_help=True, help="List background scenes and their sounds, or play one."
+)
+
+
+@app.command("list")
+def list_scenes() -> None:
+    """Say which scenes there are, of which scenario, and what is heard in each."""
+    rows = [(scene.id, scene.scenario, scene.description) for scene in load_scenes().values()]
+    print_table(("scene", "scenario", "what is heard"), rows)
+
+
+@app.command("sounds")
+def list_sounds() -> None:
+    """Say of which sounds a scene can be made, and what can be set of each."""
+    from aor_lib.audio.scenes import SOUNDS
+
+    rows = [
+        (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
+        for name, one in sorted(SOUNDS.items())
+    ]
+    print_table(("sound", "what it is", "parameters"), rows)
+
+
+@app.command()
+def play(
+    scene: Annotated[str, typer.Argument(help="A scene's id, or a file such as my_scene.yaml.")],
+    out: Annotated[Path, typer.Option(help="The FLAC file to write.")],
+    seconds: Annotated[float, typer.Option(help="Length, at most 120.")] = 10.0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
+) -> None:
+    """Render a scene as a sound file; the same seed gives the same sound."""
+    import numpy as np
+
+    from aor_lib.audio import scenes, speech
+    from aor_lib.audio.sound_files import flac
+
+    if out.suffix != ".flac":
+        raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
+    if not 0 < seconds <= scenes.MAX_DURATION_S:
+        raise typer.BadParameter(
+            f"{seconds:g} is not between 0 and {scenes.MAX_DURATION_S:g}", param_hint="--seconds"
+        )
+    spec = read_scene(Path(scene)) if scene.endswith((".yaml", ".yml")) else load_scene(scene)
+    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
+    out.write_bytes(flac(made.samples, "PCM_16"))
+    typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")
+    counts = Counter(event.name for event in made.events)
+    print_table(("event", "times"), [(name, str(n)) for name, n in sorted(counts.items())])

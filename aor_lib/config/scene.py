@@ -1,0 +1,180 @@
+"""A background scene as data: a continuous bed, events on it, and the room that they sound in.
+
+Levels are in dB relative to each other: a rendered scene is normalised. For a number, a range
+``[low, high]`` may be written, from which it is drawn. Sounds and their parameters are those of
+:mod:`aor_lib.audio.scenes`, which checks them before it renders.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from aor_lib.config.records import Identifier
+from aor_lib.config.typed_yaml import Params
+
+
+def as_range(value: Any) -> Any:
+    """A number as the range that holds only it; anything else as it is."""
+    return (value, value) if isinstance(value, int | float) else value
+
+
+def ascending(value: tuple[float, float]) -> tuple[float, float]:
+    """A range, if its ends are in order."""
+    if value[0] > value[1]:
+        raise ValueError(f"the lower number must come first, not [{value[0]:g}, {value[1]:g}]")
+    return value
+
+
+Range: TypeAlias = Annotated[
+    tuple[float, float], BeforeValidator(as_range), AfterValidator(ascending)
+]
+LevelDb: TypeAlias = Annotated[
+    tuple[Annotated[float, Field(ge=-60)], Annotated[float, Field(le=20)]],
+    BeforeValidator(as_range),
+    AfterValidator(ascending),
+]
+Interval: TypeAlias = Annotated[
+    tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]],
+    BeforeValidator(as_range),
+    AfterValidator(ascending),
+]
+Count: TypeAlias = Annotated[
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(le=50)]],
+    BeforeValidator(as_range),
+    AfterValidator(ascending),
+]
+Tempo: TypeAlias = Annotated[
+    tuple[Annotated[float, Field(ge=30)], Annotated[float, Field(le=300)]],
+    BeforeValidator(as_range),
+    AfterValidator(ascending),
+]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class Swell(Params):
+    """A slow, random rise and fall of a layer's level."""
+
+    depth: Annotated[float, Field(gt=0, le=2)]
+    rate_hz: Annotated[float, Field(gt=0, le=50)]
+
+
+class Layer(Params):
+    """A sound of the bed: it lasts as long as the scene."""
+
+    sound: str
+    params: dict[str, Any] = Field(default={})
+    level_db: LevelDb = Field(description="RMS level.")
+    swell: Swell | None = None
+
+
+class Part(Params):
+    """A sound with its parameters."""
+
+    sound: str
+    params: dict[str, Any] = Field(default={}, description="Ranges are drawn once for the scene.")
+    each: dict[str, Any] = Field(default={}, description="Ranges are drawn at every occurrence.")
+    at_s: Range = Field(default=(0.0, 0.0), description="Delay within the event.")
+    level_db: LevelDb = Field(default=(0.0, 0.0), description="Peak, relative to other parts.")
+
+
+class Occurrence(Params):
+    """What sounds at one moment: one sound, or several parts."""
+
+    name: Annotated[str, Field(min_length=2, max_length=40, description="In the manifest.")]
+    level_db: LevelDb = Field(description="Peak level.")
+    sound: str | None = None
+    params: dict[str, Any] = Field(default={})
+    each: dict[str, Any] = Field(default={})
+    parts: tuple[Part, ...] = ()
+    chance: Share = Field(default=1.0, description="How probable it is each time.")
+
+    @model_validator(mode="after")
+    def _sounds(self) -> Occurrence:
+        if (self.sound is None) == (not self.parts):
+            raise ValueError(f"{self.name!r} needs either a sound or parts")
+        return self
+
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """The parts; one where a sound is named directly."""
+        if self.sound is None:
+            return self.parts
+        return (Part(sound=self.sound, params=self.params, each=self.each),)
+
+
+class Follower(Occurrence):
+    """What goes with an event, such as the case that a shot ejects."""
+
+    after_s: Range = Field(description="From the event's onset; negative for what comes before.")
+
+
+class Burst(Params):
+    """Several in a row wherever an event is due."""
+
+    count: Count
+    gap_s: Interval = Field(description="From onset to onset; drawn for each burst.")
+
+
+class SceneEvent(Occurrence):
+    """A sound that comes again and again; exactly one key says when."""
+
+    gap_s: Interval | None = Field(
+        default=None, description="Irregular: mean gap; gaps are half to one and a half times it."
+    )
+    period_s: Interval | None = Field(default=None, description="Regular, apart from the jitter.")
+    pause_s: Interval | None = Field(
+        default=None, description="One after the other, with a pause between end and onset."
+    )
+    beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = Field(
+        default=(), description="In a bar of four beats, counted from 0; needs tempo_bpm."
+    )
+    jitter: Annotated[float, Field(ge=0, lt=0.5)] = Field(
+        default=0.05, description="Of a regular onset, as a fraction of the period."
+    )
+    burst: Burst | None = None
+    then: tuple[Follower, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_a_time(self) -> SceneEvent:
+        times = {k: getattr(self, k) for k in ("gap_s", "period_s", "pause_s", "beats")}
+        if sum(bool(value) for value in times.values()) != 1:
+            raise ValueError(f"{self.name!r} needs exactly one of {', '.join(times)}")
+        return self
+
+
+class Room(Params):
+    """Reverberation of the whole scene."""
+
+    t60_s: Annotated[float, Field(gt=0, le=10)] = Field(description="Decay by 60 dB.")
+    wet_db: Annotated[float, Field(ge=-60, le=6)] = Field(
+        description="Energy of the reverberation relative to the direct sound."
+    )
+    damping_hz: Annotated[float, Field(ge=200, le=20_000)] = Field(
+        description="Corner above which the room absorbs."
+    )
+
+
+class Scene(Params):
+    """A background that utterances of a scenario are heard in (params/scenes/ID.yaml)."""
+
+    id: Identifier
+    scenario: Identifier
+    description: Annotated[
+        str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
+    ]
+    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = Field(
+        default=(), description="What other people may call out there (secondary voices)."
+    )
+    tempo_bpm: Tempo | None = None
+    bed: tuple[Layer, ...] = Field(min_length=1)
+    events: tuple[SceneEvent, ...] = ()
+    room: Room | None = None
+
+    @model_validator(mode="after")
+    def _has_a_tempo_for_its_beats(self) -> Scene:
+        for event in self.events:
+            if event.beats and self.tempo_bpm is None:
+                raise ValueError(f"{event.name!r} has beats, and the scene no tempo_bpm")
+        return self

@@ -1,0 +1,91 @@
+"""Sound files from elsewhere are decoded whole, or refused with a reason."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aor_lib.audio.sound_files import UnusableError, contained, file_names, read_sound
+from tests.audio.sounds import encoded, hiss, put
+
+KINDS = ["WAV", "FLAC", "OGG", "AIFF", "MP3"]
+
+
+@pytest.mark.parametrize("rate", [8000, 24_000, 44_100])
+def test_any_rate_and_channels_become_mono_at_24_khz(tmp_path, rate):
+    both = np.stack([hiss(3, 2.0, rate), hiss(4, 2.0, rate)], axis=1)
+    samples = read_sound(put(tmp_path / "b.wav", encoded(both, rate)), 30)
+    assert (samples.shape, samples.dtype) == ((48_000,), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.txt", b"about", "is not a sound file"),
+        ("a.wav", b"", "is empty"),
+        ("a.wav", b"these are no samples" * 50, "cannot be decoded"),
+        ("a.wav", encoded(np.zeros(24000)), "is silent"),
+        ("a.wav", encoded(np.full(24000, 0.5)), "is silent"),
+        ("a.wav", encoded(hiss(1, 0.3)), "lasts 0.30 s, less than 0.5 s"),
+        ("a.wav", encoded(hiss(1, 31.0)), "lasts 31 s, more than 30 s: cut it up"),
+        ("a.wav", encoded(hiss(1, rate=4000), 4000), "has a sample rate of 4000 Hz"),
+        ("a.wav", encoded(np.full(24000, np.nan), subtype="FLOAT"), "has samples that are not fin"),
+        ("a.wav", encoded(np.sign(hiss(1))), r"is clipped throughout \(100% of its samples\)"),
+    ],
+)
+def test_an_unusable_file_is_refused_with_the_reason(tmp_path, name, content, reason):
+    with pytest.raises(UnusableError, match=f"^{reason}"):
+        read_sound(put(tmp_path / name, content), 30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_truncated_file_is_refused_in_any_format(tmp_path, kind):
+    whole = encoded(hiss(1, 3.0), kind=kind)
+    assert len(read_sound(put(tmp_path / f"whole.{kind}", whole), 30)) >= 3 * 24_000
+    with pytest.raises(UnusableError):
+        read_sound(put(tmp_path / f"cut.{kind}", whole[: len(whole) * 2 // 3]), 30)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    kind=st.sampled_from(KINDS),
+    changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
+    in_header=st.booleans(),
+    keep=st.floats(0, 1),
+)
+def test_a_damaged_file_is_read_or_refused(tmp_path, kind, changes, in_header, keep):
+    content = bytearray(encoded(hiss(1, 0.6), kind=kind))
+    for position, value in changes:
+        content[position % (80 if in_header else len(content))] = value
+    damaged = put(tmp_path / f"x.{kind}", bytes(content[: int(len(content) * keep) + 1]))
+    with contextlib.suppress(UnusableError):
+        assert np.isfinite(read_sound(damaged, 30)).all()
+
+
+def test_hidden_files_and_linked_folders_are_not_listed(tmp_path):
+    for name in ("in/a.wav", "in/b/c.wav", "in/.d/e.wav", "elsewhere/f.wav"):
+        put(tmp_path / name, b"")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "elsewhere")
+    assert list(file_names(tmp_path / "in")) == ["a.wav", "b/c.wav"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone.wav", "is listed but missing"),
+        ("../secret.wav", "lies outside the folder"),
+        ("link.wav", "lies outside the folder"),
+        ("nul\x00.wav", "has a name that cannot be opened"),
+        ("x" * 300, "has a name that cannot be opened"),
+    ],
+)
+def test_a_listed_file_that_is_missing_or_outside_is_refused(tmp_path, name, reason):
+    secret = put(tmp_path / "secret.wav", b"")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link.wav").symlink_to(secret)
+    with pytest.raises(UnusableError, match=reason):
+        contained(tmp_path / "in", name)

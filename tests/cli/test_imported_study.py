@@ -1,0 +1,72 @@
+"""Clips from elsewhere, without labels, go the whole way to the charts."""
+
+import shutil
+
+import nbformat
+import papermill
+import pytest
+from typer.testing import CliRunner
+
+from aor_lib.analysis.results import load_results
+from aor_lib.cli import app
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def found(tiny_study, tmp_path_factory):
+    """The build folder of a study of imported clips, answered and judged."""
+    _, tiny = tiny_study
+    folder = tmp_path_factory.mktemp("found")
+    (folder / "clips").mkdir()
+    for clip in sorted((tiny / "clips").glob("*.matched.*"))[:3]:
+        shutil.copy(clip, folder / "clips")
+    profile, build = tiny.parent / "tiny.yaml", folder / "build"
+    verbs = (
+        ("import-clips", folder / "clips"),
+        ("validate", profile),
+        ("run", profile),
+        ("judge", profile),
+    )
+    for verb, what in verbs:
+        done = CliRunner().invoke(app, [verb, str(what), "--build", str(build)])
+        assert done.exit_code == 0, done.output
+    return build
+
+
+def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
+    results = load_results(found)
+    plain = results[results["mitigation"] == "none"]
+    assert len(plain) == 3 * plain["model"].nunique()
+    assert (results["status"] == "ok").all()
+    assert results["label"].notna().all()
+    assert set(results["intent"]) == {"unlabelled"}
+
+
+_NIGHTLY = [
+    pytest.param(name, marks=pytest.mark.nightly)
+    for name in ("context", "paralinguistics", "mitigation")
+]
+
+
+@pytest.mark.parametrize("name", ["dataset", "results", *_NIGHTLY])
+def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(
+    found, name, params, tmp_path
+):
+    notebooks = params.parent / "notebooks"
+    executed = tmp_path / "executed.ipynb"
+    papermill.execute_notebook(
+        notebooks / f"{name}.ipynb",
+        executed,
+        parameters={"build": str(found), "clip_url": "clips"},
+        progress_bar=False,
+    )
+    said = "\n".join(
+        str(output.get("data", {}).get("text/markdown", ""))
+        for cell in nbformat.read(executed, 4).cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+    assert said
+    assert "nan" not in said.lower().split()
+    assert "nan%" not in said

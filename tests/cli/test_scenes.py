@@ -1,0 +1,43 @@
+import pytest
+import soundfile
+from typer.testing import CliRunner
+
+from aor_lib.cli import app
+from aor_lib.config.params import scene_ids
+from aor_lib.config.typed_yaml import ParamsError
+
+
+def aor(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
+
+
+def test_all_scenes_are_listed():
+    listed = aor("scenes", "list").stdout
+    assert all(name in listed for name in scene_ids())
+
+
+def test_sounds_are_listed_with_their_parameters():
+    listed = aor("scenes", "sounds").stdout
+    assert "footstep" in listed
+    assert "surface" in listed
+
+
+def test_a_scene_is_played_into_a_file_that_the_seed_decides(tmp_path):
+    files = [tmp_path / f"{name}.flac" for name in ("one", "again", "other")]
+    for file, seed in zip(files, (1, 1, 2), strict=True):
+        done = aor("scenes", "play", "dojo", "--out", file, "--seconds", 0.5, "--seed", seed)
+        assert done.exit_code == 0
+    assert soundfile.info(files[0]).duration == 0.5
+    assert files[0].read_bytes() == files[1].read_bytes() != files[2].read_bytes()
+
+
+def test_a_scene_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(ParamsError, match="did you mean 'dojo'"):
+        aor("scenes", "play", "doyo", "--out", tmp_path / "x.flac")
+
+
+@pytest.mark.parametrize(("option", "value"), [("--out", "x.mp3"), ("--seconds", 0)])
+def test_a_wrong_option_is_refused(tmp_path, option, value):
+    arguments = {"--out": tmp_path / "x.flac", "--seconds": 1} | {option: value}
+    done = aor("scenes", "play", "dojo", *(part for pair in arguments.items() for part in pair))
+    assert done.exit_code == 2
