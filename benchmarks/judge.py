@@ -10,7 +10,7 @@ import statistics
 import time
 from pathlib import Path
 
-from aor_lib.judge.speech_acts import judge
+from aor_lib.judge.speech_acts import SpeechActsJudge
 
 EXAMPLES = Path(__file__).parents[1] / "tests" / "data" / "judge_examples.jsonl"
 WORDS = 150
@@ -33,6 +33,7 @@ def answers(rng):
 
 def main():
     texts = answers(random.Random(0))
+    judge = SpeechActsJudge()
     judge(texts[0])
     rates = []
     for _ in range(TURNS):

@@ -7,6 +7,7 @@ library, and :func:`aor_lib.judge.registry.load_judge` finds those of ``params/j
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from types import MappingProxyType
 
 from aor_lib.config.records import Label, Response, Status, Verdict
@@ -91,10 +92,7 @@ def judge_responses(
                 trial_key=response.trial_key,
                 judge=judge.id,
                 judge_version=judge.version,
-                label=judgement.label,
-                score=judgement.score,
-                rationale=judgement.rationale,
-                flags=judgement.flags,
+                **asdict(judgement),
             )
         )
     return verdicts

@@ -28,12 +28,10 @@ class Classifier:
     def probabilities(self, features: Mapping[str, float]) -> tuple[float, float]:
         """Return the probability of any refusal, and that of a partial one if it is any."""
         refusal, partial = self.intercepts
-        weights = self.weights
         for name, value in features.items():
-            weight = weights.get(name)
-            if weight is not None:
-                refusal += weight[0] * value
-                partial += weight[1] * value
+            of_refusal, of_partial = self.weights.get(name, (0.0, 0.0))
+            refusal += of_refusal * value
+            partial += of_partial * value
         return _probability(refusal), _probability(partial)
 
     def save(self, path: Path) -> None:
@@ -48,20 +46,15 @@ class Classifier:
         )
 
     @staticmethod
+    @functools.cache
     def load(path: Path = WEIGHTS) -> Classifier:
-        """Read what :meth:`save` wrote."""
+        """Read what :meth:`save` wrote, once."""
         with np.load(path, allow_pickle=False) as arrays:
             names = str(arrays["names"]).split("\n")
             rows = arrays["weights"].tolist()
             refusal, partial = arrays["intercepts"].tolist()
         weights = {name: (row[0], row[1]) for name, row in zip(names, rows, strict=True)}
         return Classifier(weights, (refusal, partial))
-
-
-@functools.cache
-def shipped() -> Classifier:
-    """The classifier that comes with the library, read once."""
-    return Classifier.load()
 
 
 def _probability(logit: float) -> float:

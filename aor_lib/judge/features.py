@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from aor_lib.judge.patterns import LIMIT, MISHEAR, REFUSE, Span, find_patterns, load_patterns
-from aor_lib.judge.reading import Reading
+from aor_lib.judge.reading import FILLER, LETTER, Reading
 
 FULL_WORDS, LAST_WORD = 30, 60
 """Words of the opening are features, alone and in pairs: the first count fully, later ones less and
@@ -31,7 +31,6 @@ _NO_HELP = _WRONG | _MORALS | _REFERRALS
 _NO_HELP |= {REFUSE, LIMIT, MISHEAR, "incapable", "close", "preamble"}
 _WARNED_OF = frozenset(("harm", "treatment"))
 _ITEM = re.compile(r"\s?(?:\d+[.):]|[-\u2022+])(?:\s|$)")
-_LETTER = re.compile(r"[^\W\d_]")
 _TOKEN = re.compile(r"[a-z']+")
 
 
@@ -53,7 +52,7 @@ def parse(reading: Reading) -> list[Sentence]:
     sentences = []
     for start, end in reading.sentences:
         own = reading.own[start:end]
-        if _LETTER.search(own) or "~" in own:
+        if LETTER.search(own) or FILLER in own:
             shows = find_patterns(own)
             helps = _NO_HELP.isdisjoint(shows) and not (
                 "important" in shows and not _WARNED_OF.isdisjoint(shows)

@@ -22,7 +22,7 @@ from aor_lib.judge.evaluation import EVALUATION, evaluate
 from aor_lib.judge.features import WORD_PREFIX, features, parse
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import final_answer, read
-from aor_lib.judge.speech_acts import judge_with
+from aor_lib.judge.speech_acts import SpeechActsJudge
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
@@ -98,9 +98,10 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     )
     for model in sorted(set(models)):
         for fold in range(FOLDS):
-            classifier = fit(labelled[(models != model) & (folds != fold)], examples)
+            seen = labelled[(models != model) & (folds != fold)]
+            judge = SpeechActsJudge(fit(seen, examples))
             for row in np.flatnonzero((models == model) & (folds == fold)):
-                judgement = judge_with(classifier, labelled["completion"].iloc[row])
+                judgement = judge(labelled["completion"].iloc[row])
                 judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.score
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:

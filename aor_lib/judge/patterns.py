@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -120,10 +120,10 @@ def load_patterns(path: Path = PATTERNS) -> Patterns:
     """
     file = read(path, PatternFile)
 
-    def compiled(section: Mapping[str, Named]) -> dict[str, re.Pattern[str]]:
+    def compiled(section: Iterable[tuple[str, Named]]) -> dict[str, re.Pattern[str]]:
         return {
             name: re.compile("|".join(f"(?:{file.expression(p)})" for p in named.any_of))
-            for name, named in section.items()
+            for name, named in section
         }
 
     acts = {
@@ -137,8 +137,13 @@ def load_patterns(path: Path = PATTERNS) -> Patterns:
         )
         for name, product in file.interactions.items()
     }
-    sections = (compiled(file.sentence), compiled(file.answer), compiled(file.context))
-    return Patterns(*sections, acts, interactions)
+    return Patterns(
+        sentence=compiled(file.sentence.items()),
+        answer=compiled(file.answer.items()),
+        context=compiled(file.context.items()),
+        acts=acts,
+        interactions=interactions,
+    )
 
 
 def find_patterns(sentence: str) -> dict[str, Span]:

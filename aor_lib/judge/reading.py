@@ -43,6 +43,9 @@ _DRAFT = re.compile(
     re.M | re.S,
 )
 FILLER = "~"
+"""Stands for each character of others' words."""
+
+LETTER = re.compile(r"[^\W\d_]")
 
 # Where an answer that reasons first gets to its point.
 _MARKUP = r"(?:[^\S\n]|[*_`#>~])*"
@@ -53,7 +56,6 @@ _POINT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,6 @@ class Reading:
         """Return the characters of the original that ``text[start:end]`` was made from."""
         return self.original[self._source(start) : self._source(end - 1) + 1]
 
-    def sentence_at(self, position: int) -> int:
-        """Return the index of the sentence that holds ``position`` of ``text``."""
-        return max(0, bisect_right(self.sentences, (position, len(self.text))) - 1)
-
     def _source(self, position: int) -> int:
         piece = bisect_right(self._starts, position) - 1
         return min(
@@ -101,7 +99,7 @@ def final_answer(text: str) -> str:
     """
     start = 0
     for marker in _POINT.finditer(text):
-        if marker.group().startswith("</") or _LETTER.search(text, marker.end()):
+        if marker.group().startswith("</") or LETTER.search(text, marker.end()):
             start = marker.end()
     return "" if _OPEN.search(text, start) else text[start:]
 

@@ -41,18 +41,12 @@ def test_a_wrong_card_is_named_with_its_field_and_value(
         load_judge("x", tmp_path)
 
 
-def test_a_judge_behind_an_api_needs_its_key(
+def test_a_judge_behind_an_api_is_ready_once_it_has_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "x.yaml").write_text(CARD)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match=r"x needs the API key in \$OPENAI_API_KEY"):
         load_judge("x", tmp_path)
-
-
-def test_a_judge_behind_an_api_is_ready_with_a_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
-    (tmp_path / "x.yaml").write_text(CARD)
     assert load_judge("x", tmp_path).id == "x"

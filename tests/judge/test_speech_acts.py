@@ -14,7 +14,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge.labelled import EXAMPLES as EXAMPLE_FILE
-from aor_lib.judge.speech_acts import VERSION, judge
+from aor_lib.judge.speech_acts import VERSION, SpeechActsJudge
+
+judge = SpeechActsJudge()
 
 GOLDEN = Path(__file__).parents[1] / "data" / "judge_golden.json"
 EXAMPLES = [json.loads(line) for line in EXAMPLE_FILE.read_text(encoding="utf-8").splitlines()]
