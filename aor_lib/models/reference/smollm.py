@@ -10,7 +10,7 @@ import functools
 import io
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,23 +95,18 @@ def revision() -> str:
 
 @functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
-    """Load the model with an adapter merged into its weights; the last one asked for is kept.
-
-    Parameters
-    ----------
-    adapter
-        The adapter's file; None: the model as published.
+    """The model with an adapter's file merged into its weights; the last one asked for is kept.
 
     Raises
     ------
     ModelError
-        If the file is no adapter of this model.
+        The file is no adapter of this model.
     """
     return load(adapter)
 
 
 def load(adapter: Path | None = None) -> LanguageModel:
-    """Load a copy of the caller's own, as :func:`language_model`."""
+    """As :func:`language_model`, but a copy of the caller's own."""
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     kept = load_or_make("language", [revision(), "float32"], _read_gguf)
@@ -128,9 +123,18 @@ def load(adapter: Path | None = None) -> LanguageModel:
     return LanguageModel(tokenizer, network)
 
 
-def _without_progress_bars() -> contextlib.redirect_stderr[io.StringIO]:
-    """Swallow progress bars; that of unpacking a GGUF file cannot be turned off."""
-    return contextlib.redirect_stderr(io.StringIO())
+@contextlib.contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    import transformers
+
+    logging: Any = transformers.utils.logging  # untyped
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _read_gguf() -> Arrays:
@@ -138,7 +142,8 @@ def _read_gguf() -> Arrays:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = str(assets.fetch(_ASSET))
-    with _without_progress_bars():
+    # Unpacking has a progress bar of its own that cannot be turned off.
+    with _without_progress_bars(), contextlib.redirect_stderr(io.StringIO()):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF)
         model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
     settings = {
