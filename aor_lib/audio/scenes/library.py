@@ -117,9 +117,8 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
         hint, default = hints[name], parameter.default
         if typing.get_origin(hint) is Annotated and hint.__origin__ in (int, float):
             numbers.add(name)
-            hint = Annotated[
-                tuple[hint, hint], BeforeValidator(as_range), AfterValidator(ascending)
-            ]
+            ends: Any = tuple.__class_getitem__((hint, hint))
+            hint = Annotated[ends, BeforeValidator(as_range), AfterValidator(ascending)]
             default = default if default is inspect.Parameter.empty else (default, default)
         fields[name] = (hint, ... if default is inspect.Parameter.empty else default)
     model = create_model(make.__name__, __base__=Params, **fields)

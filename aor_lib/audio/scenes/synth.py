@@ -102,7 +102,8 @@ class Synth:
         cycles = self.phase(pitch_hz, n, self.rng.uniform())
         position = (cycles * _TABLE_SIZE).astype(np.int64) & (_TABLE_SIZE - 1)
         audible = int(0.48 * self.rate / max(float(np.max(pitch_hz)), 1.0))
-        return cycle(partials[:audible], _TABLE_SIZE)[position]
+        tone: FloatArray = cycle(partials[:audible], _TABLE_SIZE)[position]
+        return tone
 
     def noise(self, n: int, spectrum: Points) -> FloatArray:
         """Stationary Gaussian noise of expected RMS 1.

@@ -39,7 +39,7 @@ def chip_tune(
 ) -> FloatArray:
     """Looping tune of an early game console: pulse-wave lead, arpeggio, bass and noise drum."""
     n, rng = synth.samples(seconds), synth.rng
-    beat = synth.phase(notes_per_s, n, rng.integers(16))
+    beat = synth.phase(notes_per_s, n, float(rng.integers(16)))
     step = beat.astype(np.int64)
     within = beat - step
     melody = semitones(pitch_hz, _walk(rng, _SCALES["pentatonic"], 16))
@@ -134,12 +134,13 @@ def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
     degrees = np.asarray(scale, dtype=np.float64)
     steps = np.cumsum(rng.choice((-2, -1, 1, 2), count)) + rng.integers(degrees.size)
     folded = np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))
-    return degrees[folded]
+    walk: FloatArray = degrees[folded]
+    return walk
 
 
 def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
     """Slightly stretched harmonics, the higher ones fading first."""
-    order = np.arange(1.0, 15.0)
+    order = np.arange(1, 15, dtype=np.float64)
     pitches = pitch_hz * order * np.sqrt(1.0 + 4e-4 * np.square(order))
     # A hammer that strikes at an eighth of the string leaves the eighth harmonic out.
     gains = np.abs(np.sin(np.pi * order / 8.0)) * order**-1.1
@@ -148,7 +149,7 @@ def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
 
 
 def _pluck(synth: Synth, pitch_hz: float) -> FloatArray:
-    order = np.arange(1.0, 11.0)
+    order = np.arange(1, 11, dtype=np.float64)
     # A finger at a third of the string: the third harmonic is missing.
     gains = np.abs(np.sin(np.pi * order / 3.0)) * order**-1.2
     t60s = 2.2 * (260.0 / pitch_hz) ** 0.5 * order**-0.9
