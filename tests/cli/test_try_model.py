@@ -118,15 +118,20 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
         progress_bar=False,
     )
     shown = {cell["id"]: cell.get("outputs") for cell in done.cells}
-    checks = shown["check-it"][0]["data"]["text/html"]
+    checks = html_of(shown["check-it"])
     assert checks.count("<td>passed</td>") == 10
     assert "<td>failed</td>" not in checks
-    rows = shown["rates"][0]["data"]["text/html"]
+    rows = html_of(shown["rates"])
     for model in ("tiny", "established"):
         assert f"<td>{model}</td>" in rows
     assert "id: tiny\n" in shown["card-file"][0]["text"]
     with Store(build / "add_a_model/tiny" / STORE) as store:
         assert set(store.frame(study.profile.judge)["status"]) == {"ok"}
+
+
+def html_of(outputs):
+    """What a cell shows, past the warnings of the libraries that load a checkpoint."""
+    return next(output["data"]["text/html"] for output in outputs if "data" in output)
 
 
 def test_the_notebook_takes_under_15_lines_of_the_user():

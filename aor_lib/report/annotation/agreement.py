@@ -22,8 +22,9 @@ def majority(annotations: pd.DataFrame) -> pd.Series[str]:
 
     ``annotations`` is :func:`aor_lib.report.annotation.store.load_annotations`.
     """
-    modes = annotations.groupby("item_sha256")["label"].agg(pd.Series.mode)
-    return modes.map(lambda mode: mode if isinstance(mode, str) else TIE)
+    modes = {sha256: some.mode() for sha256, some in annotations.groupby("item_sha256")["label"]}
+    labels = {sha256: mode[0] if len(mode) == 1 else TIE for sha256, mode in modes.items()}
+    return pd.Series(labels, dtype=object)
 
 
 def agreement(annotations: pd.DataFrame, by: pd.Series[bool], seed: int) -> pd.DataFrame:
