@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from tqdm import tqdm
 
@@ -18,12 +19,12 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
     Yields a function to call with the number of items that are done and the number of all. Those
     of its first call were done before the start, and say nothing about the rate.
     """
-    bars: list[tqdm[None]] = []
+    bars: list[Any] = []
     terminal = sys.stderr.isatty()
 
     def update(done: int, total: int) -> None:
         if not bars:
-            bar: tqdm[None] = tqdm(
+            bar = tqdm(
                 desc=description,
                 initial=done,
                 total=total,
