@@ -21,6 +21,7 @@ from aor_lib.report.style import PALETTE, cell_title, ordered, series, title_of
 
 Names: TypeAlias = Mapping[str, str] | None
 Shown: TypeAlias = Figure | Prose
+Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
 MEASURES = ("difference", "kappa", "rate")
 PERCENT = alt.Axis(format="~%", grid=True)
@@ -258,7 +259,7 @@ def confusion(
     return figure(chart, title, words, 26 * len(rows))
 
 
-def figure(chart: alt.Chart | alt.LayerChart, title: str, words: str, height: int) -> Figure:
+def figure(chart: Chart, title: str, words: str, height: int) -> Figure:
     """A chart as a figure that is as wide as its container."""
     spec = chart.properties(width="container", height=height).to_dict()
     return Figure(spec, title, f"{words}.")
