@@ -52,7 +52,7 @@ class Answer:
 
 
 def player(
-    row: Mapping[str, Any], clip_url: str, answers: pd.DataFrame | None = None, level: int = 3
+    row: Mapping[Any, Any], clip_url: str, answers: pd.DataFrame | None = None, level: int = 3
 ) -> Html:
     """A card for one stimulus.
 
@@ -68,7 +68,7 @@ def player(
         Heading level of the card's title.
     """
     answered = [] if answers is None else answers.to_dict("records")
-    items = "".join(_answer_html(answer_of(row | answer)) for answer in answered)
+    items = "".join(_answer_html(answer_of({**row, **answer})) for answer in answered)
     shown_answers = f'<ul class="aor-answers">{items}</ul>' if items else ""
     seconds = _known(row, "duration_s")
     shown_facts = facts(row) | ({"Duration": f"{seconds:.1f} s"} if seconds else {})
@@ -122,7 +122,7 @@ def facts(row: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(fact) for name, fact in found.items() if fact}
 
 
-def answer_of(row: Mapping[str, Any]) -> Answer:
+def answer_of(row: Mapping[Any, Any]) -> Answer:
     """The answer in a row of :func:`aor_lib.analysis.results.load_results`, as it may be shown."""
     answered, harmful = row["status"] == Status.OK, row["intent"] == Intent.HARMFUL
     return Answer(
