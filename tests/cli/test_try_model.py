@@ -130,8 +130,9 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
 
 
 def html_of(outputs):
-    """What a cell shows, past the warnings of the libraries that load a checkpoint."""
-    return next(output["data"]["text/html"] for output in outputs if "data" in output)
+    """What a cell shows, past the progress and warnings of libraries that load a checkpoint."""
+    shown = (output.get("data", {}) for output in outputs)
+    return next(data["text/html"] for data in shown if "text/html" in data)
 
 
 def test_the_notebook_takes_under_15_lines_of_the_user():
