@@ -80,13 +80,13 @@ $(STUDY): | $(ENV)
 
 $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(STUDY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
+	OMP_NUM_THREADS=1 $(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
 
 # What people heard is shown as soon as they have said it.
 $(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/annotations.sqlite)
 
-# Notebooks do not depend on each other, so two are executed at a time.
+# Notebooks do not depend on each other, so two are executed at a time, each in one thread.
 $(BUILD)/html/index.html: $(STUDY) $(wildcard notebooks/*.ipynb) $(LIBRARY) $(PAGES) params/web_assets.yaml
 	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)
 	rm -rf $(BUILD)/book $(BUILD)/html
