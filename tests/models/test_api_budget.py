@@ -31,9 +31,7 @@ def usage(prompt: Any, completion: Any, total: Any = None, audio: Any = None) ->
 
 
 @given(
-    requests=st.lists(
-        st.tuples(st.integers(1, 50), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40
-    ),
+    requests=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1), st.integers(0, 3))),
     max_requests=st.integers(1, 50),
     max_spend=st.integers(1, 500),
 )
@@ -63,22 +61,6 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
     run(send_all())
     assert len(sent) == budget.requests <= max_requests
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
-
-
-def test_what_is_settled_below_its_reservation_is_spent_by_others() -> None:
-    budget = Budget(None, 10)
-
-    async def send() -> None:
-        await budget.reserve(7)
-        await budget.settle(7, 1)
-
-    async def send_all() -> None:
-        await asyncio.gather(*(send() for _ in range(4)))
-        with pytest.raises(BudgetError, match="4 cost up to"):
-            await budget.reserve(7)
-
-    run(send_all())
-    assert (budget.requests, budget.spent_usd) == (4, 4)
 
 
 def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allow() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -59,16 +58,11 @@ def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response: Any) -> N
         assert isinstance(result, Failure)
 
 
-def test_half_a_surrogate_pair_is_replaced() -> None:
-    response = json.loads('{"choices": [{"message": {"content": "Fine \\ud83d"}}]}')
-    assert read_response(response, KEY) == Answer("Fine ?", 0)
-
-
-@pytest.mark.parametrize("tokens", [-1, 1e999, "7", 2**70, None])
-def test_tokens_that_make_no_sense_are_not_counted(tokens: Any) -> None:
-    choice = {"message": {"content": "Fine."}}
+@pytest.mark.parametrize("tokens", [-1, "7", 2**70, None])
+def test_senseless_tokens_are_not_counted_and_half_a_character_is_replaced(tokens: Any) -> None:
+    choice = {"message": {"content": "Fine \ud83d"}}
     response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
-    assert read_response(response, KEY) == Answer("Fine.", 0)
+    assert read_response(response, KEY) == Answer("Fine ?", 0)
 
 
 def test_a_request_holds_at_most_a_token_for_each_byte_and_some_for_each_turn() -> None:
