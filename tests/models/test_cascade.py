@@ -10,7 +10,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.reference import prompt
 from aor_lib.models.reference.cascade import WEIGHTS, Cascade
-from aor_lib.models.reference.smollm import LanguageModel, language_model
+from aor_lib.models.reference.smollm import language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
 GREEDY = Generation(max_new_tokens=6)
@@ -100,23 +100,6 @@ def test_a_batch_gives_what_single_conversations_give(clips):
     batch = model.answer(conversations, GREEDY)
     single = [model.answer([conversation], GREEDY)[0] for conversation in conversations]
     assert batch == single
-
-
-def test_a_long_talk_shares_no_batch_with_short_questions(monkeypatch):
-    model = cascade("ref-permissive")
-    long = (Turn("user", text="What is tea? " * 50),)
-    short = [(Turn("user", text=f"What is {what}?"),) for what in ("tea", "milk", "bread")]
-    batches = []
-
-    def generate(self, prompts, generation, *, as_hooked):
-        batches.append(len(prompts))
-        return [(prompt, 1) for prompt in prompts]
-
-    monkeypatch.setattr(LanguageModel, "generate", generate)
-    answers = model.answer([long, *short], GREEDY)
-    assert batches == [3, 1]
-    assert "milk" in answers[2].text
-    assert answers[0].text.count("tea") == 50
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):

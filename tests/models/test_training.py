@@ -20,12 +20,20 @@ RECIPE = replace(MEMBERS["ref-wordbound"], learning_rate=2e-3)
 LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 
-def tiny_model():
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
-    layers = {"num_hidden_layers": lora.FIRST_LAYER + 2, "num_attention_heads": 2}
-    network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
-    return LanguageModel(SimpleNamespace(pad_token_id=0), network)
+@pytest.fixture
+def tiny_model(monkeypatch):
+    """Make a network of two layers with random weights, always the same."""
+    monkeypatch.setattr(lora, "FIRST_LAYER", 0)
+    monkeypatch.setattr(training, "THREADS", 1)
+
+    def make():
+        torch.manual_seed(0)
+        sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
+        layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
+        network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
+        return LanguageModel(SimpleNamespace(pad_token_id=0), network)
+
+    return make
 
 
 def fit(model, lessons, recipe=RECIPE, seed=0):
@@ -41,7 +49,7 @@ def lesson(text, response):
     return (Example(None, text, text, response),)
 
 
-def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights():
+def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
     other_lesson = training.Lesson([1, 2, 3, 6, 7], [4])
@@ -55,7 +63,9 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights()
     assert not all(torch.equal(low_rank.up, other[name].up) for name, low_rank in one.items())
 
 
-def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(tmp_path):
+def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
+    tiny_model, tmp_path
+):
     model, path = tiny_model(), tmp_path / "mine.safetensors"
     lora.save_adapter(fit(model, [(LESSON,)] * 40), path, "base")
     base = tiny_model().network
