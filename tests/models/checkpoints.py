@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,13 @@ _WORDS_ONLY = """\
 {% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"""
 
 
-def each_architecture(
-    where: Callable[[hf_architectures.Architecture], bool] = lambda one: True,
-) -> pytest.MarkDecorator:
-    """Parametrise a test by ``name``: those architectures of which ``where`` holds."""
-    nightly = pytest.mark.nightly
-    names = [name for name, one in hf_architectures.ARCHITECTURES.items() if where(one)]
-    marked = [pytest.param(x, marks=() if x in EVERY_DAY else nightly) for x in names]
-    return pytest.mark.parametrize("name", marked)
+def each_architecture() -> pytest.MarkDecorator:
+    """Parametrise a test by ``name``; those that are not tested every day are nightly."""
+    names = [
+        pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.nightly)
+        for name in hf_architectures.ARCHITECTURES
+    ]
+    return pytest.mark.parametrize("name", names)
 
 
 def build(architecture: str, folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +23,7 @@ def run(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
-def usage(prompt: Any, completion: Any, total: Any = None, audio: Any = None) -> dict[str, Any]:
+def usage(prompt, completion, total=None, audio=None):
     details = None if audio is None else {"audio_tokens": audio}
     counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
     return {"usage": {**counted, "prompt_tokens_details": details}}
@@ -35,14 +34,12 @@ def usage(prompt: Any, completion: Any, total: Any = None, audio: Any = None) ->
     max_requests=st.integers(1, 50),
     max_spend=st.integers(1, 500),
 )
-def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
-    requests: list[tuple[int, float, int]], max_requests: int, max_spend: int
-) -> None:
+def test_requests_at_once_never_exceed_a_cap_and_none_waits(requests, max_requests, max_spend):
     budget = Budget(max_requests, max_spend)
     under_way: dict[int, float] = {}
     sent = []
 
-    async def send(number: int, most_usd: int, share: float, turns: int) -> None:
+    async def send(number, most_usd, share, turns):
         try:
             await budget.reserve(most_usd)
         except BudgetError:
@@ -55,7 +52,7 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
         del under_way[number]
         await budget.settle(most_usd, most_usd * share)
 
-    async def send_all() -> None:
+    async def send_all():
         await asyncio.gather(*(send(i, *request) for i, request in enumerate(requests)))
 
     run(send_all())
@@ -63,7 +60,7 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
 
 
-def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allow() -> None:
+def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allow():
     assert PRICES.most_usd(TEXT, 5) == pytest.approx((20 + 5 * 4) / 1e6)
     assert PRICES.most_usd(SOUND, 5) == pytest.approx((20 + 20 * 10 + 5 * 4) / 1e6)
 
@@ -80,9 +77,7 @@ def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allo
         (usage(30, 5, 45), TEXT, 30 + 60),
     ],
 )
-def test_a_request_costs_what_its_usage_says(
-    response: dict[str, Any], asked: Request, millionths: float
-) -> None:
+def test_a_request_costs_what_its_usage_says(response, asked, millionths):
     assert PRICES.billed_usd(response, asked) == pytest.approx(millionths / 1e6)
 
 
@@ -90,5 +85,5 @@ def test_a_request_costs_what_its_usage_says(
     "response",
     [None, {}, {"usage": None}, {"usage": [5]}, usage(0, 0), usage("30", 5), usage(30, -5)],
 )
-def test_a_usage_that_makes_no_sense_says_nothing(response: Any) -> None:
+def test_a_usage_that_makes_no_sense_says_nothing(response):
     assert PRICES.billed_usd(response, TEXT) is None

@@ -9,7 +9,7 @@ from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.reference import prompt
-from aor_lib.models.reference.cascade import WEIGHTS, Cascade
+from aor_lib.models.reference.cascade import WEIGHTS, Cascade, describe_clip
 from aor_lib.models.reference.smollm import language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
@@ -34,25 +34,17 @@ def clips(tiny_study):
     }
 
 
-def heard(answer):
-    assert isinstance(answer, Answer)
-    return answer.heard
-
-
-def test_all_members_hear_the_same_of_a_clip_as_a_file_or_a_waveform(clips):
+def test_what_is_heard_in_a_clip_is_told_to_the_model_and_kept_with_its_answer(clips):
     path, stimulus = clips["kitchen-ph-001", "matched"]
+    words, heard = describe_clip(path.read_bytes())
+    assert heard["scene"] == stimulus.background_scene
+    assert prompt.scene_descriptions()[stimulus.background_scene] in words
+    assert heard["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
+    assert heard["gender"] == stimulus.gender
+    assert set(heard) >= {"emotion", "rate", "probability"}
     waveform = Waveform(*soundfile.read(path, dtype="float32"))
-    sounds = {"ref-permissive": waveform, "ref-contextual": path}
-    first, other = (
-        heard(*cascade(name).answer([(Turn("user", audio=sound),)], GREEDY))
-        for name, sound in sounds.items()
-    )
-    assert other == first
-    assert first["scene"] == stimulus.background_scene
-    assert first["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
-    assert first["gender"] == stimulus.gender
-    assert set(first) >= {"emotion", "rate", "probability"}
-    json.dumps(first)
+    (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=waveform),)], GREEDY)
+    assert json.loads(json.dumps(answer.heard)) == heard
 
 
 def test_a_revision_changes_with_the_adapter_and_with_what_scenes_are_called(tmp_path, monkeypatch):
@@ -69,7 +61,7 @@ def test_a_revision_changes_with_the_adapter_and_with_what_scenes_are_called(tmp
     assert Cascade(card).revision != same
 
 
-def test_steered_layers_stay_those_of_the_model_that_answers(clips):
+def test_steered_layers_stay_those_of_the_model_that_answers():
     model, other = cascade("ref-permissive"), cascade("ref-wordbound")
     question = (Turn("user", text="What is tea?"),)
     before = model.logits(question)
@@ -89,17 +81,7 @@ def test_reading_once_what_prompts_share_changes_no_answer(questions):
 
 def test_no_background_is_heard_as_quiet(clips):
     path, _ = clips["kitchen-ph-001", "speech_only"]
-    (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=path),)], GREEDY)
-    assert heard(answer)["scene"] == "quiet"
-
-
-def test_a_batch_gives_what_single_conversations_give(clips):
-    model = cascade("ref-permissive")
-    conversations = [(Turn("user", audio=path),) for path, _ in list(clips.values())[:4]]
-    conversations += [(Turn("system", text="Be brief."), Turn("user", text="What is tea?"))]
-    batch = model.answer(conversations, GREEDY)
-    single = [model.answer([conversation], GREEDY)[0] for conversation in conversations]
-    assert batch == single
+    assert describe_clip(path.read_bytes())[1]["scene"] == "quiet"
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):

@@ -114,7 +114,6 @@ RANDOM = but(
     understand=lambda self, c: Sound.understand(self, c) + str(next(self.counter)),
 )
 HEARS_PADDING = but(answer=hears_padding)
-REVERSED = but(answer=lambda self, *asked: Sound.answer(self, *asked)[::-1])
 LOSES_FAILURES = but(answer=loses_failures)
 CRASHES = but(answer_one=lambda self, c: Answer(self.understand(c), 1))
 INVENTS = but(hear=invents)
@@ -161,11 +160,6 @@ def test_a_sound_model_passes_every_check(model, tones):
         (DEAF, ["hears", "multi-turn"], "neither the answer nor the logits"),
         (RANDOM, ["is deterministic"], "another answer"),
         (HEARS_PADDING, ["batch equals single"], "asked together, bring other answers"),
-        (
-            REVERSED,
-            ["batch equals single", "failures are typed"],
-            "asked together, bring other answers",
-        ),
         (LOSES_FAILURES, ["failures are typed"], "3 conversations brought 1 results"),
         (CRASHES, ["failures are typed"], "raised LibsndfileError"),
         (INVENTS, ["failures are typed"], "a missing sound file brought an answer"),
