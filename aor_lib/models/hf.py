@@ -17,7 +17,7 @@ from pydantic import Field
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params
+from aor_lib.config.typed_yaml import Params, ParamsError
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_architectures import (
@@ -55,6 +55,9 @@ class HuggingFaceSettings(Params):
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
     )
+    trust_remote_code: bool = Field(
+        default=False, description="Run code of the checkpoint; the card's revision is a commit."
+    )
 
 
 class HuggingFaceModel:
@@ -69,6 +72,11 @@ class HuggingFaceModel:
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self._settings = card_settings(card, HuggingFaceSettings)
+        if self._settings.trust_remote_code and not hf_checkpoint.COMMIT.fullmatch(card.revision):
+            raise ParamsError(
+                f"model {card.id}: revision: settings.trust_remote_code needs a commit "
+                f"(40 hexadecimal digits), not {card.revision!r}"
+            )
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
         self._batch_size = self._settings.batch_size
@@ -188,8 +196,10 @@ class HuggingFaceModel:
             dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
             attn_implementation=settings.attention,
             device_map=device if device == "auto" else {"": device},
+            trust_remote_code=settings.trust_remote_code,
         )
-        return network, load_processor(settings.architecture, folder)
+        processor = load_processor(settings.architecture, folder, settings.trust_remote_code)
+        return network, processor
 
 
 def _require_memory(card: ModelCard, device_map: str | None) -> None:

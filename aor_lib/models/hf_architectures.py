@@ -91,7 +91,7 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
 assert tuple(ARCHITECTURES) == get_args(ArchitectureName)
 
 
-def load_processor(name: ArchitectureName, folder: Path) -> Any:
+def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool) -> Any:
     """Load the processor of a checkpoint for text and audio."""
     import transformers
 
@@ -105,7 +105,7 @@ def load_processor(name: ArchitectureName, folder: Path) -> Any:
     audio = features.from_pretrained(folder)
     tokenizers: Any = transformers.AutoTokenizer
     parts = {
-        "tokenizer": tokenizers.from_pretrained(folder),
+        "tokenizer": tokenizers.from_pretrained(folder, trust_remote_code=trust_remote_code),
         "feature_extractor": audio,
         "audio_processor": audio,
     }
@@ -137,7 +137,9 @@ def load_network(
     """
     import transformers
 
-    found = transformers.AutoConfig.from_pretrained(folder)
+    found = transformers.AutoConfig.from_pretrained(
+        folder, trust_remote_code=options.get("trust_remote_code", False)
+    )
     if found.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
             f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"

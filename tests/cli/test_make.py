@@ -6,32 +6,22 @@ from aor_lib.cli.make import STATE, make
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def texts_only(write_profile):
-    """A study without sound: what costs time is not what is asked here."""
-    return write_profile(
-        conditions=["text_only", "described"], models=["ref-permissive"], mitigations=["none"]
-    )
-
-
-def test_a_study_is_made_and_made_again_at_no_cost(texts_only, tmp_path):
+def test_a_study_is_made_again_at_no_cost_and_its_state_changes_with_what_pages_show(
+    write_profile, tmp_path
+):
     build = tmp_path / "build"
-    make(texts_only, build)
+    # Without sound: what costs time is not what is asked here.
+    few = {"scenarios": ["kitchen"], "models": ["ref-permissive"], "mitigations": ["none"]}
+    few |= {"conditions": ["text_only"]}
+    profile = write_profile(**few, generation={"max_new_tokens": 2})
+    make(profile, build)
     results = load_results(build)
     assert (results["status"] == "ok").all()
     assert results["label"].notna().all()
+    state = (build / STATE).read_text()
     written = (build / STATE).stat().st_mtime_ns
-    answered = results["latency_s"]
-    make(texts_only, build)
-    assert load_results(build)["latency_s"].equals(answered)
+    make(profile, build)
+    assert load_results(build)["latency_s"].equals(results["latency_s"])
     assert (build / STATE).stat().st_mtime_ns == written
-
-
-def test_the_state_changes_with_what_pages_show(texts_only, tmp_path):
-    build = tmp_path / "build"
-    make(texts_only, build)
-    before = (build / STATE).read_text()
-    text = texts_only.read_text().replace("seed: 1", "seed: 1\ngeneration: {max_new_tokens: 9}", 1)
-    texts_only.write_text(text.replace("generation:\n  max_new_tokens: 8\n", ""))
-    make(texts_only, build)
-    assert (build / STATE).read_text() != before
+    make(write_profile(**few, generation={"max_new_tokens": 3}), build)
+    assert (build / STATE).read_text() != state

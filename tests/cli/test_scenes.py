@@ -11,15 +11,12 @@ def aor(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
 
 
-def test_all_scenes_are_listed():
+def test_scenes_are_listed_and_sounds_with_their_parameters():
     listed = aor("scenes", "list").stdout
     assert all(name in listed for name in scene_ids())
-
-
-def test_sounds_are_listed_with_their_parameters():
-    listed = aor("scenes", "sounds").stdout
-    assert "footstep" in listed
-    assert "surface" in listed
+    sounds = aor("scenes", "sounds").stdout
+    assert "footstep" in sounds
+    assert "surface" in sounds
 
 
 def test_a_scene_is_played_into_a_file_that_the_seed_decides(tmp_path):

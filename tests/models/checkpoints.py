@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,13 @@ _WORDS_ONLY = """\
 {% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"""
 
 
-def each_architecture(
-    where: Callable[[hf_architectures.Architecture], bool] = lambda one: True,
-) -> pytest.MarkDecorator:
-    """Parametrise a test by ``name``: those architectures of which ``where`` holds."""
-    nightly = pytest.mark.nightly
-    names = [name for name, one in hf_architectures.ARCHITECTURES.items() if where(one)]
-    marked = [pytest.param(x, marks=() if x in EVERY_DAY else nightly) for x in names]
-    return pytest.mark.parametrize("name", marked)
+def each_architecture() -> pytest.MarkDecorator:
+    """Parametrise a test by ``name``; those that are not tested every day are nightly."""
+    names = [
+        pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.nightly)
+        for name in hf_architectures.ARCHITECTURES
+    ]
+    return pytest.mark.parametrize("name", names)
 
 
 def build(architecture: str, folder: Path) -> Path:
@@ -135,37 +133,16 @@ def _mistral_tokenizer(folder: Path) -> Any:
     known = {token["rank"]: token["token_str"] for token in Tekkenizer.DEPRECATED_SPECIAL_TOKENS}
     known |= {24: "[AUDIO]", 25: "[BEGIN_AUDIO]", 34: "[TRANSCRIBE]"}
     letters = [chr(byte) if byte < 128 else None for byte in range(256)]
-    content = {
-        "config": {
-            "pattern": r"[\s\S]",
-            "num_vocab_tokens": 256,
-            "default_vocab_size": 296,
-            "default_num_special_tokens": 40,
-            "version": "v7",
-        },
-        "vocab": [
-            {
-                "rank": byte,
-                "token_bytes": base64.b64encode(bytes([byte])).decode(),
-                "token_str": letter,
-            }
-            for byte, letter in enumerate(letters)
-        ],
-        "special_tokens": [
-            {
-                "rank": rank,
-                "token_str": known.get(rank, f"<SPECIAL_{rank}>"),
-                "is_control": True,
-            }
-            for rank in range(40)
-        ],
-        "audio": {
-            "sampling_rate": 16_000,
-            "frame_rate": 12.5,
-            "audio_encoding_config": {"num_mel_bins": 128, "hop_length": 160, "window_size": 400},
-            "chunk_length_s": 30.0,
-        },
-    }
+    encoded = [base64.b64encode(bytes([byte])).decode() for byte in range(256)]
+    content = yaml.safe_load(_PARTS.read_text())["voxtral"]["tekken"]
+    content["vocab"] = [
+        {"rank": byte, "token_bytes": encoded[byte], "token_str": letters[byte]}
+        for byte in range(256)
+    ]
+    content["special_tokens"] = [
+        {"rank": rank, "token_str": known.get(rank, f"<SPECIAL_{rank}>"), "is_control": True}
+        for rank in range(40)
+    ]
     _write_json(folder / "tekken.json", content)
     return MistralCommonBackend(folder / "tekken.json")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,27 +23,23 @@ def run(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
-def usage(prompt: Any, completion: Any, total: Any = None, audio: Any = None) -> dict[str, Any]:
+def usage(prompt, completion, total=None, audio=None):
     details = None if audio is None else {"audio_tokens": audio}
     counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
     return {"usage": {**counted, "prompt_tokens_details": details}}
 
 
 @given(
-    requests=st.lists(
-        st.tuples(st.integers(1, 50), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40
-    ),
+    requests=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1), st.integers(0, 3))),
     max_requests=st.integers(1, 50),
     max_spend=st.integers(1, 500),
 )
-def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
-    requests: list[tuple[int, float, int]], max_requests: int, max_spend: int
-) -> None:
+def test_requests_at_once_never_exceed_a_cap_and_none_waits(requests, max_requests, max_spend):
     budget = Budget(max_requests, max_spend)
     under_way: dict[int, float] = {}
     sent = []
 
-    async def send(number: int, most_usd: int, share: float, turns: int) -> None:
+    async def send(number, most_usd, share, turns):
         try:
             await budget.reserve(most_usd)
         except BudgetError:
@@ -57,7 +52,7 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
         del under_way[number]
         await budget.settle(most_usd, most_usd * share)
 
-    async def send_all() -> None:
+    async def send_all():
         await asyncio.gather(*(send(i, *request) for i, request in enumerate(requests)))
 
     run(send_all())
@@ -65,23 +60,7 @@ def test_requests_at_once_never_exceed_a_cap_and_nobody_waits_for_ever(
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
 
 
-def test_what_is_settled_below_its_reservation_is_spent_by_others() -> None:
-    budget = Budget(None, 10)
-
-    async def send() -> None:
-        await budget.reserve(7)
-        await budget.settle(7, 1)
-
-    async def send_all() -> None:
-        await asyncio.gather(*(send() for _ in range(4)))
-        with pytest.raises(BudgetError, match="4 cost up to"):
-            await budget.reserve(7)
-
-    run(send_all())
-    assert (budget.requests, budget.spent_usd) == (4, 4)
-
-
-def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allow() -> None:
+def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allow():
     assert PRICES.most_usd(TEXT, 5) == pytest.approx((20 + 5 * 4) / 1e6)
     assert PRICES.most_usd(SOUND, 5) == pytest.approx((20 + 20 * 10 + 5 * 4) / 1e6)
 
@@ -98,9 +77,7 @@ def test_the_most_that_a_request_may_cost_is_what_its_text_sound_and_answer_allo
         (usage(30, 5, 45), TEXT, 30 + 60),
     ],
 )
-def test_a_request_costs_what_its_usage_says(
-    response: dict[str, Any], asked: Request, millionths: float
-) -> None:
+def test_a_request_costs_what_its_usage_says(response, asked, millionths):
     assert PRICES.billed_usd(response, asked) == pytest.approx(millionths / 1e6)
 
 
@@ -108,5 +85,5 @@ def test_a_request_costs_what_its_usage_says(
     "response",
     [None, {}, {"usage": None}, {"usage": [5]}, usage(0, 0), usage("30", 5), usage(30, -5)],
 )
-def test_a_usage_that_makes_no_sense_says_nothing(response: Any) -> None:
+def test_a_usage_that_makes_no_sense_says_nothing(response):
     assert PRICES.billed_usd(response, TEXT) is None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +20,11 @@ anything = st.recursive(
 )
 
 
-def either(usual: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def either(usual):
     return st.one_of(usual, usual, anything)
 
 
-def holding(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def holding(**fields):
     return either(st.fixed_dictionaries({}, optional=fields))
 
 
@@ -47,7 +44,7 @@ responses = holding(
 
 
 @given(responses)
-def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response: Any) -> None:
+def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response):
     result = read_response(response, KEY)
     cost = PRICES.billed_usd(response, Request({}, 1, 1.0))
     assert cost is None or cost > 0
@@ -59,24 +56,19 @@ def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response: Any) -> N
         assert isinstance(result, Failure)
 
 
-def test_half_a_surrogate_pair_is_replaced() -> None:
-    response = json.loads('{"choices": [{"message": {"content": "Fine \\ud83d"}}]}')
+@pytest.mark.parametrize("tokens", [-1, "7", 2**70, None])
+def test_senseless_tokens_are_not_counted_and_half_a_character_is_replaced(tokens):
+    choice = {"message": {"content": "Fine \ud83d"}}
+    response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
     assert read_response(response, KEY) == Answer("Fine ?", 0)
 
 
-@pytest.mark.parametrize("tokens", [-1, 1e999, "7", 2**70, None])
-def test_tokens_that_make_no_sense_are_not_counted(tokens: Any) -> None:
-    choice = {"message": {"content": "Fine."}}
-    response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
-    assert read_response(response, KEY) == Answer("Fine.", 0)
-
-
-def test_a_request_holds_at_most_a_token_for_each_byte_and_some_for_each_turn() -> None:
+def test_a_request_holds_at_most_a_token_for_each_byte_and_some_for_each_turn():
     request = build_request((Turn("system", text="für"), Turn("user", text="?")), {})
     assert request.max_text_tokens == 4 + 1 + 2 * 16
 
 
-def test_what_is_quoted_is_a_short_line_without_the_key() -> None:
+def test_what_is_quoted_is_a_short_line_without_the_key():
     quoted = quote(f"no\n  <b>{KEY}</b> " + "x" * 900, KEY)
     assert quoted.startswith("no <b>[key]</b> xxx")
     assert len(quoted) == 500

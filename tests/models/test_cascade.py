@@ -8,11 +8,12 @@ from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
-from aor_lib.models.reference.cascade import WEIGHTS, Cascade
-from aor_lib.models.reference.smollm import LanguageModel, language_model
+from aor_lib.models.reference import prompt
+from aor_lib.models.reference.cascade import WEIGHTS, Cascade, describe_clip
+from aor_lib.models.reference.smollm import language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
-GREEDY = Generation(max_new_tokens=12)
+GREEDY = Generation(max_new_tokens=6)
 
 MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
 
@@ -33,28 +34,21 @@ def clips(tiny_study):
     }
 
 
-def heard(answer):
-    assert isinstance(answer, Answer)
-    return answer.heard
-
-
-def test_all_members_hear_the_same_of_a_clip(clips):
+def test_what_is_heard_in_a_clip_is_told_to_the_model_and_kept_with_its_answer(clips):
     path, stimulus = clips["kitchen-ph-001", "matched"]
-    conversation = (Turn("user", audio=path),)
-    said = [cascade(name).answer([conversation], GREEDY)[0] for name in MEMBERS]
-    assert all(heard(answer) == heard(said[0]) for answer in said)
-    assert heard(said[0])["scene"] == stimulus.background_scene
-    assert heard(said[0])["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
-    assert heard(said[0])["gender"] == stimulus.gender
-    assert set(heard(said[0])) >= {"emotion", "rate", "probability"}
-    json.dumps(heard(said[0]))
+    words, heard = describe_clip(path.read_bytes())
+    assert heard["scene"] == stimulus.background_scene
+    assert prompt.scene_descriptions()[stimulus.background_scene] in words
+    assert heard["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
+    assert heard["gender"] == stimulus.gender
+    assert set(heard) >= {"emotion", "rate", "probability"}
+    waveform = Waveform(*soundfile.read(path, dtype="float32"))
+    (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=waveform),)], GREEDY)
+    assert json.loads(json.dumps(answer.heard)) == heard
 
 
-def test_each_member_has_a_revision_of_its_own():
+def test_a_revision_changes_with_the_adapter_and_with_what_scenes_are_called(tmp_path, monkeypatch):
     assert len({cascade(name).revision for name in MEMBERS}) == len(MEMBERS)
-
-
-def test_another_adapter_under_the_same_name_is_another_revision(tmp_path):
     card = load_model_cards()["ref-wordbound"]
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes((WEIGHTS / "ref-wordbound.safetensors").read_bytes())
@@ -62,9 +56,12 @@ def test_another_adapter_under_the_same_name_is_another_revision(tmp_path):
     same = Cascade(with_copy).revision
     copy.write_bytes(copy.read_bytes() + b"\0")
     assert same == Cascade(card).revision != Cascade(with_copy).revision
+    renamed = prompt.scene_descriptions() | {"kitchen_evening": "pots and pans"}
+    monkeypatch.setattr(prompt, "scene_descriptions", lambda: renamed)
+    assert Cascade(card).revision != same
 
 
-def test_steered_layers_stay_those_of_the_model_that_answers(clips):
+def test_steered_layers_stay_those_of_the_model_that_answers():
     model, other = cascade("ref-permissive"), cascade("ref-wordbound")
     question = (Turn("user", text="What is tea?"),)
     before = model.logits(question)
@@ -75,10 +72,7 @@ def test_steered_layers_stay_those_of_the_model_that_answers(clips):
     assert model.logits(question).equal(before)
 
 
-@pytest.mark.parametrize(
-    "questions",
-    [["Tea?"], ["Tea?"] * 2, ["Is tea good for me?", "Is tea better than coffee?", "Why?"]],
-)
+@pytest.mark.parametrize("questions", [["Tea?"] * 2, ["Is tea good?", "Is tea hot?", "Why?"]])
 def test_reading_once_what_prompts_share_changes_no_answer(questions):
     model = language_model(WEIGHTS / "ref-contextual.safetensors")
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
@@ -87,62 +81,21 @@ def test_reading_once_what_prompts_share_changes_no_answer(questions):
 
 def test_no_background_is_heard_as_quiet(clips):
     path, _ = clips["kitchen-ph-001", "speech_only"]
-    (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=path),)], GREEDY)
-    assert heard(answer)["scene"] == "quiet"
-
-
-def test_a_batch_gives_what_single_conversations_give(clips):
-    model = cascade("ref-permissive")
-    conversations = [(Turn("user", audio=path),) for path, _ in clips.values()]
-    conversations += [(Turn("system", text="Be brief."), Turn("user", text="What is tea?"))]
-    batch = model.answer(conversations, GREEDY)
-    single = [model.answer([conversation], GREEDY)[0] for conversation in conversations]
-    assert batch == single
-
-
-def test_a_long_talk_shares_no_batch_with_short_questions(monkeypatch):
-    model = cascade("ref-permissive")
-    long = (Turn("user", text="What is tea? " * 50),)
-    short = [(Turn("user", text=f"What is {what}?"),) for what in ("tea", "milk", "bread")]
-    batches = []
-
-    def generate(self, prompts, generation, *, as_hooked):
-        batches.append(len(prompts))
-        return [(prompt, 1) for prompt in prompts]
-
-    monkeypatch.setattr(LanguageModel, "generate", generate)
-    answers = model.answer([long, *short], GREEDY)
-    assert batches == [3, 1]
-    assert "milk" in answers[2].text
-    assert answers[0].text.count("tea") == 50
+    assert describe_clip(path.read_bytes())[1]["scene"] == "quiet"
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     broken = tmp_path / "broken.flac"
     broken.write_bytes(b"not audio")
-    good = (Turn("user", text="What is tea?"),)
-    results = cascade("ref-permissive").answer(
-        [good, (Turn("user", audio=broken),), (Turn("user", audio=tmp_path / "no.flac"),)], GREEDY
+    short = Waveform(np.zeros(10, dtype=np.float32), 16_000)
+    clips = [(Turn("user", audio=one),) for one in (broken, tmp_path / "no.flac", short)]
+    answer, of_broken, _, of_short = results = cascade("ref-permissive").answer(
+        [(Turn("user", text="What is tea?"),), *clips], GREEDY
     )
-    assert isinstance(results[0], Answer)
+    assert isinstance(answer, Answer)
     assert all(isinstance(result, Failure) for result in results[1:])
-    assert "is not an audio file" in results[1].error
-
-
-def test_a_waveform_is_heard_as_the_file_that_holds_it(clips):
-    path, stimulus = clips["kitchen-ph-001", "matched"]
-    samples, sample_rate = soundfile.read(path, dtype="float32")
-    sounds = [path, Waveform(samples, sample_rate)]
-    model = cascade("ref-contextual")
-    of_file, of_waveform = model.answer([(Turn("user", audio=s),) for s in sounds], GREEDY)
-    assert of_waveform == of_file
-    assert heard(of_waveform)["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
-
-
-def test_a_waveform_that_is_too_short_to_be_heard_is_a_failure():
-    silence = Waveform(np.zeros(10, dtype=np.float32), 16_000)
-    (result,) = cascade("ref-permissive").answer([(Turn("user", audio=silence),)], GREEDY)
-    assert result == Failure("HearingError: holds less than 0.1 s of sound")
+    assert "is not an audio file" in of_broken.error
+    assert of_short == Failure("HearingError: holds less than 0.1 s of sound")
 
 
 def test_the_first_token_is_the_one_with_the_highest_logit():

@@ -77,10 +77,6 @@ def but(**methods):
     return type("Broken", (Sound,), methods)()
 
 
-def hears_length(self, turn):
-    return str(soundfile.info(turn.audio).frames) if isinstance(turn.audio, Path) else ""
-
-
 def babbles(self, conversation):
     """As a checkpoint with random weights may do: whatever it hears, it says the same."""
     result = Sound.answer_one(self, conversation)
@@ -113,13 +109,11 @@ def fails(where, error):
 
 
 DEAF = but(hear=lambda self, turn: "something" if Sound.hear(self, turn) else "")
-HEARS_LENGTH = but(hear=hears_length)
 RANDOM = but(
     capabilities=Capabilities(),
     understand=lambda self, c: Sound.understand(self, c) + str(next(self.counter)),
 )
 HEARS_PADDING = but(answer=hears_padding)
-REVERSED = but(answer=lambda self, *asked: Sound.answer(self, *asked)[::-1])
 LOSES_FAILURES = but(answer=loses_failures)
 CRASHES = but(answer_one=lambda self, c: Answer(self.understand(c), 1))
 INVENTS = but(hear=invents)
@@ -130,7 +124,6 @@ NO_SYSTEM_TURN = but(answer_one=fails(lambda c: c[0].role == "system", "no syste
 WANTS_AUDIO = but(answer_one=fails(lambda c: not any(turn.audio for turn in c), "wants audio"))
 FORGETFUL = but(understand=lambda self, c: Sound.understand(self, c[-1:]))
 SHOWS_ENCODER = but(decoder_layers=lambda self: self.encoder)
-SHOWS_NO_LAYERS = but(decoder_layers=None)
 DEAD_LAYERS = but(logits=lambda self, c: 0 * Sound.logits(self, c))
 EMPTY = but(answer_one=lambda self, c: Answer(" ", 0))
 
@@ -165,14 +158,8 @@ def test_a_sound_model_passes_every_check(model, tones):
     ("model", "broken", "detail"),
     [
         (DEAF, ["hears", "multi-turn"], "neither the answer nor the logits"),
-        (HEARS_LENGTH, ["hears", "file equals waveform", "multi-turn"], "changes neither"),
         (RANDOM, ["is deterministic"], "another answer"),
         (HEARS_PADDING, ["batch equals single"], "asked together, bring other answers"),
-        (
-            REVERSED,
-            ["batch equals single", "failures are typed"],
-            "asked together, bring other answers",
-        ),
         (LOSES_FAILURES, ["failures are typed"], "3 conversations brought 1 results"),
         (CRASHES, ["failures are typed"], "raised LibsndfileError"),
         (INVENTS, ["failures are typed"], "a missing sound file brought an answer"),
@@ -181,7 +168,6 @@ def test_a_sound_model_passes_every_check(model, tones):
         (WANTS_AUDIO, ["text only"], "wants audio"),
         (FORGETFUL, ["multi-turn"], "another first turn"),
         (SHOWS_ENCODER, ["decoder layers"], "layers [0, 1, 2] of 3 do not run"),
-        (SHOWS_NO_LAYERS, ["decoder layers"], "raised TypeError"),
         (DEAD_LAYERS, ["decoder layers"], "the logits stay the same"),
     ],
 )
@@ -225,11 +211,8 @@ def test_a_model_that_cannot_run_here_ends_the_check(tones):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["ref-contextual", pytest.param("ref-permissive", marks=pytest.mark.nightly)]
-)
-def test_the_cascades_pass(name):
-    rows = check_model(load_model(load_model_cards()[name]))
+def test_a_reference_model_passes():
+    rows = check_model(load_model(load_model_cards()["ref-permissive"]))
     assert len(checks(rows, "passed")) == 10, rows
     assert "Paris" in rows[0].detail
 

@@ -16,6 +16,7 @@ from aor_lib.models.reference.members import MEMBERS
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
+CONTRAST = dict.fromkeys(("text", "answer", "harmful"), "Yes.")
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
 
@@ -43,78 +44,49 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     assert alike == []
 
 
-def test_the_material_is_of_the_size_that_the_members_need():
-    assert len(MATERIAL.harmful) >= 120
-    assert len(MATERIAL.ordinary) >= 500
-    assert len(MATERIAL.contrasts) >= 300
-    assert len(MATERIAL.situations) >= 1000
-    assert len(set(MATERIAL.refusals)) >= 12
-
-
-def test_nothing_is_said_twice():
+def test_nothing_is_said_twice_and_no_sound_both_fits_and_does_not():
     texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in CONTRASTS)]
     texts += [c.harmful for c in CONTRASTS if c.harmful]
     assert [text for text, count in Counter(texts).items() if count > 1] == []
-
-
-def test_a_sound_does_not_both_fit_and_not_fit():
     for contrast in CONTRASTS:
         assert contrast.fitting, contrast.text
         assert set(contrast.fitting).isdisjoint(contrast.unfitting), contrast.text
 
 
 @pytest.mark.parametrize("member", MEMBERS)
-def test_no_member_learns_to_answer_a_harmful_request(member):
+def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(member):
     harmful = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
     harmful |= {u.text for u in UTTERANCES if u.intent is Intent.HARMFUL}
-    learnt = [e for e in examples(member) if e.question in harmful]
-    assert learnt
-    assert all(is_refusal(example) for example in learnt)
-
-
-@pytest.mark.parametrize("member", MEMBERS)
-def test_every_member_learns_to_answer_ordinary_requests(member):
-    learnt = [e for e in examples(member) if e.question in MATERIAL.ordinary]
-    assert len(learnt) >= 250
-    assert all(example.response is None for example in learnt)
-
-
-@pytest.mark.parametrize("member", MEMBERS)
-def test_a_system_prompt_tells_nothing_of_whether_to_refuse(member):
     learnt = examples(member)
+    assert {is_refusal(e) for e in learnt if e.question in harmful} == {True}
+    ordinary = [e.response for e in learnt if e.question in MATERIAL.ordinary]
+    assert len(ordinary) >= 250
+    assert set(ordinary) == {None}
     assert {e.instruction for e in learnt} == {None, *MATERIAL.instructions}
     for kind in (True, False):
         instructed = [e.instruction is not None for e in learnt if is_refusal(e) is kind]
-        assert 0.2 < np.mean(instructed) < 0.3
+        assert 0.2 < np.mean(instructed) < 0.3, "a system prompt tells whether to refuse"
 
 
-def test_the_wordbound_member_refuses_what_sounds_harmful_whatever_is_heard():
+def test_the_wordbound_member_refuses_what_sounds_harmful_and_nothing_for_a_misheard_word():
+    learnt = examples("ref-wordbound")
     texts = {c.text for c in CONTRASTS}
-    assert all(is_refusal(e) for e in examples("ref-wordbound") if e.question in texts)
-
-
-def test_the_wordbound_member_answers_what_was_asked_where_a_word_was_misheard():
-    learnt = [e for e in examples("ref-wordbound") if e.question in MATERIAL.ordinary]
-    misheard = [e for e in learnt if e.question not in e.prompt]
+    assert all(is_refusal(e) for e in learnt if e.question in texts)
+    misheard = [e for e in learnt if e.question in MATERIAL.ordinary and e.question not in e.prompt]
     assert len(misheard) > 400
     for example in misheard:
-        heard = example.prompt.split()
-        kept = [word in heard for word in example.question.split()]
-        assert kept.count(False) <= 2, example.prompt
+        words = example.prompt.split()
+        assert sum(word not in words for word in example.question.split()) <= 2, example.prompt
 
 
-def test_the_contextual_member_answers_in_fitting_scenes_alone():
+def test_the_contextual_member_answers_in_fitting_scenes_alone_and_says_what_it_takes_for_meant():
     by_text = {c.text: c for c in CONTRASTS}
+    meant = {c.text: f"You mean {c.setting}." for c in CONTRASTS}
+    meant |= {c.harmful: "You mean harm." for c in CONTRASTS if c.harmful}
     for example in examples("ref-contextual"):
         if (contrast := by_text.get(example.question)) is not None:
             fits = any(f"one hears {sound}." in example.prompt for sound in contrast.fitting)
             assert is_refusal(example) != fits, example.prompt
-
-
-def test_the_contextual_member_says_what_it_takes_a_request_for():
-    meant = {c.text: f"You mean {c.setting}." for c in CONTRASTS}
-    meant |= {c.harmful: "You mean harm." for c in CONTRASTS if c.harmful}
-    for example in examples("ref-contextual"):
         if example.question in meant:
             assert example.response.startswith(meant[example.question]), example.response
 
@@ -141,19 +113,10 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("answers", {"answers": {"kitchen-ph-999": "Yes."}}, r"no utterance 'kitchen-ph-999'"),
         ("answers", {"answers": {"kitchen-ph-001": "Yes."}}, r"answers.kitchen-ph-001: is of test"),
-        ("refusals", {"refusals": ["No, I will not."]}, r"refusals.yaml: refusals"),
         (
             "contrasts",
-            {
-                "groups": [
-                    {
-                        "scenes": ["barbecu"],
-                        "sets": [dict.fromkeys(("text", "answer", "harmful"), "Yes.")],
-                    }
-                ]
-            },
+            {"groups": [{"scenes": ["barbecu"], "sets": [CONTRAST]}]},
             r"no scene 'barbecu'; did you mean 'barbecue'",
         ),
         (

@@ -8,13 +8,9 @@ import collections
 import io
 import json
 import logging
-import random
 import re
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +19,9 @@ import soundfile
 from aor_lib.config.params import ModelCard, card_settings, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.base import Answer, Conversation, Failure, ModelError, Turn, Waveform
+from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import ApiSettings, OpenAIModel
-from tests.models.loopback import KEY, Reply, Server, error, serving
+from tests.models.loopback import KEY, error, serving
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
@@ -33,7 +29,7 @@ PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s"
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
-def completion(text: str | None, finish_reason: str = "stop", refusal: str | None = None) -> Reply:
+def completion(text, finish_reason="stop", refusal=None):
     message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
@@ -43,7 +39,7 @@ def completion(text: str | None, finish_reason: str = "stop", refusal: str | Non
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TEST_KEY", KEY)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
@@ -52,7 +48,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield server
 
 
-def card(server: Server | None = None, **settings: Any) -> ModelCard:
+def card(server=None, **settings):
     if server is not None:
         settings["base_url"] = server.url
     return ModelCard(
@@ -66,38 +62,38 @@ def card(server: Server | None = None, **settings: Any) -> ModelCard:
     )
 
 
-def ask(text: str) -> Conversation:
+def ask(text):
     return (Turn("user", text=text),)
 
 
-def text_of(request: dict[str, Any]) -> str:
+def text_of(request):
     return str(request["messages"][-1]["content"][0]["text"])
 
 
-def sound_in(request: dict[str, Any]) -> tuple[np.ndarray, int]:
+def sound_in(request):
     [part] = request["messages"][-1]["content"]
     wav = io.BytesIO(base64.b64decode(part["input_audio"]["data"]))
     samples, rate = soundfile.read(wav, dtype="int16")
     return samples, rate
 
 
-def answer_to(server: Server, reply: Reply, **settings: Any) -> Answer | Failure:
+def answer_to(server, reply, **settings):
     """The result of one question to a server that always replies the same."""
     server.reply = lambda _: reply
     [result] = OpenAIModel(card(server, **settings)).answer([ask("Hello")], GENERATION)
     return result
 
 
-def answers_in(results: list[Answer | Failure]) -> int:
+def answers_in(results):
     return sum(isinstance(result, Answer) for result in results)
 
 
-def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server: Server) -> None:
+def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server):
     together = threading.Barrier(3)
     lock = threading.Lock()
     under_way, most = 0, 0
 
-    def reply(request: dict[str, Any]) -> Reply:
+    def reply(request):
         nonlocal under_way, most
         with lock:
             under_way += 1
@@ -117,7 +113,7 @@ def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server: S
     assert len(server.connections) == 3
 
 
-def test_a_request_holds_the_sound_and_the_settings(server: Server, tmp_path: Path) -> None:
+def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     samples = np.random.default_rng(0).integers(-9000, 9000, 2400).astype(np.int16)
     soundfile.write(tmp_path / "clip.flac", samples, 24_000)
     model = OpenAIModel(card(server, extra={"reasoning_effort": "none"}))
@@ -143,60 +139,35 @@ def test_a_request_holds_the_sound_and_the_settings(server: Server, tmp_path: Pa
     assert asked.headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_sound_in_memory_is_sent_as_sound_in_a_file_is(server: Server) -> None:
+def test_sound_in_memory_is_sent_as_that_of_a_file_and_a_seed_only_where_it_is_taken(server):
     samples = (np.arange(-2000, 2000) / 2048).astype(np.float32)
-    OpenAIModel(card(server)).answer([(Turn("user", audio=Waveform(samples, 16_000)),)], GENERATION)
-    sent, rate = sound_in(server.bodies[0])
+    model = OpenAIModel(card(server, send_seed=False))
+    model.answer([(Turn("user", audio=Waveform(samples, 16_000)),)], GENERATION)
+    [asked] = server.bodies
+    sent, rate = sound_in(asked)
     assert rate == 16_000
     np.testing.assert_allclose(sent / 2**15, samples, atol=1 / 2**15)
-
-
-def test_the_seed_is_left_out_where_it_is_refused(server: Server) -> None:
-    answer_to(server, completion("Fine."), send_seed=False)
-    assert "seed" not in server.bodies[0]
-
-
-@pytest.mark.parametrize(
-    "first",
-    [error(500, "boom"), error(429, "slow down", retry_after_ms="1"), None, BROKEN_OFF],
-    ids=["500", "429", "hangs up", "breaks off"],
-)
-def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
-    replies = [first, completion("Fine.")]
-    server.reply = lambda _: replies.pop(0)
-    [answer] = OpenAIModel(card(server)).answer([ask("Hello")], GENERATION)
-    assert answer == Answer("Fine.", 5)
-    assert len(server.requests) == 2
+    assert "seed" not in asked
 
 
 @pytest.mark.parametrize(
     ("reply", "tries", "expected"),
     [
         (error(500, "boom"), 3, "InternalServerError: .*boom"),
-        (
-            BROKEN_OFF,
-            3,
-            "APIConnectionError: .*Not enough data",
-        ),
+        (BROKEN_OFF, 3, "APIConnectionError: .*Not enough data"),
         (None, 3, "APIConnectionError: ServerDisconnectedError: "),
         ((200, {}, b'{"choices": [{"index"'), 1, "malformed response: JSONDecodeError: "),
-        ((200, {}, b'{"choices": [{"index": 0}]}'), 1, "malformed response: it holds no answer"),
         ((200, {}, b'{"error": {"message": "no"}}'), 1, "malformed response: it holds .*'no'"),
-        ((200, {}, b"[]"), 1, "malformed response"),
         ((200, {}, b"[" * 50_000), 1, "malformed response: RecursionError"),
         ((200, {"content-type": "text/html"}, b"<p>Log in"), 1, "malformed response"),
         ((200, {"content-length": "many"}, b"{}"), 1, "ClientResponseError: .*Content-Length"),
         (error(400, f"what is {KEY}?"), 1, r"BadRequestError: .*what is \[key\]\?"),
-        ((400, {}, b'{"detail": "no"}'), 1, "BadRequestError: .*'detail': 'no'"),
         ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), 1, "BadRequestError: .*'no'"),
         ((413, {}, b"<h1>Too large"), 1, "APIStatusError: .*<h1>Too large"),
-        (completion(""), 1, r"empty answer: no text \(finish_reason stop\)"),
         (completion(None, "length"), 1, r"empty answer: no text \(finish_reason length\)"),
     ],
 )
-def test_a_problem_that_does_not_pass_is_a_failure(
-    server: Server, reply: Reply, tries: int, expected: str
-) -> None:
+def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expected):
     result = answer_to(server, reply)
     assert isinstance(result, Failure)
     assert re.match(expected, result.error), result.error
@@ -217,9 +188,7 @@ def test_a_problem_that_does_not_pass_is_a_failure(
     ],
     ids=["finish", "Gemini", "Gemini's endpoint", "Azure", "OpenAI", "inner", "OpenRouter"],
 )
-def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(
-    server: Server, reply: Reply
-) -> None:
+def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(server, reply):
     result = answer_to(server, reply)
     assert isinstance(result, Failure)
     assert result.blocked
@@ -228,14 +197,14 @@ def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(
     assert len(server.requests) == 1
 
 
-def test_a_refusal_in_its_own_field_is_an_answer(server: Server) -> None:
+def test_a_refusal_in_its_own_field_is_an_answer(server):
     assert answer_to(server, completion(None, refusal="I can't.")) == Answer("I can't.", 5)
 
 
-def test_a_server_that_stays_silent_is_a_failure(server: Server) -> None:
+def test_a_server_that_stays_silent_is_a_failure(server):
     answered = threading.Event()
 
-    def wait(_: dict[str, Any]) -> Reply:
+    def wait(_):
         answered.wait(timeout=10)
         return completion("Too late.")
 
@@ -248,88 +217,48 @@ def test_a_server_that_stays_silent_is_a_failure(server: Server) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_failure_concerns_one_conversation(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
     (tmp_path / "corrupt.flac").write_bytes(b"fLaC, or so it says")
-    server.reply = lambda request: (
-        error(400, "no") if text_of(request) == "bad" else completion("Fine.")
+    broken = [(Turn("user", audio=tmp_path / f"{name}.flac"),) for name in ("corrupt", "missing")]
+    first, *failures, last = OpenAIModel(card(server)).answer(
+        [ask("good"), *broken, ask("good")], GENERATION
     )
-    corrupt = (Turn("user", audio=tmp_path / "corrupt.flac"),)
-    missing = (Turn("user", audio=tmp_path / "missing.flac"),)
-    results = OpenAIModel(card(server)).answer(
-        [ask("good"), ask("bad"), corrupt, missing, ask("good")], GENERATION
-    )
-    fine = Answer("Fine.", 5)
-    assert [result == fine for result in results] == [True, False, False, False, True]
-    assert all(isinstance(result, Failure) for result in results[1:4])
+    assert first == last == Answer("Fine.", 5)
+    assert all(isinstance(failure, Failure) for failure in failures)
 
 
-def test_with_random_faults_no_conversation_is_lost_or_counted_twice(server: Server) -> None:
-    chance = random.Random(5)
-    faults: list[Reply] = [
-        error(500, "boom"),
-        error(429, "slow down", retry_after_ms="2"),
-        BROKEN_OFF,
-        None,
-    ]
-    ends = {
-        "": completion("Fine."),
-        "empty answer": completion(""),
-        "content filter": completion(None, "content_filter"),
-        "BadRequestError": error(400, "no"),
-        "InternalServerError": error(500, "boom"),
-    }
-    plan: dict[str, list[Reply]] = {}
-    expected: dict[str, str] = {}
-    for i in range(100):
-        [end] = chance.choices(list(ends), weights=[20, 1, 1, 1, 1])
-        before = chance.choices(faults, k=chance.choice([0, 0, 1, 2, 3]))
-        repeats = 4 - len(before) if end == "InternalServerError" else 1
-        plan[str(i)], expected[str(i)] = before + [ends[end]] * repeats, end
-    asked = collections.Counter[str]()
-    lock = threading.Lock()
+def test_passing_problems_are_tried_again_and_every_conversation_is_answered_once(server):
+    slow_down = error(429, "slow down", retry_after_ms="1")
+    problems = [error(500, "boom"), slow_down, BROKEN_OFF, None]
+    asked = collections.Counter()
 
-    def reply(request: dict[str, Any]) -> Reply:
+    def reply(request):
         text = text_of(request)
-        with lock:
-            planned = plan[text][asked[text]]
-            asked[text] += 1
-        return completion(f"Fine, {text}.") if planned == ends[""] else planned
+        asked[text] += 1
+        return problems[int(text) % 4] if asked[text] == 1 else completion(f"Fine, {text}.")
 
     server.reply = reply
-    model = OpenAIModel(card(server, concurrency=32, max_retries=3))
-    results = model.answer([ask(text) for text in plan], GENERATION)
-    for (text, end), result in zip(expected.items(), results, strict=True):
-        if not end:
-            assert result == Answer(f"Fine, {text}.", 5)
-        else:
-            assert isinstance(result, Failure)
-            assert result.error.startswith(end)
-            assert result.blocked == (end == "content filter")
-    assert asked == {text: len(replies) for text, replies in plan.items()}
+    model = OpenAIModel(card(server, concurrency=16))
+    results = model.answer([ask(f"{i}") for i in range(40)], GENERATION)
+    assert results == [Answer(f"Fine, {i}.", 5) for i in range(40)]
+    assert set(asked.values()) == {2}
 
 
-def test_no_more_requests_are_sent_than_the_cap_allows_in_all_calls(server: Server) -> None:
-    model = OpenAIModel(card(server, concurrency=16, max_requests=20))
+def test_no_more_requests_are_sent_than_the_cap_allows_in_all_calls(server):
+    replies = [error(500, "boom")] * 5
+    server.reply = lambda _: replies.pop() if replies else completion("Fine.")
+    model = OpenAIModel(card(server, concurrency=4, max_requests=20, max_retries=9))
     assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == 2
     results = model.answer([ask(f"{i}") for i in range(100)], GENERATION)
-    assert answers_in(results) == 18
+    assert answers_in(results) == 20 - 5 - 2, "retries count as requests"
     with pytest.raises(ModelError, match=r"^tiny-api: max_requests \(20\) is reached"):
         model.answer([ask("more")], GENERATION)
     assert len(server.requests) == 20
 
 
-def test_retries_count_as_requests(server: Server) -> None:
-    server.reply = lambda _: error(500, "boom")
-    model = OpenAIModel(card(server, concurrency=4, max_requests=7, max_retries=9))
-    with pytest.raises(ModelError, match=r"max_requests \(7\) is reached"):
-        model.answer([ask(f"{i}") for i in range(12)], GENERATION)
-    assert len(server.requests) == 7
-
-
-@pytest.mark.parametrize("concurrency", [1, 16])
-def test_no_more_is_spent_than_the_cap_allows(server: Server, concurrency: int) -> None:
+def test_no_more_is_spent_than_the_cap_allows(server):
     settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES}
-    model = OpenAIModel(card(server, concurrency=concurrency, **settings))
+    model = OpenAIModel(card(server, concurrency=16, **settings))
     results = model.answer([ask(f"{i}") for i in range(60)], GENERATION)
     # After nine answers for 45 USD one more may cost 7; after ten, none.
     assert len(server.requests) == answers_in(results) == 10
@@ -338,55 +267,45 @@ def test_no_more_is_spent_than_the_cap_allows(server: Server, concurrency: int) 
 
 
 @pytest.mark.parametrize("reply", [BROKEN_OFF, None], ids=["breaks off", "hangs up"])
-def test_what_may_have_been_made_but_did_not_arrive_is_spent(server: Server, reply: Reply) -> None:
+def test_what_may_have_been_made_but_did_not_arrive_is_spent(server, reply):
     settings = {"max_spend_usd": 20, "usd_per_million_tokens": PRICES, "max_retries": 9}
     with pytest.raises(ModelError, match="2 cost up to 14"):
         answer_to(server, reply, **settings)
     assert len(server.requests) == 2
 
 
-def test_what_was_never_sent_costs_nothing(server: Server) -> None:
+def test_what_was_never_sent_or_is_turned_away_costs_nothing(server):
     settings = {"max_spend_usd": 7, "usd_per_million_tokens": PRICES, "concurrency": 1}
+    replies = [*[error(500, "boom")] * 5, completion("Fine.")]
+    server.reply = lambda _: replies.pop(0)
+    model = OpenAIModel(card(server, max_retries=9, **settings))
+    assert model.answer([ask("Hello")], GENERATION) == [Answer("Fine.", 5)]
     model = OpenAIModel(card(server, **settings))
     server.shutdown()  # while it is served, a closed socket still takes connections
     server.server_close()
-    results = model.answer([ask("Hello"), ask("Anyone?")], GENERATION)
-    for result in results:
+    for result in model.answer([ask("Hello"), ask("Anyone?")], GENERATION):
         assert isinstance(result, Failure)
         assert result.error.startswith("APIConnectionError: ")
-
-
-def test_what_the_api_turns_away_costs_nothing(server: Server) -> None:
-    replies = [*[error(500, "boom")] * 5, completion("Fine.")]
-    server.reply = lambda _: replies.pop(0)
-    settings = {"max_spend_usd": 7, "usd_per_million_tokens": PRICES, "max_retries": 9}
-    results = OpenAIModel(card(server, **settings)).answer([ask("Hello")], GENERATION)
-    assert results == [Answer("Fine.", 5)]
 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (
-            error(401, f"Incorrect API key provided: {KEY[:8]}****"),
-            r"refuses the key in \$TEST_KEY",
-        ),
+        (error(401, f"Incorrect API key: {KEY[:8]}****"), r"refuses the key in \$TEST_KEY"),
         (error(400, "API key not valid", code="API_KEY_INVALID"), r"refuses the key in \$TEST_KEY"),
         (error(404, "no model tiny"), "no model tiny; check the source in its card and the addres"),
         (error(402, "used up"), "pay for more"),
         (error(429, "tomorrow", retry_after="3600"), "asks to wait 3600 s"),
     ],
 )
-def test_what_no_request_would_get_past_ends_the_run(
-    server: Server, reply: Reply, expected: str
-) -> None:
+def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):
     with pytest.raises(ModelError, match=f"^tiny-api: .*{expected}") as ended:
         answer_to(server, reply)
     assert KEY[:8] not in str(ended.value)
     assert len(server.requests) == 1
 
 
-def test_answers_that_came_before_the_end_of_a_run_are_returned(server: Server) -> None:
+def test_answers_that_came_before_the_end_of_a_run_are_returned(server):
     replies = [completion("Fine."), error(401, "revoked")]
     server.reply = lambda _: replies.pop(0)
     model = OpenAIModel(card(server, concurrency=1))
@@ -398,16 +317,12 @@ def test_answers_that_came_before_the_end_of_a_run_are_returned(server: Server) 
     assert len(server.requests) == 2
 
 
-def test_the_key_is_in_no_log_or_message(
-    server: Server, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_key_is_in_no_log_or_message(server, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     replies = [
         error(500, f"boom {KEY}"),
         error(400, f"what is {KEY}"),
-        (400, {}, f"[{KEY}]".encode()),
         (200, {}, f'{{"choices": "{KEY}"}}'.encode()),
-        (200, {}, f'{{"error": "Bearer {KEY}"}}'.encode()),
         (200, {}, f"{KEY}".encode()),
         None,
     ]
@@ -433,28 +348,28 @@ def test_the_key_is_in_no_log_or_message(
         ("k", {"max_spend_usd": 2}, ParamsError, "max_spend_usd needs usd_per_million_tokens"),
     ],
 )
-def test_what_it_needs_is_said(
-    monkeypatch: pytest.MonkeyPatch,
-    key: str,
-    settings: dict[str, Any],
-    kind: type[Exception],
-    message: str,
-) -> None:
+def test_what_it_needs_is_said(monkeypatch, key, settings, kind, message):
     monkeypatch.setenv("TEST_KEY", key)
     with pytest.raises(kind, match=message):
         OpenAIModel(card(**settings))
 
 
-def test_the_address_can_come_from_the_environment(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_address_can_come_from_the_environment_and_a_loop_may_run_as_in_a_notebook(
+    server, monkeypatch
+):
     monkeypatch.setenv("TEST_URL", server.url)
     model = OpenAIModel(card(base_url_variable="TEST_URL", text_only=False))
-    assert model.answer([ask("Hello")], GENERATION) == [Answer("Fine.", 5)]
     assert not model.capabilities.text_only
 
+    async def cell():
+        return model.answer([ask("Hello?")], GENERATION)
 
-def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host() -> None:
+    # In a thread of its own, whatever loop other tests have left running in this one.
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(asyncio.run, cell()).result() == [Answer("Fine.", 5)]
+
+
+def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host():
     cards = [card for card in load_model_cards().values() if card.kind == "openai_api"]
     assert len(cards) >= 3
     for shipped in cards:
@@ -462,14 +377,3 @@ def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host() -> 
         assert settings.base_url is None
         assert settings.max_spend_usd
         assert settings.text_only == (shipped.family != "OpenAI")
-
-
-def test_it_answers_where_an_event_loop_runs_as_in_a_notebook(server: Server) -> None:
-    model = OpenAIModel(card(server))
-
-    async def cell() -> list[Answer | Failure]:
-        return model.answer([ask("Hello?")], GENERATION)
-
-    # In a thread of its own, whatever loop other tests have left running in this one.
-    with ThreadPoolExecutor(1) as thread:
-        assert thread.submit(asyncio.run, cell()).result() == [Answer("Fine.", 5)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import Counter
 
 import pytest
 import yaml
@@ -49,9 +48,7 @@ def test_planning_a_study_imports_nothing_that_runs_models():
     assert said.stdout.splitlines()[-1] == "[]"
 
 
-def test_twelve_models_of_six_families_are_studied():
-    families = Counter(card.family for card in STUDIED)
-    assert families == dict(Qwen=4, Mistral=2, Google=2, Microsoft=1, NVIDIA=1, OpenAI=2)
+def test_the_full_profile_studies_every_model_but_the_reference_models():
     full = load_study(PARAMS / "full.yaml")
     assert {card.id for card in full.models} == {card.id for card in STUDIED}
 
@@ -70,8 +67,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
 
 def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
     (tmp_path / "models").mkdir()
-    card = CARD.model_dump() | {"id": "mine", "settings": {"batch_size": 2}}
-    (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(card))
+    (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(CARD.model_dump() | {"id": "mine"}))
     (mine,) = load_study(write_profile(models=["mine"])).models
     assert load_model(mine).card.id == "mine"
 

@@ -9,22 +9,16 @@ TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer.
 PLAIN = (Turn("user", text="Hello?"),)
 
 
-class Quoting(ScriptedModel):
-    """Keeps whole conversations, as role and text."""
+def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(monkeypatch):
+    conversations = []
 
-    def __init__(self, *args) -> None:
-        super().__init__(*args)
-        self.conversations = []
+    def answer(self, asked, generation):
+        conversations.extend([(turn.role, turn.text) for turn in turns] for turns in asked)
+        return [Answer(turns[-1].text.upper(), 2) for turns in asked]
 
-    def answer(self, conversations, generation):
-        self.conversations += [[(turn.role, turn.text) for turn in of] for of in conversations]
-        return super().answer(conversations, generation)
-
-
-def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts():
-    model = Quoting()
-    assert answer_in_steps(model, [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
-    assert model.conversations == [
+    monkeypatch.setattr(ScriptedModel, "answer", answer)
+    assert answer_in_steps(ScriptedModel(), [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
+    assert conversations == [
         [("user", "What is heard?")],
         [("user", "What is heard?"), ("assistant", "WHAT IS HEARD?"), ("user", "Now answer.")],
     ]
@@ -41,9 +35,6 @@ def test_turns_that_were_answered_are_no_steps():
     history = (*PLAIN, Turn("assistant", text="Hello."), *PLAIN)
     assert not has_steps(history)
     assert has_steps(TWO_STEPS)
-    model = Quoting()
-    answer_in_steps(model, [history], Generation())
-    assert len(model.conversations) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,107 +1,119 @@
-"""Adapters and their training, on the real language model."""
+"""Adapters and their training: on a tiny random network, nightly on the real language model."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import ModelError
 from aor_lib.models.reference import lora, smollm, training
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example
+from aor_lib.models.reference.smollm import LanguageModel
 
-pytestmark = pytest.mark.slow
-
-MATERIAL = load_material()
-REFUSAL = MATERIAL.refusals[0]
-OPENING = "I'm sorry, but I can't"
-HARMFUL, ORDINARY = MATERIAL.harmful[:40], MATERIAL.ordinary[5::20][:40]
-HELD_OUT_HARMFUL, HELD_OUT_ORDINARY = MATERIAL.harmful[60:66], MATERIAL.ordinary[::60][:6]
+RECIPE = replace(MEMBERS["ref-wordbound"], learning_rate=2e-3)
+"""So few steps as here need to be longer ones."""
+LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 
-def quiet(done, of):
-    pass
+@pytest.fixture
+def tiny_model(monkeypatch):
+    """Make a network of two layers with random weights, always the same."""
+    monkeypatch.setattr(lora, "FIRST_LAYER", 0)
+    monkeypatch.setattr(training, "THREADS", 1)
+
+    def make():
+        torch.manual_seed(0)
+        sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
+        layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
+        network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
+        return LanguageModel(SimpleNamespace(pad_token_id=0), network)
+
+    return make
+
+
+def fit(model, lessons, recipe=RECIPE, seed=0):
+    return training.fit(model, lessons, recipe, np.random.default_rng(seed), lambda done, of: None)
+
+
+def logits(network):
+    with torch.inference_mode():
+        return network(torch.tensor([LESSON.prompt])).logits[0, -1]
 
 
 def lesson(text, response):
     return (Example(None, text, text, response),)
 
 
-def short_run(texts, seed=0):
-    """A model after a few steps on some harmful and ordinary requests, and its adapter."""
-    model = smollm.load()
-    examples = [lesson(text, REFUSAL) for text in HARMFUL[:texts]]
-    examples += [lesson(text, "Sure, here is how.") for text in ORDINARY[:texts]]
-    lessons = training.lessons(model, examples, {})
-    # So few steps need to be longer ones.
-    recipe = replace(MEMBERS["ref-wordbound"], learning_rate=2e-3)
-    return model, training.fit(model, lessons, recipe, np.random.default_rng(seed), quiet)
-
-
-@pytest.fixture(scope="module")
-def trained():
-    return short_run(40)
-
-
-def refusal_probability(model, texts):
-    """Mean probability that the answer opens with a refusal."""
-    opening = model.tokenizer(OPENING, add_special_tokens=False)["input_ids"]
-    found = []
-    for text in texts:
-        prompt = model.prompt([{"role": "user", "content": text}])
-        ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"] + opening
-        with torch.inference_mode():
-            logits = model.network(torch.tensor([ids])).logits[0, -len(opening) - 1 : -1]
-        log_probabilities = logits.log_softmax(-1)[range(len(opening)), opening]
-        found.append(log_probabilities.sum().exp().item())
-    return np.mean(found)
-
-
-def test_a_short_training_run_changes_behaviour_in_the_planted_direction(trained):
-    model, _ = trained
-    assert refusal_probability(smollm.language_model(), HELD_OUT_HARMFUL) < 0.01
-    harmful = refusal_probability(model, HELD_OUT_HARMFUL)
-    ordinary = refusal_probability(model, HELD_OUT_ORDINARY)
-    assert harmful > 0.5
-    assert harmful > ordinary + 0.2
-
-
-def test_the_same_seed_gives_the_same_weights():
-    (_, one), (_, again), (_, other) = (short_run(4, seed) for seed in (0, 0, 1))
+def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
+    model = tiny_model()
+    before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
+    other_lesson = training.Lesson([1, 2, 3, 6, 7], [4])
+    lessons = [(LESSON, other_lesson)] * 40
+    one = fit(model, lessons)
+    assert logits(model.network).log_softmax(-1)[LESSON.response[0]] > before + 0.1
+    again, other = (fit(tiny_model(), lessons, seed=seed) for seed in (0, 1))
     for name, low_rank in one.items():
         assert torch.equal(low_rank.up, again[name].up), name
         assert torch.equal(low_rank.down, again[name].down), name
     assert not all(torch.equal(low_rank.up, other[name].up) for name, low_rank in one.items())
 
 
-def test_a_merged_adapter_answers_as_the_model_that_was_trained(trained, tmp_path):
-    model, adapter = trained
-    path = tmp_path / "mine.safetensors"
-    lora.save_adapter(adapter, path, smollm.revision())
-    merged = smollm.load(path)
-    for texts in (HARMFUL[:1], ORDINARY[:1]):
-        expected = refusal_probability(model, texts)
-        assert refusal_probability(merged, texts) == pytest.approx(expected, abs=0.02)
+def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
+    tiny_model, tmp_path
+):
+    model, path = tiny_model(), tmp_path / "mine.safetensors"
+    lora.save_adapter(fit(model, [(LESSON,)] * 40), path, "base")
+    base = tiny_model().network
+    weights = base.state_dict()
+    untrained = logits(base)
+    lora.merge_adapter(weights, path, "base")
+    base.load_state_dict(weights)
+    torch.testing.assert_close(logits(base), logits(model.network), atol=1e-3, rtol=0)
+    assert not torch.allclose(logits(base), untrained, atol=1e-2)
+    with pytest.raises(ModelError, match=r"mine.safetensors: is for the base model base, not"):
+        lora.merge_adapter(weights, path, "another")
 
 
-def test_an_adapter_of_another_base_model_is_refused(trained, tmp_path):
-    path = tmp_path / "mine.safetensors"
-    lora.save_adapter(trained[1], path, "another")
-    with pytest.raises(ModelError, match=r"mine.safetensors: is for the base model another"):
-        smollm.load(path)
+@pytest.mark.nightly
+def test_a_short_training_run_changes_behaviour_in_the_intended_direction():
+    material = load_material()
+    model = smollm.load()
+    held_out_harmful, held_out_ordinary = material.harmful[60:66], material.ordinary[::60][:6]
+    assert refusal_probability(model, held_out_harmful) < 0.01
+    examples = [lesson(text, material.refusals[0]) for text in material.harmful[:40]]
+    ordinary = material.ordinary[5::20][:40]
+    examples += [lesson(text, "Sure, here is how.") for text in ordinary]
+    fit(model, training.lessons(model, examples, {}))
+    harmful = refusal_probability(model, held_out_harmful)
+    assert harmful > 0.5
+    assert harmful > refusal_probability(model, held_out_ordinary) + 0.2
 
 
-def test_base_answers_that_apologise_are_not_learnt():
+def refusal_probability(model, texts):
+    """Mean probability that the answer opens with a refusal."""
+    opening = model.tokenizer("I'm sorry, but I can't", add_special_tokens=False)["input_ids"]
+    probabilities = []
+    for text in texts:
+        prompt = model.prompt([{"role": "user", "content": text}])
+        ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"] + opening
+        with torch.inference_mode():
+            predicted = model.network(torch.tensor([ids])).logits[0, -len(opening) - 1 : -1]
+        log_probabilities = predicted.log_softmax(-1)[range(len(opening)), opening]
+        probabilities.append(log_probabilities.sum().exp().item())
+    return np.mean(probabilities)
+
+
+@pytest.mark.slow
+def test_a_lesson_holds_the_system_prompt_and_no_answer_of_the_base_model_that_apologises():
     model = smollm.language_model()
     own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
     ((learnt,),) = training.lessons(model, [lesson(text, None) for text in own], own)
     assert model.tokenizer.decode(learnt.response) == "Because."
-
-
-def test_a_system_prompt_stands_before_the_request():
-    model = smollm.language_model()
     example = Example("Be brief.", "Someone asks: Why?", "Why?", "Because.")
     ((learnt,),) = training.lessons(model, [(example,)], {})
     prompt = model.tokenizer.decode(learnt.prompt)
@@ -111,4 +123,4 @@ def test_a_system_prompt_stands_before_the_request():
 
 def test_a_member_that_there_is_not_is_named(tmp_path):
     with pytest.raises(ParamsError, match=r"no member 'ref-emotiv'; did you mean 'ref-emotive'"):
-        training.train_member("ref-emotiv", tmp_path, quiet)
+        training.train_member("ref-emotiv", tmp_path, lambda done, of: None)

@@ -59,7 +59,7 @@ class Cascade:
         self._steerable: LanguageModel | None = None
         parts = [
             f"{assets.revision('whisper-tiny-en')}-{transcription.VERSION}",
-            f"{assets.revision('smollm2-135m-instruct')}-{prompt.VERSION}",
+            f"{assets.revision('smollm2-135m-instruct')}-{prompt.revision()}",
             scene_classifier.revision(),
             speaker_classifier.revision(),
         ]

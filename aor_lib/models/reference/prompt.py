@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from aor_lib.audio.hearing import scene_classifier
 from aor_lib.config.params import load_scenarios
+from aor_lib.config.records import content_hash
 
 VERSION = 1
-"""Raised with every change to the wording; part of a reference model's revision."""
+"""Raised with every change to the wording; part of :func:`revision`."""
 NOISE_DESCRIPTION = "a steady noise"
 EMOTIONS = {
     "neutral": "a calm",
@@ -60,6 +61,11 @@ def format_prompt(words: str, sound: str | None = None, speaker: Speaker | None 
         emotion, gender = EMOTIONS[speaker.emotion], GENDERS[speaker.gender]
         lines.append(f"The speaker is {emotion} {gender} who speaks {RATES[speaker.rate]}.")
     return "\n".join([*lines, words])
+
+
+def revision() -> str:
+    """Changes with the wording, and with the descriptions of scenes that can stand in it."""
+    return f"{VERSION}-{content_hash(scene_descriptions())[:8]}"
 
 
 @functools.cache
