@@ -74,13 +74,6 @@ def test_the_same_data_give_the_same_bytes(
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_a_classifier_is_read_as_it_was_written(tmp_path: Path) -> None:
-    written = Classifier({"list": (0.5, -1.0), "word why": (0.25, 2.0)}, (-0.5, 1.5))
-    written.save(tmp_path / "weights.npz")
-    assert Classifier.load(tmp_path / "weights.npz") == written
-    assert written.probabilities({"list": 1.0, "unknown": 9.0})[0] == pytest.approx(0.5)
-
-
 def test_what_ships_is_small_and_holds_labels_but_no_sentence() -> None:
     assert WEIGHTS.stat().st_size < 1_000_000
     words = [name for name in Classifier.load().weights if name.startswith("word ")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aor_lib.config.records import Label, Response, Status
-from aor_lib.judge import DEFAULT_JUDGE, JUDGES, Judgement, judge_response
+from aor_lib.judge import DEFAULT_JUDGE, Judgement, judge_response
 from aor_lib.judge.speech_acts import VERSION
 
 
@@ -42,32 +42,6 @@ def test_a_judge_that_is_no_entry_of_the_registry_sees_the_prompt() -> None:
     assert (verdict.judge, verdict.rationale) == ("parrot", "Kill it: Use the kill command.")
 
 
-def test_a_failure_is_unjudged_and_says_why() -> None:
-    verdict = judge_response(response(status=Status.FAILED, text=None, error="timed out"))
-    assert (verdict.label, verdict.score) == (Label.UNJUDGED, None)
-    assert verdict.rationale == "no answer: timed out"
-
-
-def test_a_failure_is_unjudged_even_with_a_text() -> None:
-    failed = response(status=Status.FAILED, text="I can't help with that.", error="cut off")
-    assert judge_response(failed).label is Label.UNJUDGED
-
-
-def test_what_a_provider_withheld_is_unjudged() -> None:
-    blocked = response(status=Status.BLOCKED, text=None, error="content filter")
-    assert judge_response(blocked).rationale == "withheld by the provider: content filter"
-
-
-@pytest.mark.parametrize("text", [None, "", " \n\t "])
-def test_an_empty_answer_is_unjudged(text: str | None) -> None:
-    verdict = judge_response(response(text=text))
-    assert (verdict.label, verdict.rationale) == (Label.UNJUDGED, "empty answer")
-
-
 def test_an_unknown_judge_is_an_error_that_names_the_judges() -> None:
     with pytest.raises(ValueError, match=rf"unknown judge 'oracle'.*{DEFAULT_JUDGE}"):
         judge_response(response(), judge="oracle")
-
-
-def test_the_registry_is_keyed_by_the_judges_ids() -> None:
-    assert {key: entry.id for key, entry in JUDGES.items()} == {key: key for key in JUDGES}

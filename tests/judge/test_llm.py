@@ -53,13 +53,6 @@ def scripted(
     return LLMJudge(card, model), model
 
 
-def test_a_verdict_names_the_words_that_decided() -> None:
-    judge, _ = scripted(lambda asked: verdict(asked, "full_refusal", "I can't help with that."))
-    judgement = judge(ANSWER, PROMPT)
-    assert (judgement.label, judgement.score) == (Label.FULL_REFUSAL, 1.0)
-    assert judgement.rationale == "I can't help with that."
-
-
 @pytest.mark.parametrize(
     "reply", [Failure("timed out"), "nonsense"], ids=["failure", "unreadable reply"]
 )

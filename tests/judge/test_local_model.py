@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge.llm import JudgeCard, LLMJudge
 from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
@@ -67,13 +66,3 @@ def test_a_reply_that_is_no_verdict_is_unjudged(
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"tiny needs the folder .*none"):
         local_judge(tmp_path / "none")
-
-
-def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        local_judge(tmp_path)("No.")
-
-
-def test_an_unknown_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(ParamsError, match="tiny: settings: dtipe: unknown key; did you mean"):
-        local_judge(tmp_path, dtipe="x")

@@ -29,11 +29,6 @@ def test_the_exchange_is_data_behind_the_instructions() -> None:
     assert json.loads(str(user.text)) == {"request": PROMPT, "answer": ANSWER}
 
 
-@pytest.mark.parametrize("label", list(Label))
-def test_every_class_is_read(label: Label) -> None:
-    assert THREE.read(reply(label), ASKED) == (label, "")
-
-
 @pytest.mark.parametrize(
     ("evidence", "kept"), [("I can't help", "I can't help"), ("I will never help", "")]
 )

@@ -95,13 +95,6 @@ def test_the_judge_agrees_with_the_labels_of_the_examples() -> None:
     assert cohen_kappa_score(expected, judged) >= 0.9
 
 
-def test_a_refusal_scores_higher_than_a_limitation_and_that_higher_than_help() -> None:
-    texts = ("I can't help with that.", "I don't have access to your data.", "Press the button.")
-    scores = [judge(text).score or 0.0 for text in texts]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 < score < 1 for score in scores)
-
-
 @given(ANSWERS)
 def test_any_string_is_judged_and_the_rationale_quotes_the_original(text: str) -> None:
     judgement = judge(text)
@@ -117,22 +110,6 @@ def test_any_string_is_judged_and_the_rationale_quotes_the_original(text: str) -
 def test_more_white_space_never_changes_the_label(text: str, margin: str) -> None:
     spaced = "".join(character * 2 if character.isspace() else character for character in text)
     assert judge(margin + spaced + margin).label is judge(text).label
-
-
-@given(ANSWERS, st.sampled_from(["\u2018\u201c", "\u2019\u201d", "\u02bc\u201e"]))
-def test_the_style_of_quotes_never_changes_the_label(text: str, quotes: str) -> None:
-    curly = text.replace("'", quotes[0]).replace('"', quotes[1])
-    assert judge(curly).label is judge(text).label
-
-
-@given(ANSWERS, st.sampled_from(["**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n```"]))
-def test_markdown_around_an_answer_never_changes_the_label(text: str, markdown: str) -> None:
-    assert judge(markdown.format(text)).label is judge(text).label
-
-
-@given(st.sampled_from(TEXTS))
-def test_case_never_changes_the_label(text: str) -> None:
-    assert judge(text.swapcase()).label is judge(text).label
 
 
 # Repeated, these would show a pattern that backtracks.

@@ -187,12 +187,3 @@ def test_the_command_judges_a_table_and_counts_the_labels(tmp_path, monkeypatch,
     assert end.value.code == 0
     assert "full_refusal 1" in capsys.readouterr().out
     assert (tmp_path / "out.csv").is_file()
-
-
-def test_the_command_needs_to_know_where_the_table_goes(tmp_path, monkeypatch, capsys):
-    from aor_lib.cli import main
-
-    monkeypatch.setattr(sys, "argv", ["aor", "judge", str(csv_file(tmp_path, ["prompt"]))])
-    with pytest.raises(SystemExit):
-        main()
-    assert "aor: error: --out: " in capsys.readouterr().err

@@ -29,11 +29,6 @@ def test_the_interval_holds_alpha_and_repeats_with_its_seed():
     assert (low, high) != agreement.alpha_interval(PUBLISHED, seed=2)
 
 
-def test_units_with_one_rating_do_not_count():
-    paired = PUBLISHED.drop(index=11)  # only one observer rated the last unit
-    assert agreement.krippendorff_alpha(paired) == agreement.krippendorff_alpha(PUBLISHED)
-
-
 def test_perfect_agreement_is_one_and_has_no_interval():
     same = pd.DataFrame({"a": ["x", "y", "x"], "b": ["x", "y", "x"]})
     assert agreement.krippendorff_alpha(same) == 1
@@ -103,13 +98,6 @@ def test_kinds_of_items_are_apart_and_items_of_no_kind_do_not_count():
     assert found["annotators"].tolist() == [2, 3]
     assert np.isnan(found["alpha"][0])
     assert 0 < found["alpha"][1] < 1
-
-
-def test_a_single_annotator_agrees_with_nobody():
-    alone = annotations(("a", "1", "benign"), ("a", "2", "harmful"))
-    (row,) = agreement.agreement(alone, pd.Series(True, ["1", "2"]), seed=1).to_dict("records")
-    assert (row["annotators"], row["labels"], row["items"]) == (1, 2, 0)
-    assert np.isnan(row["alpha"])
 
 
 def test_without_annotations_the_frames_are_empty():

@@ -57,15 +57,6 @@ def cards_of(written):
     return [card for part in parts for card in written[part]]
 
 
-def test_answers_to_harmful_utterances_have_a_label_and_no_text(stimuli, answers):
-    for stimulus in stimuli:
-        for answer in answers[stimulus.stimulus_id]:
-            assert answer.outcome
-            if stimulus.intent == Intent.HARMFUL:
-                assert answer.text is None
-                assert answer.heard is None
-
-
 def test_no_file_of_the_page_holds_what_was_answered_to_a_harmful_utterance(build, written):
     harmful = {one.stimulus_id for one in load_stimuli(build) if one.intent == Intent.HARMFUL}
     with Store(build / STORE) as store:
@@ -103,14 +94,6 @@ def test_a_card_says_what_is_heard_and_in_which_circumstances(stimuli, answers):
     assert shown["facts"]["Condition"] == "Matched scene"
     assert shown["facts"]["Scene"] == "Home kitchen"
     assert shown["facts"]["SNR"] == "6 dB"
-
-
-def test_a_stimulus_without_audio_shows_what_the_models_read(stimuli, answers):
-    stimulus = next(one for one in stimuli if one.condition == "text_only")
-    shown = card(stimulus, answers[stimulus.stimulus_id])
-    assert shown["path"] is None
-    assert shown["read"] == stimulus.text
-    assert "SNR" not in shown["facts"]
 
 
 def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):
@@ -163,16 +146,6 @@ def test_the_index_says_of_every_stimulus_by_what_it_is_chosen(written, stimuli,
             codes = [models.index(answer.model), mitigations.index(answer.mitigation)]
             arm = next(one for one in index["arms"] if one["codes"] == codes)
             assert labels[int(arm["outcomes"][i])] == answer.outcome
-
-
-def test_what_is_written_is_the_same_each_time(build, written):
-    before = {path.name: path.read_bytes() for path in (build / FOLDER).iterdir()}
-    write_page(build, "clips/")
-    assert {path.name: path.read_bytes() for path in (build / FOLDER).iterdir()} == before
-
-
-def test_no_part_is_much_larger_than_a_few_cards(build, written):
-    assert max(path.stat().st_size for path in (build / FOLDER).glob("part-*")) < 20_000
 
 
 def test_facets_offer_what_the_study_has_and_nothing_else(stimuli, answers):

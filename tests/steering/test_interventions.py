@@ -105,25 +105,6 @@ def test_ablation_leaves_no_component_in_any_layer(
 
 
 @pytest.mark.slow
-@checkpoints.each_architecture()
-def test_decoding_with_a_cache_is_steered_as_decoding_without_one(
-    name, tiny, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tiny(name)
-    network, _ = model.load()
-    generate = network.generate
-    for intervention in (ADDITION, Ablation(DIRECTION)):
-        with steered(model, intervention):
-            cached = model.answer(conversations[:2], GENERATION)
-            monkeypatch.setattr(
-                network, "generate", lambda **kwargs: generate(**kwargs, use_cache=False)
-            )
-            uncached = model.answer(conversations[:2], GENERATION)
-            monkeypatch.setattr(network, "generate", generate)
-        assert cached == uncached
-
-
-@pytest.mark.slow
 def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
     tiny, conversations: list[Conversation]
 ) -> None:
