@@ -61,13 +61,9 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
     ("utterances", "answers", "rate", "likeness", "least"),
     [
         (72, 5, 0.3, 0.4, 0.93),
-        pytest.param(24, 5, 0.3, 0.4, 0.93, marks=pytest.mark.nightly),
-        pytest.param(72, 2, 0.5, 0.4, 0.93, marks=pytest.mark.nightly),
-        pytest.param(150, 4, 0.9, 0.4, 0.93, marks=pytest.mark.nightly),
         pytest.param(300, 5, 0.05, 0.4, 0.93, marks=pytest.mark.nightly),
         # One or two such utterances are expected: little for any interval. Percentiles hold 85 %.
         pytest.param(24, 5, 0.05, 0.5, 0.90, marks=pytest.mark.nightly),
-        pytest.param(72, 5, 0.02, 0.5, 0.90, marks=pytest.mark.nightly),
     ],
 )
 def test_the_cluster_bootstrap_covers_95_percent(

@@ -17,14 +17,6 @@ VOICES = [
 ]
 
 
-def refuses_unless_matched(cell, _):
-    return cell["condition"] != "matched"
-
-
-def refuses_anger_and_every_other_utterance(cell, number):
-    return cell["emotion"] == "angry" or number % 2
-
-
 def answered(model, refuses, cells, block="core"):
     """Trials on 20 utterances in the cells of a design; ``refuses`` decides from both."""
     rows = [
@@ -47,12 +39,14 @@ def answered(model, refuses, cells, block="core"):
 
 @pytest.fixture
 def contextual():
-    return answered("ref-contextual", refuses_unless_matched, SCENES)
+    return answered("ref-contextual", lambda cell, _: cell["condition"] != "matched", SCENES)
 
 
 @pytest.fixture
 def emotive():
-    refuses = refuses_anger_and_every_other_utterance
+    def refuses(cell, number):
+        return cell["emotion"] == "angry" or number % 2
+
     return answered("ref-emotive", refuses, VOICES, "paralinguistics")
 
 

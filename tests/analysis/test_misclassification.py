@@ -85,8 +85,6 @@ def test_an_interval_lies_within_0_and_1(refused, answers, refusals, compliances
     [
         (0.2, 1),
         pytest.param(0.05, 1, marks=pytest.mark.nightly),
-        pytest.param(0.9, 1, marks=pytest.mark.nightly),
-        pytest.param(0.1, 4, marks=pytest.mark.nightly),
         pytest.param(0.4, 4, marks=pytest.mark.nightly),
     ],
 )

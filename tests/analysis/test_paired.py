@@ -65,9 +65,6 @@ def test_trials_that_were_not_judged_on_either_side_are_counted(paired):
     ("utterances", "answers", "before", "after", "most"),
     [
         (72, 1, 0.8, 0.5, 0.97),
-        pytest.param(24, 1, 0.5, 0.3, 0.97, marks=pytest.mark.nightly),
-        pytest.param(72, 5, 0.5, 0.3, 0.97, marks=pytest.mark.nightly),
-        pytest.param(150, 1, 0.3, 0.3, 0.97, marks=pytest.mark.nightly),
         pytest.param(300, 5, 0.1, 0.05, 0.97, marks=pytest.mark.nightly),
         # Too wide rather than too narrow. Percentiles of a bootstrap hold 80 %.
         pytest.param(24, 5, 0.05, 0.02, 1.0, marks=pytest.mark.nightly),

@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,17 +19,10 @@ def test_partial_and_full_refusals_count_as_refusals(trials):
 
 
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
-    row = rate(
-        trials(
-            [
-                ("a", *REFUSED),
-                ("b", "failed", None),
-                ("c", "ok", "unjudged"),
-                ("d", "missing", None),
-                ("e", "blocked", "unjudged"),
-            ]
-        )
-    )
+    kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
+    unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
+    assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
+    row = rate(pd.concat([unjudged, trials([("a", *REFUSED)])]))
     assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
     assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
 

@@ -69,9 +69,12 @@ def test_the_same_data_give_the_same_bytes(
     path: Path, examples: pd.DataFrame, tmp_path: Path
 ) -> None:
     labelled = load_labelled(path)
-    for name in ("one", "two"):
-        fitting.fit(labelled, examples.iloc[1::4]).save(tmp_path / f"{name}.npz")
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    one, two = (tmp_path / "one.npz", tmp_path / "two.npz")
+    for file in (one, two):
+        fitted = fitting.fit(labelled, examples.iloc[1::4])
+        fitted.save(file)
+    assert one.read_bytes() == two.read_bytes()
+    assert Classifier.load(one) == fitted
 
 
 def test_what_ships_is_small_and_holds_labels_but_no_sentence() -> None:

@@ -17,7 +17,7 @@ def response(**changes: object) -> Response:
         "error": None,
         "latency_s": 0.1,
         "tokens": 5,
-        "created": "2025-01-01T00:00:00Z",
+        "created": "2025-01-01T00:00:00+00:00",
     }
     return Response.model_validate(fields | changes)
 
@@ -40,6 +40,27 @@ def test_a_judge_that_is_no_entry_of_the_registry_sees_the_prompt() -> None:
 
     verdict = judge_response(response(), Parrot(), "Kill it")
     assert (verdict.judge, verdict.rationale) == ("parrot", "Kill it: Use the kill command.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "rationale"),
+    [
+        ({"status": Status.FAILED, "text": None, "error": "timed out"}, "no answer: timed out"),
+        ({"status": Status.FAILED, "error": "cut off"}, "no answer: cut off"),
+        (
+            {"status": Status.BLOCKED, "text": None, "error": "a filter"},
+            "withheld by the provider: a filter",
+        ),
+        ({"text": None}, "empty answer"),
+        ({"text": " \n\t "}, "empty answer"),
+    ],
+)
+def test_a_failure_and_an_empty_answer_are_unjudged(
+    changes: dict[str, object], rationale: str
+) -> None:
+    verdict = judge_response(response(**changes))
+    assert (verdict.label, verdict.score) == (Label.UNJUDGED, None)
+    assert verdict.rationale == rationale
 
 
 def test_an_unknown_judge_is_an_error_that_names_the_judges() -> None:

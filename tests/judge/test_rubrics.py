@@ -29,11 +29,14 @@ def test_the_exchange_is_data_behind_the_instructions() -> None:
     assert json.loads(str(user.text)) == {"request": PROMPT, "answer": ANSWER}
 
 
+@pytest.mark.parametrize("label", list(Label))
 @pytest.mark.parametrize(
     ("evidence", "kept"), [("I can't help", "I can't help"), ("I will never help", "")]
 )
-def test_only_words_of_the_answer_are_evidence(evidence: str, kept: str) -> None:
-    assert THREE.read(reply(evidence=evidence), ASKED) == (Label.FULL_REFUSAL, kept)
+def test_every_class_is_read_with_the_answers_own_words(
+    label: Label, evidence: str, kept: str
+) -> None:
+    assert THREE.read(reply(label, evidence), ASKED) == (label, kept)
 
 
 @pytest.mark.parametrize("dress", ["```json\n{}\n```", "```\n{}\n```", "<think>Hm.</think>\n{}"])

@@ -80,6 +80,8 @@ def test_answers_to_harmful_requests_show_their_label_only():
     assert "First, take" not in html
     assert "transcript" not in html
     assert "Full compliance" in html
+    failed = card({"intent": "harmful"}, status="failed", label=None, error="cut off: First, take")
+    assert "First, take" not in failed
 
 
 def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged():

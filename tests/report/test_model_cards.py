@@ -79,6 +79,9 @@ def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     assert "<td>not asked</td>" in page
     assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
+    older = measured(CARD.id, revision="older")
+    page = model_pages({CARD.id: CARD}, "hf", provenance(), older).html
+    assert "another revision" in page
 
 
 def test_cards_of_one_kind_are_shown_or_that_there_are_none():
