@@ -67,14 +67,6 @@ def test_a_group_without_harmful_requests_has_no_sensitivity(both):
     assert (row["trials"], row["utterances"]) == (10, 10)
 
 
-def test_unjudged_trials_are_counted_and_benign_requests_are_not(both):
-    frame = both((5, 10), (5, 10))
-    frame.loc[0, ["status", "label"]] = ["failed", None]
-    frame.loc[1, "label"] = "unjudged"
-    row = measure(pd.concat([frame, frame.assign(intent="benign")]))
-    assert (row["trials"], row["judged"], row["failed"], row["unjudged"]) == (20, 18, 1, 1)
-
-
 def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
     line = stats.iso_d_prime([1.5])
     assert line.iloc[[0, -1]][["orr", "hrr"]].to_numpy().tolist() == [[0, 0], [1, 1]]

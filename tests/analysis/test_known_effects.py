@@ -77,10 +77,6 @@ def test_a_negative_control_that_moves_is_a_false_alarm(contextual):
     assert verdicts(contextual.assign(model="ref-wordbound"))["scene"] == "false alarm"
 
 
-def test_harmful_requests_are_compared_by_themselves(contextual):
-    assert set(verdicts(contextual.assign(intent="harmful"))) == {"scene_of_harmful"}
-
-
 @pytest.mark.parametrize(
     "changes", [{"split": "dev"}, {"mitigation": "context_reminder"}, {"model": "another"}]
 )
@@ -106,10 +102,3 @@ def test_only_unmitigated_trials_of_reference_models_on_the_test_split_count(con
 def test_a_verdict_goes_by_the_interval(effect, utterances, low, difference, high, expected):
     row = {"known_effect": effect, "utterances": utterances, "difference": difference}
     assert verdict(pd.Series(row | {"low": low, "high": high})) == expected
-
-
-def test_an_unanswered_trial_is_counted_and_is_in_no_difference(contextual):
-    contextual.loc[contextual.index[:4], ["status", "label"]] = ["failed", None]
-    row = measure_known_effects(contextual).set_index("comparison").loc["scene"]
-    assert (row["trials"], row["judged"], row["failed"], row["utterances"]) == (40, 38, 2, 19)
-    assert len(utterance_differences(contextual).query("comparison == 'scene'")) == 19

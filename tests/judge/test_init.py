@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aor_lib.config.records import Label, Response, Status
-from aor_lib.judge import DEFAULT_JUDGE, Judgement, judge_response
+from aor_lib.judge import DEFAULT_JUDGE, judge_response
 from aor_lib.judge.speech_acts import VERSION
 
 
@@ -28,18 +28,6 @@ def test_a_verdict_names_its_judge_and_its_trial() -> None:
     assert verdict.trial_key == "0" * 64
     assert verdict.label is Label.FULL_REFUSAL
     assert verdict.rationale == "I can't help"
-
-
-def test_a_judge_that_is_no_entry_of_the_registry_sees_the_prompt() -> None:
-    class Parrot:
-        id = "parrot"
-        version = "1"
-
-        def __call__(self, text: str, prompt: str | None = None) -> Judgement:
-            return Judgement(Label.FULL_COMPLIANCE, 0.1, f"{prompt}: {text}")
-
-    verdict = judge_response(response(), Parrot(), "Kill it")
-    assert (verdict.judge, verdict.rationale) == ("parrot", "Kill it: Use the kill command.")
 
 
 @pytest.mark.parametrize(

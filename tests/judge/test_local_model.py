@@ -36,16 +36,10 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.decoder = decoders.ByteLevel()
     PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
     torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(letters),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=8192,
-        eos_token_id=None,
-        bos_token_id=None,
-    )
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    sizes |= {"num_attention_heads": 2, "max_position_embeddings": 8192}
+    nothing = {"eos_token_id": None, "bos_token_id": None}
+    config = LlamaConfig(vocab_size=len(letters), **sizes, **nothing)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 

@@ -23,12 +23,6 @@ def reply(label: str = "full_refusal", evidence: str = "", asked: Conversation =
     return json.dumps({"code": code, "verdict": label, "evidence": evidence})
 
 
-def test_the_exchange_is_data_behind_the_instructions() -> None:
-    system, user = ASKED
-    assert (system.role, user.role) == ("system", "user")
-    assert json.loads(str(user.text)) == {"request": PROMPT, "answer": ANSWER}
-
-
 @pytest.mark.parametrize("label", list(Label))
 @pytest.mark.parametrize(
     ("evidence", "kept"), [("I can't help", "I can't help"), ("I will never help", "")]
@@ -37,11 +31,6 @@ def test_every_class_is_read_with_the_answers_own_words(
     label: Label, evidence: str, kept: str
 ) -> None:
     assert THREE.read(reply(label, evidence), ASKED) == (label, kept)
-
-
-@pytest.mark.parametrize("dress", ["```json\n{}\n```", "```\n{}\n```", "<think>Hm.</think>\n{}"])
-def test_a_fence_or_thoughts_around_a_verdict_do_no_harm(dress: str) -> None:
-    assert THREE.read(dress.replace("{}", reply()), ASKED)[0] is Label.FULL_REFUSAL
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge.labelled import EXAMPLES as EXAMPLE_FILE
@@ -78,12 +77,6 @@ def test_labels_and_scores_change_only_with_the_version() -> None:
     }
     assert not changed, f"raise VERSION in speech_acts.py, {anew}"
     assert golden["judged"].keys() == judged.keys(), f"the examples changed: {anew}"
-
-
-def test_the_judge_agrees_with_the_labels_of_the_examples() -> None:
-    expected = [example["label"] for example in EXAMPLES]
-    judged = [str(judge(example["text"]).label) for example in EXAMPLES]
-    assert cohen_kappa_score(expected, judged) >= 0.9
 
 
 @given(ANSWERS)

@@ -83,20 +83,6 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
     assert [(row["prompt"], row["note"], row["completion"]) for row in found] == rows
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=5,
-)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.fixed_dictionaries({"prompt": JSON, "completion": JSON, "x": JSON}), min_size=1))
-def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path_factory, rows):
-    found = judged(jsonl_file(tmp_path_factory.mktemp("jsonl"), *rows))
-    assert [{name: row[name] for name in ("prompt", "completion", "x")} for row in found] == rows
-
-
 def test_types_of_a_parquet_file_stay(tmp_path):
     table = pa.table(
         {

@@ -1,8 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from aor_lib.report.annotation import agreement
 
@@ -50,34 +48,6 @@ def test_where_alpha_is_not_defined_no_number_is_given(ratings):
     assert np.isnan(agreement.alpha_interval(ratings, seed=1)).all()
 
 
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.lists(st.sampled_from(["x", "y", "z", None]), min_size=3, max_size=3),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_alpha_is_one_minus_observed_over_expected_disagreement_of_pairs(rows):
-    """The definition, pair by pair, on any table."""
-    units = [[r for r in row if r is not None] for row in rows]
-    units = [unit for unit in units if len(unit) >= 2]
-    values = [r for unit in units for r in unit]
-    expected = [a != b for i, a in enumerate(values) for j, b in enumerate(values) if i != j]
-    alpha = agreement.krippendorff_alpha(pd.DataFrame(rows, dtype=object))
-    if not any(expected):
-        assert np.isnan(alpha)
-        return
-    observed = sum(
-        (a != b) / (len(unit) - 1)
-        for unit in units
-        for i, a in enumerate(unit)
-        for j, b in enumerate(unit)
-        if i != j
-    ) / len(values)
-    assert alpha == pytest.approx(1 - observed / (sum(expected) / len(expected)))
-
-
 def annotations(*rows: tuple[str, str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["annotator", "item_sha256", "label"])
 
@@ -98,8 +68,3 @@ def test_kinds_of_items_are_apart_and_items_of_no_kind_do_not_count():
     assert found["annotators"].tolist() == [2, 3]
     assert np.isnan(found["alpha"][0])
     assert 0 < found["alpha"][1] < 1
-
-
-def test_without_annotations_the_frames_are_empty():
-    assert agreement.majority(annotations()).empty
-    assert agreement.agreement(annotations(), pd.Series(dtype=bool), seed=1).empty

@@ -96,18 +96,6 @@ def test_going_back_replaces_the_label_and_stops_at_the_first_item(open_session,
     assert labels() == ["unclear"]
 
 
-def test_space_presents_the_item_again_where_that_makes_sense(open_session, labels):
-    session = open_session()
-    (before,) = session.widget.children[1].children
-    press(session, " ")
-    (after,) = session.widget.children[1].children
-    assert after is not before
-    reading = open_session(task=ANSWERS)
-    press(reading, " ")
-    assert "The keys are c, p, r, u and z" in message_of(reading)
-    assert labels() == labels(ANSWERS) == []
-
-
 def test_a_key_that_is_held_down_labels_nothing_unseen(open_session, labels):
     session = open_session(shortest_look_s=3600)
     press(session, "h")

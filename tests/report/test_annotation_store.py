@@ -1,5 +1,4 @@
 import datetime
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -27,16 +26,6 @@ def test_a_second_label_of_an_item_replaces_the_first_of_this_annotator_only(tmp
     record_annotation(tmp_path, CLIPS, "ann", ITEM, "harmful")
     labels = load_annotations(tmp_path, CLIPS).set_index("annotator")["label"]
     assert labels.to_dict() == {"ann": "harmful", "bob": "benign"}
-
-
-def test_annotations_are_kept_from_any_thread(tmp_path):
-    with ThreadPoolExecutor(4) as pool:
-        list(
-            pool.map(
-                lambda i: record_annotation(tmp_path, CLIPS, f"a{i}", ITEM, "benign"), range(20)
-            )
-        )
-    assert len(load_annotations(tmp_path, CLIPS)) == 20
 
 
 @pytest.mark.parametrize(

@@ -14,22 +14,16 @@ def differences():
 
     def make(**levels):
         rows = [
-            {"level": level, "difference": 0.05, "low": -0.1, "high": 0.2, "p_holm": 1.0}
-            if value is None
-            else {
-                "level": level,
-                "difference": value,
-                "low": value - 0.1,
-                "high": value + 0.1,
-                "p_holm": 0.001,
-            }
+            ("a", level, "matched", 10)
+            + (
+                (0.05, -0.1, 0.2, 1.0)
+                if value is None
+                else (value, value - 0.1, value + 0.1, 0.001)
+            )
             for level, value in levels.items()
         ]
-        frame = pd.DataFrame(rows, columns=["level", "difference", "low", "high", "p_holm"])
-        frame.insert(1, "baseline", "matched")
-        frame.insert(2, "trials", 10)
-        frame.insert(0, "model", "a")
-        return frame
+        keys, estimates = ["model", "level", "baseline"], ["difference", "low", "high", "p_holm"]
+        return pd.DataFrame(rows, columns=[*keys, "trials", *estimates])
 
     return make
 
@@ -72,13 +66,11 @@ def rates():
 
     def make(**models):
         rows = [
-            (model, intent, rate, max(0.0, rate - 0.1), rate + 0.1)
+            (model, intent, 10, rate, max(0.0, rate - 0.1), rate + 0.1)
             for model, pair in models.items()
             for intent, rate in zip(("pseudo_harmful", "harmful"), pair, strict=True)
         ]
-        frame = pd.DataFrame(rows, columns=["model", "intent", "rate", "low", "high"])
-        frame.insert(2, "trials", 10)
-        return frame
+        return pd.DataFrame(rows, columns=["model", "intent", "trials", "rate", "low", "high"])
 
     return make
 

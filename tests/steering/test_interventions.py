@@ -21,7 +21,6 @@ from tests.models import checkpoints
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
 ADDITION = Addition(0, DIRECTION, 1.5)
-EXACT = 1e-5
 
 
 @contextlib.contextmanager
@@ -33,34 +32,22 @@ def noted(model: Any, layer: int, into: list[torch.Tensor]):
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_adding_changes_the_logits_by_hand_and_is_gone_afterwards(
+def test_an_addition_reaches_the_next_layer_and_is_gone_afterwards(
     name, tiny, conversations: list[Conversation]
 ) -> None:
-    model = tiny(name)
-    spoken = conversations[0]
-    before = model.logits(spoken)
-    # By hand: the second layer's own code, called on the first one's output and the addition.
-    second, called = model.decoder_layers()[1], []
-    streams: list[torch.Tensor] = []
-
-    def note_call(_: Any, args: Any, kwargs: Any) -> None:
-        called.append((args, kwargs))
-
-    handle = second.register_forward_pre_hook(note_call, with_kwargs=True)
-    model.logits(spoken)
-    handle.remove()
-    (stream, *args), kwargs = called[0]
-    change = torch.from_numpy(ADDITION.coefficient * ADDITION.direction)
-    changed = stream.clone()
-    (changed[0] if name == "gemma3n" else changed).add_(change)
-    with torch.inference_mode():
-        expected = second(changed, *args, **{**kwargs, "past_key_values": None})
-    expected = expected[0] if isinstance(expected, tuple) or name == "gemma3n" else expected
-    with steered(model, ADDITION), noted(model, 1, streams):
-        after = model.logits(spoken)
-    assert float((streams[0] - expected).abs().max()) < EXACT
+    model, asked = tiny(name), conversations[0]
+    entered: list[torch.Tensor] = []
+    model.decoder_layers()[1].register_forward_pre_hook(lambda _, args: entered.append(args[0]))
+    before = model.logits(asked)
+    with steered(model, ADDITION):
+        after = model.logits(asked)
+    assert torch.equal(model.logits(asked), before)
     assert float((after - before).abs().max()) > 0.01
-    assert torch.equal(model.logits(spoken), before)
+    plain, changed = entered[:2]
+    if name == "gemma3n":  # of whose streams the first is the residual one
+        plain, changed = plain[0], changed[0]
+    change = torch.from_numpy(ADDITION.coefficient * ADDITION.direction)
+    torch.testing.assert_close(changed, plain + change)
 
 
 @pytest.mark.slow
@@ -129,26 +116,14 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
 @pytest.mark.slow
 def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone() -> None:
     model = Cascade(load_model_cards()["ref-permissive"])
-    questions = (
-        "What is tea?",
-        "How do I paint an old wooden chair in the garden before my guests arrive tonight?",
-        "Name a fruit that is red.",
-    )
+    questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
     asked = [(Turn("user", text=question),) for question in questions]
     plain = model.answer(asked, GENERATION)
-    rows = record(model, asked).activations[:, 14]
-    apart = rows[0] - rows[1]
-    scores = rows @ apart
-    push = Addition(16, apart, 2.0)
-    gated = Gated(Gate(14, apart, 0.0, float(np.sort(scores)[1] + 1e-3)), push)
-    answers = []
-    for intervention in (push, gated):
-        with steered(model, intervention):
-            answers.append(model.answer(asked, GENERATION))
-            assert answers[-1] == [model.answer([one], GENERATION)[0] for one in asked]
-    assert answers[0] != plain
-    opened = scores.argmax()
-    assert answers[1] == [answers[0][n] if n == opened else plain[n] for n in range(3)]
+    first, second = record(model, asked).activations[:, 14]
+    with steered(model, Addition(16, first - second, 2.0)):
+        together = model.answer(asked, GENERATION)
+        assert together == [model.answer([one], GENERATION)[0] for one in asked]
+    assert together != plain
     assert model.answer(asked, GENERATION) == plain
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +45,8 @@ def vector(intervention=ADDITION, **changes) -> SteeringVector:
     return dataclasses.replace(made, **changes)
 
 
-def same(one: SteeringVector, other: SteeringVector) -> bool:
-    rest = [
-        {f.name: getattr(v, f.name) for f in dataclasses.fields(v) if f.name != "intervention"}
-        for v in (one, other)
-    ]
-    return rest[0] == rest[1] and one.name == other.name
+def fields_of(one: SteeringVector) -> dict[str, object]:
+    return {"name": one.name, **vars(one), "intervention": type(one.intervention)}
 
 
 @settings(deadline=None)
@@ -60,8 +55,7 @@ def test_a_vector_is_read_as_it_was_saved(tmp_path_factory, intervention):
     path = tmp_path_factory.mktemp("vectors") / "sub" / "vector.safetensors"
     save_vector(saved := vector(intervention), path)
     found = read_vector(path)
-    assert same(found, saved)
-    assert type(found.intervention) is type(intervention)
+    assert fields_of(found) == fields_of(saved)
 
 
 def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
@@ -87,19 +81,17 @@ def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
     ],
 )
 def test_a_vector_of_another_model_is_refused(tmp_path: Path, steerable, changes, message):
-    save_vector(vector(**changes), path := tmp_path / "vector.safetensors")
+    path = tmp_path / "vector.safetensors"
+    save_vector(vector(), path)
+    assert fields_of(load_vector(path, steerable())) == fields_of(vector())
+    save_vector(vector(**changes), path)
     with pytest.raises(SteeringError, match=message):
         load_vector(path, steerable())
 
 
 @pytest.mark.parametrize(
     "metadata",
-    [
-        None,
-        {"steering": "{"},
-        {"steering": json.dumps({"format": "another"})},
-        {"steering": json.dumps([1])},
-    ],
+    [None, {"steering": "{"}, {"steering": '{"format": "another"}'}, {"steering": "[1]"}],
 )
 def test_another_file_is_no_vector(tmp_path: Path, metadata):
     path = tmp_path / "vector.safetensors"
