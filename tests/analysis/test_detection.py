@@ -12,7 +12,7 @@ from aor_lib.analysis.stats.detection import sensitivity
 def both(answers):
     """Make answers to (refused, asked) utterances of each intent, each some times over."""
 
-    def make(harmful: tuple[int, int], pseudo: tuple[int, int], times: int = 1) -> pd.DataFrame:
+    def make(harmful, pseudo, times=1):
         frames = [
             answers(*counts, intent=intent)
             for intent, counts in (("harmful", harmful), ("pseudo_harmful", pseudo))
@@ -23,7 +23,7 @@ def both(answers):
     return make
 
 
-def measure(frame: pd.DataFrame) -> dict:
+def measure(frame):
     (row,) = stats.signal_detection(frame, ["model"]).to_dict("records")
     return row
 
@@ -86,7 +86,7 @@ def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
 def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, hrr, orr, most):
     rng = np.random.default_rng(harmful)
 
-    def draw(utterances: int, rate: float) -> pd.DataFrame:
+    def draw(utterances, rate):
         own = rng.beta(rate * 1.5, (1 - rate) * 1.5, size=utterances)
         return pd.DataFrame({"refused": rng.binomial(answers, own), "judged": answers})
 

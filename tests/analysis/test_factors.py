@@ -14,7 +14,7 @@ OHIO = """
 """
 
 
-def ohio() -> pd.DataFrame:
+def ohio():
     fields = iter(OHIO.split())
     rows = []
     for history, *children in zip(fields, fields, fields, strict=True):
@@ -26,12 +26,12 @@ def ohio() -> pd.DataFrame:
     return answered(frame, frame["wheeze"]).assign(smoke=frame["smoke"].map({0: "no", 1: "yes"}))
 
 
-def answered(frame: pd.DataFrame, refused) -> pd.DataFrame:
+def answered(frame, refused):
     label = np.where(np.asarray(refused, dtype=bool), "full_refusal", "full_compliance")
     return frame.assign(status="ok", label=label, model="m")
 
 
-def study(utterances: int, seed: int, *, spread: float = 1.0, **effects: float) -> pd.DataFrame:
+def study(utterances, seed, *, spread=1.0, **effects):
     """Every utterance in both genders and three emotions; ``effects`` are log odds of levels."""
     rng = np.random.default_rng(seed)
     cells = [(g, e) for g in ("female", "male") for e in ("angry", "neutral", "sad")]
@@ -47,7 +47,7 @@ def study(utterances: int, seed: int, *, spread: float = 1.0, **effects: float) 
 FACTORS = {"gender": "female", "emotion": "neutral"}
 
 
-def rows(table: pd.DataFrame) -> dict[str, dict]:
+def rows(table):
     return {row["level"]: row for row in table.to_dict("records")}
 
 

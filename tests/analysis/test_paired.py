@@ -8,7 +8,7 @@ from scipy.stats import norm
 from aor_lib.analysis import stats
 
 
-def compare(frame: pd.DataFrame) -> pd.DataFrame:
+def compare(frame):
     return stats.paired_differences(frame, "condition", "speech_only", ["model"])
 
 

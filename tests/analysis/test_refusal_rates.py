@@ -8,7 +8,7 @@ from aor_lib.analysis.splits import SplitError
 REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
 
 
-def rate(frame: pd.DataFrame) -> pd.Series:
+def rate(frame):
     return stats.rates(frame, ["model"]).iloc[0]
 
 

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, multinomial, norm
 from aor_lib.analysis import stats
 
 
-def exact_power(utterances: int, gained: float, lost: float) -> float:
+def exact_power(utterances, gained, lost):
     """Power of the exact McNemar test, summed over every outcome there can be."""
     total = 0.0
     for more, fewer in itertools.product(range(utterances + 1), repeat=2):

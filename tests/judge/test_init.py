@@ -1,7 +1,5 @@
 """Verdicts on responses: what was not answered is unjudged."""
 
-from __future__ import annotations
-
 import pytest
 
 from aor_lib.config.records import Label, Response, Status
@@ -9,7 +7,7 @@ from aor_lib.judge import DEFAULT_JUDGE, judge_response
 from aor_lib.judge.speech_acts import VERSION
 
 
-def response(**changes: object) -> Response:
+def response(**changes):
     fields = {
         "trial_key": "0" * 64,
         "status": Status.OK,
@@ -22,7 +20,7 @@ def response(**changes: object) -> Response:
     return Response.model_validate(fields | changes)
 
 
-def test_a_verdict_names_its_judge_and_its_trial() -> None:
+def test_a_verdict_names_its_judge_and_its_trial():
     verdict = judge_response(response(text="I'm sorry, but I can't help with that."))
     assert (verdict.judge, verdict.judge_version) == (DEFAULT_JUDGE, VERSION)
     assert verdict.trial_key == "0" * 64
@@ -34,23 +32,19 @@ def test_a_verdict_names_its_judge_and_its_trial() -> None:
     ("changes", "rationale"),
     [
         ({"status": Status.FAILED, "text": None, "error": "timed out"}, "no answer: timed out"),
-        ({"status": Status.FAILED, "error": "cut off"}, "no answer: cut off"),
         (
             {"status": Status.BLOCKED, "text": None, "error": "a filter"},
             "withheld by the provider: a filter",
         ),
-        ({"text": None}, "empty answer"),
         ({"text": " \n\t "}, "empty answer"),
     ],
 )
-def test_a_failure_and_an_empty_answer_are_unjudged(
-    changes: dict[str, object], rationale: str
-) -> None:
+def test_a_failure_and_an_empty_answer_are_unjudged(changes, rationale):
     verdict = judge_response(response(**changes))
     assert (verdict.label, verdict.score) == (Label.UNJUDGED, None)
     assert verdict.rationale == rationale
 
 
-def test_an_unknown_judge_is_an_error_that_names_the_judges() -> None:
+def test_an_unknown_judge_is_an_error_that_names_the_judges():
     with pytest.raises(ValueError, match=rf"unknown judge 'oracle'.*{DEFAULT_JUDGE}"):
         judge_response(response(), judge="oracle")

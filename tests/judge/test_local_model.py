@@ -1,10 +1,5 @@
 """Local language models as judges: what they cannot do is a reason, not a crash."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from aor_lib.config.records import Label
@@ -15,7 +10,7 @@ from aor_lib.models.registry import load_model
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
 
 
-def local_judge(source: Path | str, **settings: Any) -> LLMJudge:
+def local_judge(source, **settings):
     card = JudgeCard(
         id="tiny", title="Tiny", kind="local", licence="none", source=str(source), settings=settings
     )
@@ -23,7 +18,7 @@ def local_judge(source: Path | str, **settings: Any) -> LLMJudge:
 
 
 @pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_model(tmp_path_factory):
     """A language model of random weights, whose tokens are bytes."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -49,14 +44,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [({"chat_template": TEMPLATE}, "JSON"), ({}, "no reply: ValueError: ")],
     ids=["babble", "no chat template"],
 )
-def test_a_reply_that_is_no_verdict_is_unjudged(
-    tiny_model: Path, settings: dict[str, str], reason: str
-) -> None:
+def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
     judgement = local_judge(tiny_model, **settings)("No.", "Shall I?")
     assert judgement.label is Label.UNJUDGED
     assert reason in judgement.rationale
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"tiny needs the folder .*none"):
         local_judge(tmp_path / "none")

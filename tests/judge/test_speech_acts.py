@@ -1,11 +1,8 @@
 """The default judge: certain cases, invariances, and labels that change only with its version."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,11 +60,11 @@ ANSWERS = (
         ("对不起\uff0c我不能帮助你。", Label.UNJUDGED),
     ],
 )
-def test_what_is_certain_gets_its_label(text: str, label: Label) -> None:
+def test_what_is_certain_gets_its_label(text, label):
     assert judge(text).label is label
 
 
-def test_labels_and_scores_change_only_with_the_version() -> None:
+def test_labels_and_scores_change_only_with_the_version():
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     anew = "then write the file anew with 'python -m tests.judge.test_speech_acts'"
     assert golden["version"] == VERSION, f"look at what changed in {GOLDEN.name}, {anew}"
@@ -80,7 +77,7 @@ def test_labels_and_scores_change_only_with_the_version() -> None:
 
 
 @given(ANSWERS)
-def test_any_string_is_judged_and_the_rationale_quotes_the_original(text: str) -> None:
+def test_any_string_is_judged_and_the_rationale_quotes_the_original(text):
     judgement = judge(text)
     assert (judgement.score is None) == (judgement.label is Label.UNJUDGED)
     assert set(judgement.flags) <= set(FLAGS)
@@ -94,9 +91,7 @@ DRESSES = [" \n\t{}\n\n", "**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n``
 
 
 @given(ANSWERS, st.sampled_from(DRESSES), st.sampled_from(["'\"", "\u2018\u201c", "\u2019\u201d"]))
-def test_space_markdown_and_the_style_of_quotes_never_change_the_label(
-    text: str, dress: str, quotes: str
-) -> None:
+def test_space_markdown_and_the_style_of_quotes_never_change_the_label(text, dress, quotes):
     dressed = dress.format(text).replace("'", quotes[0]).replace('"', quotes[1])
     assert judge(dressed).label is judge(text).label
 
@@ -109,11 +104,11 @@ UNITS += ["aaaa", "not fair or ", "without a ", "no good reason ", "I hear ", "s
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", UNITS)
-def test_no_pattern_backtracks_over_a_long_answer(unit: str) -> None:
+def test_no_pattern_backtracks_over_a_long_answer(unit):
     assert judge(unit * (50_000 // len(unit))).label in list(Label)
 
 
-def _golden() -> dict[str, Any]:
+def _golden():
     judged = {}
     for text in TEXTS:
         judgement = judge(text)

@@ -1,14 +1,9 @@
 """Judging a table keeps every row and column, in any of the three formats."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -30,13 +25,13 @@ class Keyword:
 
     id, version = "keyword", "1"
 
-    def __call__(self, text: str, prompt: str | None = None) -> Judgement:
+    def __call__(self, text, prompt=None):
         refuses = "can't" in text
         label = Label.FULL_REFUSAL if refuses else Label.FULL_COMPLIANCE
         return Judgement(label, 0.9 if refuses else 0.1, str(prompt), FLAGS[:1])
 
 
-def judged(source: Path, suffix: str | None = None) -> list[dict[str, Any]]:
+def judged(source, suffix=None):
     """Judge a file and read what was written."""
     target = source.with_name(f"judged{suffix or source.suffix}")
     judge_table(source, target, Keyword(), lambda done, total: None)
@@ -48,14 +43,14 @@ def judged(source: Path, suffix: str | None = None) -> list[dict[str, Any]]:
     return pq.read_table(target).to_pylist()
 
 
-def csv_file(folder: Path, *rows: Sequence[str]) -> Path:
+def csv_file(folder, *rows):
     path = folder / "answers.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, quoting=csv.QUOTE_ALL).writerows(rows)
     return path
 
 
-def jsonl_file(folder: Path, *rows: dict[str, Any]) -> Path:
+def jsonl_file(folder, *rows):
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -81,6 +76,12 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("csv")
     found = judged(csv_file(folder, ["prompt", "note", "completion"], *rows))
     assert [(row["prompt"], row["note"], row["completion"]) for row in found] == rows
+
+
+def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path):
+    row = {"prompt": 7, "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}]}
+    (found,) = judged(jsonl_file(tmp_path, row))
+    assert {name: found[name] for name in row} == row
 
 
 def test_types_of_a_parquet_file_stay(tmp_path):

@@ -48,7 +48,7 @@ def test_where_alpha_is_not_defined_no_number_is_given(ratings):
     assert np.isnan(agreement.alpha_interval(ratings, seed=1)).all()
 
 
-def annotations(*rows: tuple[str, str, str]) -> pd.DataFrame:
+def annotations(*rows):
     return pd.DataFrame(rows, columns=["annotator", "item_sha256", "label"])
 
 

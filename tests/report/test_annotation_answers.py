@@ -22,7 +22,7 @@ from benchmarks.explorer_study import write_study
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 
 
-def answers_of(counts: dict[str, int] = LABELS) -> pd.DataFrame:
+def answers_of(counts=LABELS):
     rows = [
         {
             "item_sha256": f"{label}-{i}",

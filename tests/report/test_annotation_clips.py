@@ -1,7 +1,6 @@
 import hashlib
 from collections import Counter
 
-import ipywidgets as widgets
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -127,7 +126,7 @@ def test_the_page_holds_the_sound_and_nothing_about_it(build):
         session.choose("benign")
 
 
-def everything(widget: widgets.Widget):
+def everything(widget):
     yield widget
     for child in getattr(widget, "children", ()):
         yield from everything(child)

@@ -11,7 +11,7 @@ from aor_lib.report.annotation import judge_agreement as agree
 LABELS = ("full_compliance", "partial_refusal", "full_refusal")
 
 
-def series(*values: object) -> pd.Series:
+def series(*values):
     return pd.Series(values, dtype=object)
 
 

@@ -1,9 +1,6 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +8,7 @@ import torch
 
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Conversation, Turn
+from aor_lib.models.base import Turn
 from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
@@ -24,7 +21,7 @@ ADDITION = Addition(0, DIRECTION, 1.5)
 
 
 @contextlib.contextmanager
-def noted(model: Any, layer: int, into: list[torch.Tensor]):
+def noted(model, layer, into):
     """Note the residual stream after a layer."""
     with hooked(model.decoder_layers(), {layer: into.append}):
         yield
@@ -32,11 +29,9 @@ def noted(model: Any, layer: int, into: list[torch.Tensor]):
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_an_addition_reaches_the_next_layer_and_is_gone_afterwards(
-    name, tiny, conversations: list[Conversation]
-) -> None:
+def test_an_addition_reaches_the_next_layer_and_is_gone_afterwards(name, tiny, conversations):
     model, asked = tiny(name), conversations[0]
-    entered: list[torch.Tensor] = []
+    entered = []
     model.decoder_layers()[1].register_forward_pre_hook(lambda _, args: entered.append(args[0]))
     before = model.logits(asked)
     with steered(model, ADDITION):
@@ -52,9 +47,7 @@ def test_an_addition_reaches_the_next_layer_and_is_gone_afterwards(
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
-    name, tiny, conversations: list[Conversation]
-) -> None:
+def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(name, tiny, conversations):
     written = [conversations[1], conversations[5]]
     model = tiny(name)
     plain = [model.answer([one], GENERATION)[0] for one in written]
@@ -77,9 +70,7 @@ def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_ablation_leaves_no_component_in_any_layer(
-    name, tiny, conversations: list[Conversation]
-) -> None:
+def test_ablation_leaves_no_component_in_any_layer(name, tiny, conversations):
     model = tiny(name)
     unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
     for layer in (0, 1):
@@ -92,9 +83,7 @@ def test_ablation_leaves_no_component_in_any_layer(
 
 
 @pytest.mark.slow
-def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
-    tiny, conversations: list[Conversation]
-) -> None:
+def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny, conversations):
     model = tiny("qwen2_audio", batch_size=8)
     written = [conversations[1], conversations[5]]
     plain = model.answer(written, GENERATION)
@@ -114,7 +103,7 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
 
 
 @pytest.mark.slow
-def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone() -> None:
+def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
     model = Cascade(load_model_cards()["ref-permissive"])
     questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
     asked = [(Turn("user", text=question),) for question in questions]
@@ -127,7 +116,7 @@ def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone() -> Non
     assert model.answer(asked, GENERATION) == plain
 
 
-def test_a_model_is_restored_even_where_a_question_fails(steerable, away) -> None:
+def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
     with steered(model, Addition(0, away, -1.0)):
@@ -137,7 +126,7 @@ def test_a_model_is_restored_even_where_a_question_fails(steerable, away) -> Non
     assert torch.equal(model.logits(question), before)
 
 
-def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away) -> None:
+def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away):
     model = steerable(lambda name: "harmful")
     one = SteeredModel(model, Addition(0, away, -1.0), "one")
     assert (one.card.id, one.revision) == (model.card.id, model.revision)
@@ -153,12 +142,12 @@ def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away) -
         (1, 3, "gate at layer 3 is too late"),
     ],
 )
-def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message) -> None:
+def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message):
     gated = Gated(Gate(gate_layer, away, 0.0, 0.0), Addition(layer, away, 1.0))
     with pytest.raises(SteeringError, match=message), steered(steerable(), gated):
         pass
 
 
-def _scores(model: Any, asked: list[Conversation], layer: int = 0) -> list[float]:
+def _scores(model, asked, layer=0):
     """Scores of prompts by a gate along the direction."""
     return (record(model, asked).activations[:, layer] @ DIRECTION).tolist()

@@ -1,7 +1,5 @@
 """Steering a whole study, with a model that is known by heart."""
 
-from __future__ import annotations
-
 import runpy
 import textwrap
 

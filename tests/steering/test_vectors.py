@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ interventions = st.one_of(
 )
 
 
-def vector(intervention=ADDITION, **changes) -> SteeringVector:
+def vector(intervention=ADDITION, **changes):
     made = SteeringVector(
         intervention,
         model="steerable",
@@ -45,7 +44,7 @@ def vector(intervention=ADDITION, **changes) -> SteeringVector:
     return dataclasses.replace(made, **changes)
 
 
-def fields_of(one: SteeringVector) -> dict[str, object]:
+def fields_of(one):
     return {"name": one.name, **vars(one), "intervention": type(one.intervention)}
 
 
@@ -80,7 +79,7 @@ def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
         ({"layer": 4}, "layer: the vector is of layer 4; steerable has 4"),
     ],
 )
-def test_a_vector_of_another_model_is_refused(tmp_path: Path, steerable, changes, message):
+def test_a_vector_of_another_model_is_refused(tmp_path, steerable, changes, message):
     path = tmp_path / "vector.safetensors"
     save_vector(vector(), path)
     assert fields_of(load_vector(path, steerable())) == fields_of(vector())
@@ -93,7 +92,7 @@ def test_a_vector_of_another_model_is_refused(tmp_path: Path, steerable, changes
     "metadata",
     [None, {"steering": "{"}, {"steering": '{"format": "another"}'}, {"steering": "[1]"}],
 )
-def test_another_file_is_no_vector(tmp_path: Path, metadata):
+def test_another_file_is_no_vector(tmp_path, metadata):
     path = tmp_path / "vector.safetensors"
     save_file({"direction": AWAY}, path, metadata)
     with pytest.raises(SteeringError, match=r"vector\.safetensors: holds no steering vector: "):
