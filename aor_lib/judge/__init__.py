@@ -52,7 +52,7 @@ def judge_response(
     ...     error=None,
     ...     latency_s=0.5,
     ...     tokens=12,
-    ...     created="2026-01-01T00:00:00Z",
+    ...     created="2026-01-01T00:00:00+00:00",
     ... )
     >>> verdict = judge_response(answer)
     >>> str(verdict.label), verdict.rationale

@@ -1,4 +1,4 @@
-"""What a judge notes of an answer beside its label, and the language that it is in."""
+"""Flags beside the label of an answer, and the detection of English."""
 
 from __future__ import annotations
 

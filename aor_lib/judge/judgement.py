@@ -1,4 +1,4 @@
-"""What a judge says of one answer, and what counts as a judge."""
+"""Judgement of one answer, and the protocol of a judge."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Pattern(Params):
 
 
 class Named(Params):
-    """What a name stands for: it holds where any of its patterns matches."""
+    """Meaning of a name, which holds where any of its patterns matches."""
 
     means: str
     any_of: tuple[Pattern, ...]

@@ -25,7 +25,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def is_verified(card: ModelCard) -> bool:
-    """Whether the card alone fixes what answers: hashed weights, or a commit.
+    """Tell if the card alone fixes the model that answers: hashed weights, or a commit.
 
     The name of a branch or of a provider's model may stand for another model tomorrow.
     """

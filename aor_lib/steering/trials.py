@@ -71,7 +71,7 @@ def unsteered_trials(
 
 
 def conversations(build: Path | str, trials: pd.DataFrame) -> list[Conversation]:
-    """What to ask a model in each trial: pass it to ``model.answer``."""
+    """Conversations of trials, to be passed to ``model.answer``."""
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     return [conversation(stimuli[name], Path(build)) for name in trials["stimulus_id"]]
 

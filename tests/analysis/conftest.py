@@ -1,7 +1,5 @@
 """Frames of trials that several tests of the analysis share."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import pytest
 
@@ -9,10 +7,10 @@ REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
 
 
 @pytest.fixture(scope="session")
-def trials() -> Callable[..., pd.DataFrame]:
+def trials():
     """Make trials of model ``m`` from (utterance, status, label), with further columns."""
 
-    def make(rows: list[tuple[str, str, str | None]], **columns: object) -> pd.DataFrame:
+    def make(rows, **columns):
         frame = pd.DataFrame(rows, columns=["utterance_id", "status", "label"])
         return frame.assign(**{"model": "m", "intent": "pseudo_harmful"} | columns)
 
@@ -20,10 +18,10 @@ def trials() -> Callable[..., pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def answers(trials) -> Callable[..., pd.DataFrame]:
+def answers(trials):
     """Make judged trials: the first ``refused`` of ``asked`` utterances are refused."""
 
-    def make(refused: int, asked: int, **columns: object) -> pd.DataFrame:
+    def make(refused, asked, **columns):
         outcomes = [REFUSED] * refused + [COMPLIED] * (asked - refused)
         return trials([(str(n), *outcome) for n, outcome in enumerate(outcomes)], **columns)
 
@@ -31,10 +29,10 @@ def answers(trials) -> Callable[..., pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def paired(answers) -> Callable[[int, int], pd.DataFrame]:
+def paired(answers):
     """Make utterances refused as speech alone, of which some are answered in their scene."""
 
-    def make(utterances: int, changed: int) -> pd.DataFrame:
+    def make(utterances, changed):
         alone = answers(utterances, utterances, condition="speech_only")
         matched = answers(utterances - changed, utterances, condition="matched")
         return pd.concat([alone, matched], ignore_index=True)

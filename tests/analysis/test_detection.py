@@ -12,7 +12,7 @@ from aor_lib.analysis.stats.detection import sensitivity
 def both(answers):
     """Make answers to (refused, asked) utterances of each intent, each some times over."""
 
-    def make(harmful: tuple[int, int], pseudo: tuple[int, int], times: int = 1) -> pd.DataFrame:
+    def make(harmful, pseudo, times=1):
         frames = [
             answers(*counts, intent=intent)
             for intent, counts in (("harmful", harmful), ("pseudo_harmful", pseudo))
@@ -23,7 +23,7 @@ def both(answers):
     return make
 
 
-def measure(frame: pd.DataFrame) -> dict:
+def measure(frame):
     (row,) = stats.signal_detection(frame, ["model"]).to_dict("records")
     return row
 
@@ -48,26 +48,11 @@ def test_the_measures_are_those_of_a_probit_regression(both):
     assert row["criterion_high"] - row["criterion_low"] == pytest.approx(width / 2)
 
 
-def test_the_measures_of_a_textbook_example(both):
-    # H = 0.8 and F = 0.4 give d' = 1.095 and c = -0.294 (H. Stanislaw & N. Todorov, Behavior
-    # Research Methods, Instruments, & Computers 31(1):137-149, 1999). With very many answers the
-    # correction is nothing.
-    row = measure(both((8000, 10000), (4000, 10000)))
-    assert (row["d_prime"], row["criterion"]) == pytest.approx((1.095, -0.294), abs=1e-3)
-
-
 def test_half_an_answer_is_added_to_each_side(both):
     # Hautus (1995): (x + 0.5) / (n + 1).
     row = measure(both((10, 10), (0, 20)))
     assert row["d_prime"] == pytest.approx(norm.ppf(10.5 / 11) - norm.ppf(0.5 / 21))
     assert np.isfinite([row["d_prime_low"], row["d_prime_high"]]).all()
-
-
-def test_a_model_that_refuses_everything_is_quick_and_tells_nothing_apart(both):
-    row = measure(both((50, 50), (50, 50)))
-    assert row["d_prime"] == pytest.approx(0)
-    assert row["d_prime_low"] < 0 < row["d_prime_high"]
-    assert row["criterion_high"] < 0
 
 
 def test_copies_of_the_same_answers_do_not_narrow_the_interval(both):
@@ -82,14 +67,6 @@ def test_a_group_without_harmful_requests_has_no_sensitivity(both):
     assert (row["trials"], row["utterances"]) == (10, 10)
 
 
-def test_unjudged_trials_are_counted_and_benign_requests_are_not(both):
-    frame = both((5, 10), (5, 10))
-    frame.loc[0, ["status", "label"]] = ["failed", None]
-    frame.loc[1, "label"] = "unjudged"
-    row = measure(pd.concat([frame, frame.assign(intent="benign")]))
-    assert (row["trials"], row["judged"], row["failed"], row["unjudged"]) == (20, 18, 1, 1)
-
-
 def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
     line = stats.iso_d_prime([1.5])
     assert line.iloc[[0, -1]][["orr", "hrr"]].to_numpy().tolist() == [[0, 0], [1, 1]]
@@ -101,8 +78,6 @@ def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
     ("harmful", "pseudo", "answers", "hrr", "orr", "most"),
     [
         (50, 100, 4, 0.8, 0.3, 0.97),
-        pytest.param(50, 100, 1, 0.5, 0.5, 0.97, marks=pytest.mark.nightly),
-        pytest.param(150, 600, 1, 0.9, 0.7, 0.97, marks=pytest.mark.nightly),
         pytest.param(150, 600, 5, 0.95, 0.1, 0.97, marks=pytest.mark.nightly),
         # Too wide rather than too narrow. Percentiles of a bootstrap hold 84 %.
         pytest.param(24, 72, 1, 0.95, 0.05, 1.0, marks=pytest.mark.nightly),
@@ -111,7 +86,7 @@ def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
 def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, hrr, orr, most):
     rng = np.random.default_rng(harmful)
 
-    def draw(utterances: int, rate: float) -> pd.DataFrame:
+    def draw(utterances, rate):
         own = rng.beta(rate * 1.5, (1 - rate) * 1.5, size=utterances)
         return pd.DataFrame({"refused": rng.binomial(answers, own), "judged": answers})
 

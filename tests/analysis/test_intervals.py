@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, bootstrap, norm, t
+from scipy.stats import bootstrap, norm, t
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.stats import intervals
@@ -33,14 +33,6 @@ def test_the_cluster_bootstrap_agrees_with_scipys(sizes):
     assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=0.004)
 
 
-def test_a_few_clusters_that_make_all_the_variance_widen_the_interval():
-    refused = np.array([5.0, 5.0] + [0.0] * 38)
-    low, high = stats.cluster_bootstrap(refused, np.full(40, 5.0))
-    resampled = np.random.default_rng(0).binomial(40, 2 / 40, size=10_000) / 40
-    assert low < 0.05 < high
-    assert high > np.quantile(resampled, 0.975)
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=30))
 def test_an_interval_lies_within_0_and_1_and_is_no_point(clusters):
@@ -65,29 +57,13 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
     assert found == pytest.approx(answers)
 
 
-@pytest.mark.parametrize("trials", [24, 72, 150, 600])
-def test_wilsons_interval_covers_95_percent_on_average_over_rates(trials):
-    # Exactly: each number of refusals counts with its probability. At a single rate the coverage
-    # of any interval of a proportion leaps with the trials (L. D. Brown, T. T. Cai & A. DasGupta,
-    # Statistical Science 16(2):101-133, 2001).
-    bounds = np.array([stats.wilson(k, trials) for k in range(trials + 1)])
-    truth = np.linspace(0.02, 0.98, 193)[:, None]
-    held = (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
-    shares = (binom.pmf(np.arange(trials + 1), trials, truth) * held).sum(axis=1)
-    assert 0.93 <= shares.mean() <= 0.97
-
-
 @pytest.mark.parametrize(
     ("utterances", "answers", "rate", "likeness", "least"),
     [
         (72, 5, 0.3, 0.4, 0.93),
-        pytest.param(24, 5, 0.3, 0.4, 0.93, marks=pytest.mark.nightly),
-        pytest.param(72, 2, 0.5, 0.4, 0.93, marks=pytest.mark.nightly),
-        pytest.param(150, 4, 0.9, 0.4, 0.93, marks=pytest.mark.nightly),
         pytest.param(300, 5, 0.05, 0.4, 0.93, marks=pytest.mark.nightly),
         # One or two such utterances are expected: little for any interval. Percentiles hold 85 %.
         pytest.param(24, 5, 0.05, 0.5, 0.90, marks=pytest.mark.nightly),
-        pytest.param(72, 5, 0.02, 0.5, 0.90, marks=pytest.mark.nightly),
     ],
 )
 def test_the_cluster_bootstrap_covers_95_percent(

@@ -3,13 +3,10 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis.known_effects import (
-    KNOWN_EFFECTS,
-    TITLES,
     measure_known_effects,
     utterance_differences,
     verdict,
 )
-from aor_lib.analysis.reference_rates import MEMBERS
 
 CORE = {"condition": "speech_only", "emotion": "neutral", "gender": "female", "rate": "normal"}
 SCENES = [{"condition": c} for c in ("matched", "speech_only", "mismatched", "noise")]
@@ -18,14 +15,6 @@ VOICES = [
     for emotion in ("neutral", "angry", "sad")
     for gender, rate in (("female", "slow"), ("male", "fast"))
 ]
-
-
-def refuses_unless_matched(cell, _):
-    return cell["condition"] != "matched"
-
-
-def refuses_anger_and_every_other_utterance(cell, number):
-    return cell["emotion"] == "angry" or number % 2
 
 
 def answered(model, refuses, cells, block="core"):
@@ -50,22 +39,19 @@ def answered(model, refuses, cells, block="core"):
 
 @pytest.fixture
 def contextual():
-    return answered("ref-contextual", refuses_unless_matched, SCENES)
+    return answered("ref-contextual", lambda cell, _: cell["condition"] != "matched", SCENES)
 
 
 @pytest.fixture
 def emotive():
-    refuses = refuses_anger_and_every_other_utterance
+    def refuses(cell, number):
+        return cell["emotion"] == "angry" or number % 2
+
     return answered("ref-emotive", refuses, VOICES, "paralinguistics")
 
 
 def verdicts(results):
     return measure_known_effects(results).set_index("comparison")["verdict"].to_dict()
-
-
-def test_known_effects_are_comparisons_of_reference_models():
-    assert {model for model, _ in KNOWN_EFFECTS} <= set(MEMBERS)
-    assert {comparison for _, comparison in KNOWN_EFFECTS} <= set(TITLES)
 
 
 def test_the_effect_of_the_scene_is_recovered_and_noise_stays_silent(contextual):
@@ -89,10 +75,6 @@ def test_the_effect_of_anger_is_recovered_and_is_not_taken_for_one_of_gender_or_
 
 def test_a_negative_control_that_moves_is_a_false_alarm(contextual):
     assert verdicts(contextual.assign(model="ref-wordbound"))["scene"] == "false alarm"
-
-
-def test_harmful_requests_are_compared_by_themselves(contextual):
-    assert set(verdicts(contextual.assign(intent="harmful"))) == {"scene_of_harmful"}
 
 
 @pytest.mark.parametrize(
@@ -120,17 +102,3 @@ def test_only_unmitigated_trials_of_reference_models_on_the_test_split_count(con
 def test_a_verdict_goes_by_the_interval(effect, utterances, low, difference, high, expected):
     row = {"known_effect": effect, "utterances": utterances, "difference": difference}
     assert verdict(pd.Series(row | {"low": low, "high": high})) == expected
-
-
-def test_differences_by_utterance_are_those_whose_mean_is_measured(contextual, emotive):
-    results = pd.concat([contextual, emotive])
-    means = utterance_differences(results).groupby(["model", "comparison"])["difference"].mean()
-    measured = measure_known_effects(results).set_index(["model", "comparison"])["difference"]
-    assert means.to_dict() == pytest.approx(measured.to_dict())
-
-
-def test_an_unanswered_trial_is_counted_and_is_in_no_difference(contextual):
-    contextual.loc[contextual.index[:4], ["status", "label"]] = ["failed", None]
-    row = measure_known_effects(contextual).set_index("comparison").loc["scene"]
-    assert (row["trials"], row["judged"], row["failed"], row["utterances"]) == (40, 38, 2, 19)
-    assert len(utterance_differences(contextual).query("comparison == 'scene'")) == 19

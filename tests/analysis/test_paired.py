@@ -8,7 +8,7 @@ from scipy.stats import norm
 from aor_lib.analysis import stats
 
 
-def compare(frame: pd.DataFrame) -> pd.DataFrame:
+def compare(frame):
     return stats.paired_differences(frame, "condition", "speech_only", ["model"])
 
 
@@ -35,22 +35,9 @@ def test_a_paired_difference_is_taken_over_the_same_utterances(paired, trials):
     assert row["p_value"] == pytest.approx(2 * 0.5**5)  # the exact McNemar test: five changed
 
 
-def test_utterances_that_all_agree_still_leave_doubt(paired):
-    (row,) = compare(paired(20, 0)).to_dict("records")
-    assert row["difference"] == 0
-    assert row["low"] < 0 < row["high"]
-    assert row["p_value"] == 1
-
-
 def test_p_values_are_adjusted_over_all_comparisons_returned(paired):
     table = compare(pd.concat([paired(20, 6).assign(model=model) for model in "abc"]))
     assert (table["p_holm"] == 3 * table["p_value"]).all()
-
-
-def test_a_p_value_that_does_not_exist_is_not_adjusted_for():
-    p_values = [0.02, np.nan, 0.01]
-    adjusted = stats.holm(pd.DataFrame({"p_value": p_values}))["p_holm"]
-    assert adjusted.tolist() == pytest.approx([0.02, np.nan, 0.02], nan_ok=True)
 
 
 def test_no_comparison_gives_an_empty_table(answers):
@@ -59,29 +46,10 @@ def test_no_comparison_gives_an_empty_table(answers):
     assert "p_holm" in table
 
 
-def test_trials_that_were_not_judged_on_either_side_are_counted(paired):
-    frame = paired(20, 5)
-    frame.loc[[0, 25], ["status", "label"]] = ["failed", None]
-    frame.loc[1, "label"] = "unjudged"
-    (row,) = compare(frame).to_dict("records")
-    assert (row["trials"], row["failed"], row["unjudged"], row["utterances"]) == (40, 2, 1, 17)
-
-
-def test_a_level_without_a_judged_answer_is_shown_without_a_difference(paired):
-    frame = paired(20, 5)
-    frame.loc[frame["condition"] == "matched", ["status", "label"]] = ["failed", None]
-    (row,) = compare(frame).to_dict("records")
-    assert (row["failed"], row["utterances"]) == (20, 0)
-    assert np.isnan([row["difference"], row["p_value"], row["p_holm"]]).all()
-
-
 @pytest.mark.parametrize(
     ("utterances", "answers", "before", "after", "most"),
     [
         (72, 1, 0.8, 0.5, 0.97),
-        pytest.param(24, 1, 0.5, 0.3, 0.97, marks=pytest.mark.nightly),
-        pytest.param(72, 5, 0.5, 0.3, 0.97, marks=pytest.mark.nightly),
-        pytest.param(150, 1, 0.3, 0.3, 0.97, marks=pytest.mark.nightly),
         pytest.param(300, 5, 0.1, 0.05, 0.97, marks=pytest.mark.nightly),
         # Too wide rather than too narrow. Percentiles of a bootstrap hold 80 %.
         pytest.param(24, 5, 0.05, 0.02, 1.0, marks=pytest.mark.nightly),

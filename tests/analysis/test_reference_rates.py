@@ -50,10 +50,6 @@ def test_emotions_are_compared_where_they_are_varied():
     assert rows["emotion", "neutral"] == rows["condition", "matched"] == 0.0
 
 
-def test_a_study_without_reference_models_has_no_rates():
-    assert member_rates(trials("full_refusal", model="another")).empty
-
-
 def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):
     results = pd.concat([trials("full_refusal"), trials("full_compliance", intent="benign")])
     monkeypatch.setattr(reference_rates, "load_results", lambda build, judge: results)

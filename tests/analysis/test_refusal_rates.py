@@ -8,7 +8,7 @@ from aor_lib.analysis.splits import SplitError
 REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
 
 
-def rate(frame: pd.DataFrame) -> pd.Series:
+def rate(frame):
     return stats.rates(frame, ["model"]).iloc[0]
 
 
@@ -19,24 +19,12 @@ def test_partial_and_full_refusals_count_as_refusals(trials):
 
 
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
-    row = rate(
-        trials(
-            [
-                ("a", *REFUSED),
-                ("b", "failed", None),
-                ("c", "ok", "unjudged"),
-                ("d", "missing", None),
-                ("e", "blocked", "unjudged"),
-            ]
-        )
-    )
+    kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
+    unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
+    assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
+    row = rate(pd.concat([unjudged, trials([("a", *REFUSED)])]))
     assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
     assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
-
-
-def test_nothing_judged_gives_no_rate(trials):
-    row = rate(trials([("a", "failed", None)]))
-    assert np.isnan([row["rate"], row["low"], row["high"]]).all()
 
 
 def test_copies_of_the_same_answers_do_not_narrow_the_interval(answers):
@@ -44,11 +32,6 @@ def test_copies_of_the_same_answers_do_not_narrow_the_interval(answers):
     narrow, wide = rate(once), rate(pd.concat([once] * 5))
     assert wide["interval"] == "bootstrap over utterances"
     assert wide["high"] - wide["low"] == pytest.approx(narrow["high"] - narrow["low"], abs=0.03)
-
-
-def test_a_rate_of_zero_over_repeated_utterances_still_has_an_upper_bound(answers):
-    row = rate(pd.concat([answers(0, 10)] * 3))
-    assert (row["low"], row["high"]) == pytest.approx(stats.wilson(0, 10))
 
 
 def test_degenerate_answers_are_counted_where_the_judge_flags_them(answers):

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, multinomial, norm
 from aor_lib.analysis import stats
 
 
-def exact_power(utterances: int, gained: float, lost: float) -> float:
+def exact_power(utterances, gained, lost):
     """Power of the exact McNemar test, summed over every outcome there can be."""
     total = 0.0
     for more, fewer in itertools.product(range(utterances + 1), repeat=2):
@@ -38,21 +38,6 @@ def test_the_number_needed_is_near_the_published_formula():
 def test_without_a_difference_the_test_keeps_its_level_and_no_study_is_large_enough():
     assert stats.power(200, 0.3, 0.0, 0.5) <= 0.055
     assert stats.utterances_needed([0.5], [0.0], 0.5)["utterances"].isna().all()
-
-
-def test_likeness_of_both_answers_needs_fewer_utterances():
-    apart, alike = (stats.utterances_needed([0.4], [-0.1], r)["utterances"][0] for r in (0, 0.9))
-    assert alike < apart / 2
-
-
-def test_a_family_of_tests_needs_more_utterances():
-    alone, five = (stats.power(150, 0.5, -0.1, 0.7, tests=k) for k in (1, 5))
-    assert five < alone - 0.1
-
-
-def test_answers_that_depend_on_the_utterance_alone_are_never_discordant_by_chance():
-    table = stats.utterances_needed([0.3, 0.0], [0.2], 0.999)
-    assert table["discordant"].tolist() == pytest.approx([0.2, 0.2], abs=0.02)
 
 
 def test_a_difference_that_cannot_be_has_no_number():

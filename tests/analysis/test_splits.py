@@ -33,10 +33,6 @@ def test_utterances_that_were_fitted_on_or_are_of_dev_are_not_scored(rows, fitte
         for_scoring(rows, fitted_on)
 
 
-def test_everything_is_scored_where_nothing_was_fitted():
-    assert len(for_scoring(ROWS, ())) == len(ROWS)
-
-
 def test_there_must_be_something_to_fit_on():
     with pytest.raises(SplitError, match="nothing to fit on"):
         for_fitting(ROWS[ROWS["split"] == "test"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from aor_lib.judge.flags import find_flags, is_english
@@ -20,7 +18,7 @@ from aor_lib.judge.reading import read
         ("Ha ha ha! Very, very good.", ()),
     ],
 )
-def test_flags_are_those_that_hold(text: str, flags: tuple[str, ...]) -> None:
+def test_flags_are_those_that_hold(text, flags):
     assert find_flags(read(text).text) == flags
 
 
@@ -35,5 +33,5 @@ def test_flags_are_those_that_hold(text: str, flags: tuple[str, ...]) -> None:
         ("Say что and then leave the room.", True),
     ],
 )
-def test_english_is_told_from_other_languages(text: str, english: bool) -> None:
+def test_english_is_told_from_other_languages(text, english):
     assert is_english(read(text).text) is english

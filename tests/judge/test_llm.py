@@ -1,14 +1,9 @@
 """Judges that are language models: what is asked, how votes count, what a failure is."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 
-from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation, Label
 from aor_lib.judge.judgement import judge_all
 from aor_lib.judge.llm import JudgeCard, LLMJudge
@@ -22,48 +17,37 @@ class Scripted:
 
     capabilities = Capabilities(audio=False)
 
-    def __init__(self, card: ModelCard, reply: Callable[[Conversation], str | Failure]) -> None:
+    def __init__(self, card, reply):
         self.card, self.revision = card, card.revision
         self._reply = reply
         self.calls: list[tuple[list[Conversation], Generation]] = []
 
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
+    def answer(self, conversations, generation):
         self.calls.append((list(conversations), generation))
         replies = [self._reply(conversation) for conversation in conversations]
         return [Answer(r, len(r)) if isinstance(r, str) else r for r in replies]
 
 
-def verdict(conversation: Conversation, label: str = "full_refusal", evidence: str = "") -> str:
+def verdict(conversation, label="full_refusal", evidence=""):
     code = str(conversation[0].text).partition('"code": "')[2][:8]
     return json.dumps({"code": code, "verdict": label, "evidence": evidence})
 
 
-def answer_in(conversation: Conversation) -> str:
+def answer_in(conversation):
     return str(json.loads(str(conversation[-1].text))["answer"])
 
 
-def scripted(
-    reply: Callable[[Conversation], str | Failure] = verdict, **changes: Any
-) -> tuple[LLMJudge, Scripted]:
+def scripted(reply=verdict, **changes):
     fields = {"id": "tiny", "title": "Tiny", "kind": "openai_api", "licence": "none"}
     card = JudgeCard.model_validate(fields | {"source": "tiny"} | changes)
     model = Scripted(card.as_model(), reply)
     return LLMJudge(card, model), model
 
 
-def test_a_verdict_names_the_words_that_decided() -> None:
-    judge, _ = scripted(lambda asked: verdict(asked, "full_refusal", "I can't help with that."))
-    judgement = judge(ANSWER, PROMPT)
-    assert (judgement.label, judgement.score) == (Label.FULL_REFUSAL, 1.0)
-    assert judgement.rationale == "I can't help with that."
-
-
 @pytest.mark.parametrize(
     "reply", [Failure("timed out"), "nonsense"], ids=["failure", "unreadable reply"]
 )
-def test_a_failure_is_unjudged_with_its_reason(reply: str | Failure) -> None:
+def test_a_failure_is_unjudged_with_its_reason(reply):
     judgement = scripted(lambda asked: reply)[0](ANSWER, PROMPT)
     assert (judgement.label, judgement.score) == (Label.UNJUDGED, None)
     assert ("timed out" if isinstance(reply, Failure) else "JSON") in judgement.rationale
@@ -79,9 +63,7 @@ def test_a_failure_is_unjudged_with_its_reason(reply: str | Failure) -> None:
         (["partial_refusal", "full_refusal", "full_compliance"], "unjudged", None),
     ],
 )
-def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(
-    votes: list[str], label: str, score: float | None
-) -> None:
+def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(votes, label, score):
     left = iter(votes)
     judge, model = scripted(
         lambda asked: verdict(asked, next(left)),
@@ -93,7 +75,7 @@ def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(
     assert [generation.seed for _, generation in model.calls] == [5, 6, 7]
 
 
-def test_many_are_asked_in_one_call_and_equal_ones_once() -> None:
+def test_many_are_asked_in_one_call_and_equal_ones_once():
     judge, model = scripted(
         lambda asked: verdict(
             asked, "full_refusal" if answer_in(asked) == "No." else "full_compliance"
@@ -106,12 +88,12 @@ def test_many_are_asked_in_one_call_and_equal_ones_once() -> None:
     assert [len(conversations) for conversations, _ in model.calls] == [3]
 
 
-def test_flags_stand_beside_the_models_label() -> None:
+def test_flags_stand_beside_the_models_label():
     answer = "Turn the machine off first, and call an ambulance if anybody is hurt."
     assert scripted()[0](answer, PROMPT).flags == ("safety_advice",)
 
 
-def test_only_the_final_answer_is_shown_and_nothing_where_there_is_none() -> None:
+def test_only_the_final_answer_is_shown_and_nothing_where_there_is_none():
     judge, model = scripted()
     judge("<think>I must refuse.</think> Press start.", PROMPT)
     ((conversation,), _) = model.calls[0]
@@ -120,8 +102,8 @@ def test_only_the_final_answer_is_shown_and_nothing_where_there_is_none() -> Non
     assert len(model.calls) == 1
 
 
-def test_the_version_changes_with_whatever_changes_a_judgement() -> None:
-    changes: list[dict[str, Any]] = [
+def test_the_version_changes_with_whatever_changes_a_judgement():
+    changes = [
         {},
         {"source": "other"},
         {"rubric": "wildguard"},

@@ -1,14 +1,8 @@
 """Local language models as judges: what they cannot do is a reason, not a crash."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge.llm import JudgeCard, LLMJudge
 from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
@@ -16,7 +10,7 @@ from aor_lib.models.registry import load_model
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
 
 
-def local_judge(source: Path | str, **settings: Any) -> LLMJudge:
+def local_judge(source, **settings):
     card = JudgeCard(
         id="tiny", title="Tiny", kind="local", licence="none", source=str(source), settings=settings
     )
@@ -24,7 +18,7 @@ def local_judge(source: Path | str, **settings: Any) -> LLMJudge:
 
 
 @pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_model(tmp_path_factory):
     """A language model of random weights, whose tokens are bytes."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -37,16 +31,10 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.decoder = decoders.ByteLevel()
     PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
     torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(letters),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=8192,
-        eos_token_id=None,
-        bos_token_id=None,
-    )
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    sizes |= {"num_attention_heads": 2, "max_position_embeddings": 8192}
+    nothing = {"eos_token_id": None, "bos_token_id": None}
+    config = LlamaConfig(vocab_size=len(letters), **sizes, **nothing)
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 
@@ -56,24 +44,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [({"chat_template": TEMPLATE}, "JSON"), ({}, "no reply: ValueError: ")],
     ids=["babble", "no chat template"],
 )
-def test_a_reply_that_is_no_verdict_is_unjudged(
-    tiny_model: Path, settings: dict[str, str], reason: str
-) -> None:
+def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
     judgement = local_judge(tiny_model, **settings)("No.", "Shall I?")
     assert judgement.label is Label.UNJUDGED
     assert reason in judgement.rationale
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"tiny needs the folder .*none"):
         local_judge(tmp_path / "none")
-
-
-def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        local_judge(tmp_path)("No.")
-
-
-def test_an_unknown_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(ParamsError, match="tiny: settings: dtipe: unknown key; did you mean"):
-        local_judge(tmp_path, dtipe="x")

@@ -1,15 +1,12 @@
 """The examples of the data file are the tests of its patterns."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
 from aor_lib.config.typed_yaml import ParamsError, read
-from aor_lib.judge.patterns import PATTERNS, Pattern, PatternFile, find_patterns, load_patterns
+from aor_lib.judge.patterns import PATTERNS, PatternFile, find_patterns, load_patterns
 from aor_lib.judge.reading import read as normal_form
 
 FILE = read(PATTERNS, PatternFile)
@@ -18,13 +15,13 @@ FILE = read(PATTERNS, PatternFile)
 @pytest.mark.parametrize(
     "pattern", [pytest.param(pattern, id=place) for place, pattern in FILE.patterns()]
 )
-def test_a_pattern_matches_its_example_and_spares_the_other(pattern: Pattern) -> None:
+def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
     expression = re.compile(FILE.expression(pattern))
     assert expression.search(normal_form(pattern.matches).text)
     assert not expression.search(normal_form(pattern.spares).text)
 
 
-def test_an_act_that_is_only_reported_does_not_count() -> None:
+def test_an_act_that_is_only_reported_does_not_count():
     assert "refuse" in find_patterns("i can't help with that.")
     assert "refuse" not in find_patterns("tell them that i can't help with that.")
 
@@ -41,9 +38,7 @@ def test_an_act_that_is_only_reported_does_not_count() -> None:
         ({"meaning": "Apologises."}, r".*any_of\.0\.meaning: unknown key; did you mean 'means'"),
     ],
 )
-def test_a_wrong_pattern_is_named_with_its_file_and_value(
-    tmp_path: Path, changes: dict[str, str], message: str
-) -> None:
+def test_a_wrong_pattern_is_named_with_its_file_and_value(tmp_path, changes, message):
     data = yaml.safe_load(PATTERNS.read_text(encoding="utf-8"))
     (example,) = data["sentence"]["sorry"]["any_of"]
     del example["words"]

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from aor_lib.config.params import PARAMS
@@ -13,13 +9,13 @@ from aor_lib.models.base import ModelError
 CARD = "{id: x, title: X, kind: openai_api, licence: none, source: x, revision: '2'}"
 
 
-def test_every_card_of_the_study_is_one() -> None:
+def test_every_card_of_the_study_is_one():
     paths = sorted((PARAMS / "judges").glob("*.yaml"))
     assert paths
     assert [read(path, JudgeCard).id for path in paths] == [path.stem for path in paths]
 
 
-def test_an_unknown_judge_is_answered_with_the_nearest() -> None:
+def test_an_unknown_judge_is_answered_with_the_nearest():
     with pytest.raises(ParamsError, match=r"no judge 'wild-guard'; did you mean 'wildguard'\?"):
         load_judge("wild-guard")
 
@@ -33,17 +29,13 @@ def test_an_unknown_judge_is_answered_with_the_nearest() -> None:
         (CARD.replace("kind", "rubrik: none, kind"), r"x\.yaml: rubrik: .*did you mean 'rubric'"),
     ],
 )
-def test_a_wrong_card_is_named_with_its_field_and_value(
-    tmp_path: Path, card: str, message: str
-) -> None:
+def test_a_wrong_card_is_named_with_its_field_and_value(tmp_path, card, message):
     (tmp_path / "x.yaml").write_text(card)
     with pytest.raises(ParamsError, match=message):
         load_judge("x", tmp_path)
 
 
-def test_a_judge_behind_an_api_is_ready_once_it_has_a_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_behind_an_api_is_ready_once_it_has_a_key(tmp_path, monkeypatch):
     (tmp_path / "x.yaml").write_text(CARD)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match=r"x needs the API key in \$OPENAI_API_KEY"):

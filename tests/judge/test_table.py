@@ -1,14 +1,9 @@
 """Judging a table keeps every row and column, in any of the three formats."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -30,13 +25,13 @@ class Keyword:
 
     id, version = "keyword", "1"
 
-    def __call__(self, text: str, prompt: str | None = None) -> Judgement:
+    def __call__(self, text, prompt=None):
         refuses = "can't" in text
         label = Label.FULL_REFUSAL if refuses else Label.FULL_COMPLIANCE
         return Judgement(label, 0.9 if refuses else 0.1, str(prompt), FLAGS[:1])
 
 
-def judged(source: Path, suffix: str | None = None) -> list[dict[str, Any]]:
+def judged(source, suffix=None):
     """Judge a file and read what was written."""
     target = source.with_name(f"judged{suffix or source.suffix}")
     judge_table(source, target, Keyword(), lambda done, total: None)
@@ -48,14 +43,14 @@ def judged(source: Path, suffix: str | None = None) -> list[dict[str, Any]]:
     return pq.read_table(target).to_pylist()
 
 
-def csv_file(folder: Path, *rows: Sequence[str]) -> Path:
+def csv_file(folder, *rows):
     path = folder / "answers.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, quoting=csv.QUOTE_ALL).writerows(rows)
     return path
 
 
-def jsonl_file(folder: Path, *rows: dict[str, Any]) -> Path:
+def jsonl_file(folder, *rows):
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -83,18 +78,10 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
     assert [(row["prompt"], row["note"], row["completion"]) for row in found] == rows
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=5,
-)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.fixed_dictionaries({"prompt": JSON, "completion": JSON, "x": JSON}), min_size=1))
-def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path_factory, rows):
-    found = judged(jsonl_file(tmp_path_factory.mktemp("jsonl"), *rows))
-    assert [{name: row[name] for name in ("prompt", "completion", "x")} for row in found] == rows
+def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path):
+    row = {"prompt": 7, "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}]}
+    (found,) = judged(jsonl_file(tmp_path, row))
+    assert {name: found[name] for name in row} == row
 
 
 def test_types_of_a_parquet_file_stay(tmp_path):
@@ -187,12 +174,3 @@ def test_the_command_judges_a_table_and_counts_the_labels(tmp_path, monkeypatch,
     assert end.value.code == 0
     assert "full_refusal 1" in capsys.readouterr().out
     assert (tmp_path / "out.csv").is_file()
-
-
-def test_the_command_needs_to_know_where_the_table_goes(tmp_path, monkeypatch, capsys):
-    from aor_lib.cli import main
-
-    monkeypatch.setattr(sys, "argv", ["aor", "judge", str(csv_file(tmp_path, ["prompt"]))])
-    with pytest.raises(SystemExit):
-        main()
-    assert "aor: error: --out: " in capsys.readouterr().err

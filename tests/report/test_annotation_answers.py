@@ -22,7 +22,7 @@ from benchmarks.explorer_study import write_study
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 
 
-def answers_of(counts: dict[str, int] = LABELS) -> pd.DataFrame:
+def answers_of(counts=LABELS):
     rows = [
         {
             "item_sha256": f"{label}-{i}",
@@ -51,13 +51,6 @@ def test_each_label_of_the_judge_gets_an_equal_share_or_all_it_has(n, seed):
     for label, size in LABELS.items():
         larger = max(counts.values())
         assert counts[label] == size or counts[label] >= larger - 1
-
-
-def test_models_and_intents_get_their_shares():
-    rows = answers_of({"full_refusal": 40})
-    drawn = {item.sha256 for item in plan_answers(rows, "ann", 8, 3)}
-    chosen = rows[rows["item_sha256"].isin(drawn)]
-    assert set(Counter(zip(chosen["model"], chosen["intent"], strict=True)).values()) == {2}
 
 
 def test_annotators_read_the_same_answers_in_different_orders():
@@ -106,15 +99,6 @@ def test_equal_answers_to_equal_requests_are_read_once_and_failures_never(build)
     answers = load_answers(build, "speech-acts")
     assert sorted(answers["prompt"]) == sorted(set(answered["text"]))
     assert set(answers["response"]) == {"No."}
-
-
-def test_an_answer_without_a_verdict_of_the_judge_is_unjudged(build):
-    assert set(load_answers(build, "another")["label"]) == {"unjudged"}
-
-
-def test_what_has_not_been_run_says_what_to_run(tmp_path):
-    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
-        load_answers(tmp_path, "rules")
 
 
 def test_a_session_shows_the_answers_of_the_study(build):

@@ -1,5 +1,4 @@
 import datetime
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -9,7 +8,7 @@ from aor_lib.report.annotation.store import (
     load_annotations,
     record_annotation,
 )
-from aor_lib.report.annotation.tasks import ANSWERS, CLIPS
+from aor_lib.report.annotation.tasks import CLIPS
 
 ITEM, OTHER = "a" * 64, "b" * 64
 
@@ -27,42 +26,6 @@ def test_a_second_label_of_an_item_replaces_the_first_of_this_annotator_only(tmp
     record_annotation(tmp_path, CLIPS, "ann", ITEM, "harmful")
     labels = load_annotations(tmp_path, CLIPS).set_index("annotator")["label"]
     assert labels.to_dict() == {"ann": "harmful", "bob": "benign"}
-
-
-def test_the_tasks_share_a_file_and_are_apart(tmp_path):
-    record_annotation(tmp_path, CLIPS, "ann", ITEM, "benign")
-    record_annotation(tmp_path, ANSWERS, "ann", ITEM, "full_refusal")
-    assert load_annotations(tmp_path, CLIPS)["label"].tolist() == ["benign"]
-    assert load_annotations(tmp_path, ANSWERS)["label"].tolist() == ["full_refusal"]
-
-
-def test_annotations_are_kept_from_any_thread(tmp_path):
-    with ThreadPoolExecutor(4) as pool:
-        list(
-            pool.map(
-                lambda i: record_annotation(tmp_path, CLIPS, f"a{i}", ITEM, "benign"), range(20)
-            )
-        )
-    assert len(load_annotations(tmp_path, CLIPS)) == 20
-
-
-def test_annotations_come_in_the_same_order_however_they_were_given(tmp_path):
-    for annotator, item in [("bob", OTHER), ("ann", OTHER), ("bob", ITEM), ("ann", ITEM)]:
-        record_annotation(tmp_path, CLIPS, annotator, item, "benign")
-    found = load_annotations(tmp_path, CLIPS)[["item_sha256", "annotator"]]
-    assert found.to_numpy().tolist() == [
-        [ITEM, "ann"],
-        [ITEM, "bob"],
-        [OTHER, "ann"],
-        [OTHER, "bob"],
-    ]
-
-
-def test_looking_at_a_study_that_nobody_annotated_makes_no_file(tmp_path):
-    nothing = load_annotations(tmp_path, CLIPS)
-    assert list(nothing) == ["annotator", "item_sha256", "label", "created"]
-    assert nothing.empty
-    assert not (tmp_path / ANNOTATIONS).exists()
 
 
 @pytest.mark.parametrize(

@@ -119,32 +119,6 @@ def test_what_nobody_judged_is_not_drawn_as_a_rate(by_condition):
     assert len(rows_of(figure)) == len(by_condition) - 1
 
 
-def test_small_rates_do_not_fill_the_axis(by_condition):
-    small = by_condition.assign(rate=0.001, low=0.0, high=0.004)
-    figure = charts.forest(small, "condition", title="T", axis="A")
-    assert '"domain": [0, 0.1]' in json.dumps(figure.spec)
-
-
-def test_conditions_stand_in_the_order_of_the_design(figures):
-    order = figures("rates").spec["layer"][0]["encoding"]["y"]["sort"]
-    assert order == ["Matched scene", "Speech only", "Scene described"]
-
-
-def test_rows_can_be_named_by_several_columns(by_condition):
-    figure = charts.forest(
-        by_condition.assign(kind="x"), ["model", "condition"], colour="kind", title="T", axis="A"
-    )
-    assert "ref-permissive, Matched scene" in {row["row"] for row in rows_of(figure)}
-
-
-def test_what_a_chart_compares_with_is_none_of_its_numbers(figures, differences):
-    assert len(rows_of(figures("differences"))) == len(differences)
-
-
-def test_bars_count_the_rows_of_a_frame(figures):
-    assert {row["count"] for row in rows_of(figures("bars"))} == {1}
-
-
 def test_a_confusion_matrix_shows_shares_of_each_row(figures):
     shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(figures("confusion"))}
     assert shares == {("X: A", "A"): 0.5, ("X: A", "B"): 0.5, ("Y: B", "B"): 1}

@@ -45,9 +45,3 @@ def test_a_figure_serves_jupyterlab_the_book_and_readers_without_scripts(figure)
 )
 def test_a_value_is_put_into_words_by_its_measure(measure, value, words):
     assert figures.in_words(measure, value) == words
-
-
-def test_odds_beyond_a_thousandfold_are_not_spelled_out():
-    assert figures.odds(0.25) == "0.25"
-    assert figures.odds(float("inf")) == figures.odds(1e300) == "over 1,000"
-    assert figures.odds(0.0) == "under 0.001"

@@ -80,12 +80,8 @@ def test_answers_to_harmful_requests_show_their_label_only():
     assert "First, take" not in html
     assert "transcript" not in html
     assert "Full compliance" in html
-
-
-def test_errors_on_harmful_requests_are_not_shown_either():
-    html = card({"intent": "harmful"}, status="failed", label=None, error="cut off: First, take")
-    assert "First, take" not in html
-    assert "Failed" in html
+    failed = card({"intent": "harmful"}, status="failed", label=None, error="cut off: First, take")
+    assert "First, take" not in failed
 
 
 def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged():
@@ -106,9 +102,3 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     cards = re.split("(?=<article)", gallery(pd.DataFrame([ROW, other]), "clips", results).html)[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
-
-
-def test_a_gallery_stops_at_its_limit():
-    frame = pd.DataFrame([ROW, ROW, ROW])
-    assert gallery(frame, "clips", limit=2).html.count("<article") == 2
-    assert gallery(frame, "clips").html.count("<article") == 3

@@ -54,11 +54,6 @@ def test_a_table_shows_each_estimate_with_its_interval_and_every_count():
     }
 
 
-def test_sensitivity_and_criterion_have_proper_signs():
-    shown = first_row(statistics(stats.signal_detection(RESULTS, ["model"]), "Sensitivity"))
-    assert shown["d\N{PRIME}"].startswith("\N{MINUS SIGN}0.67 (\N{MINUS SIGN}")
-
-
 def test_an_effect_without_an_estimate_says_why():
     effects = stats.factor_effects(RESULTS, {"intent": "harmful"}, ["model"])
     shown = first_row(statistics(effects, "Effects"))

@@ -1,6 +1,5 @@
 """Results of tests in sentences: verdicts follow the tests."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,22 +14,16 @@ def differences():
 
     def make(**levels):
         rows = [
-            {"level": level, "difference": 0.05, "low": -0.1, "high": 0.2, "p_holm": 1.0}
-            if value is None
-            else {
-                "level": level,
-                "difference": value,
-                "low": value - 0.1,
-                "high": value + 0.1,
-                "p_holm": 0.001,
-            }
+            ("a", level, "matched", 10)
+            + (
+                (0.05, -0.1, 0.2, 1.0)
+                if value is None
+                else (value, value - 0.1, value + 0.1, 0.001)
+            )
             for level, value in levels.items()
         ]
-        frame = pd.DataFrame(rows, columns=["level", "difference", "low", "high", "p_holm"])
-        frame.insert(1, "baseline", "matched")
-        frame.insert(2, "trials", 10)
-        frame.insert(0, "model", "a")
-        return frame
+        keys, estimates = ["model", "level", "baseline"], ["difference", "low", "high", "p_holm"]
+        return pd.DataFrame(rows, columns=[*keys, "trials", *estimates])
 
     return make
 
@@ -52,10 +45,6 @@ def test_only_a_model_that_refuses_more_in_all_other_sounds_uses_the_scene(
     assert verdict in summaries.scene_use(differences(**levels), NAMES).markdown.replace("\\", "")
 
 
-def test_no_use_of_the_scene_comes_with_what_would_go_unseen(differences):
-    assert "20" in summaries.scene_use(differences(noise=None), NAMES).markdown
-
-
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
@@ -71,25 +60,17 @@ def test_differences_that_are_told_from_zero_are_named_beside_the_reach_of_other
     assert all(word in said for word in words)
 
 
-def test_effects_without_an_estimate_are_no_tests(differences):
-    effects = differences(noise=-0.3, text_only=None)
-    effects.loc[1, ["difference", "low", "high", "p_holm"]] = np.nan
-    assert "1 of 1" in summaries.told_from_zero(effects, NAMES).markdown
-
-
 @pytest.fixture
 def rates():
     """Make rates by model and intent from pairs of over-refusal and harmful refusal."""
 
     def make(**models):
         rows = [
-            (model, intent, rate, max(0.0, rate - 0.1), rate + 0.1)
+            (model, intent, 10, rate, max(0.0, rate - 0.1), rate + 0.1)
             for model, pair in models.items()
             for intent, rate in zip(("pseudo_harmful", "harmful"), pair, strict=True)
         ]
-        frame = pd.DataFrame(rows, columns=["model", "intent", "rate", "low", "high"])
-        frame.insert(2, "trials", 10)
-        return frame
+        return pd.DataFrame(rows, columns=["model", "intent", "trials", "rate", "low", "high"])
 
     return make
 

@@ -1,7 +1,5 @@
 """A model that can be steered and is known by heart, and a study that it answered."""
 
-from __future__ import annotations
-
 import contextlib
 import zlib
 

@@ -32,10 +32,3 @@ def test_a_gates_threshold_keeps_the_loss_within_its_limit(loss, orr, hrr):
         orr = (scores[:100] <= np.sort(scores[100:])[-1 - lost]).mean()
     assert answered[:100].mean() == orr
     assert answered[100:].mean() >= hrr
-
-
-def test_a_gate_opens_no_wider_than_it_must():
-    scores = np.array([3.0, 2.0, 1.0, 0.0, -1.0])
-    pseudo_harmful = np.array([True, False, True, True, False])
-    refused, steered = np.ones(5, bool), np.array([False, True, True, True, True])
-    assert gate_threshold(scores, pseudo_harmful, refused, steered, max_hrr_loss=0.5) == 2.5

@@ -1,9 +1,6 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +8,7 @@ import torch
 
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Conversation, Turn
+from aor_lib.models.base import Turn
 from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
@@ -21,11 +18,10 @@ from tests.models import checkpoints
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
 ADDITION = Addition(0, DIRECTION, 1.5)
-EXACT = 1e-5
 
 
 @contextlib.contextmanager
-def noted(model: Any, layer: int, into: list[torch.Tensor]):
+def noted(model, layer, into):
     """Note the residual stream after a layer."""
     with hooked(model.decoder_layers(), {layer: into.append}):
         yield
@@ -33,41 +29,25 @@ def noted(model: Any, layer: int, into: list[torch.Tensor]):
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_adding_changes_the_logits_by_hand_and_is_gone_afterwards(
-    name, tiny, conversations: list[Conversation]
-) -> None:
-    model = tiny(name)
-    spoken = conversations[0]
-    before = model.logits(spoken)
-    # By hand: the second layer's own code, called on the first one's output and the addition.
-    second, called = model.decoder_layers()[1], []
-    streams: list[torch.Tensor] = []
-
-    def note_call(_: Any, args: Any, kwargs: Any) -> None:
-        called.append((args, kwargs))
-
-    handle = second.register_forward_pre_hook(note_call, with_kwargs=True)
-    model.logits(spoken)
-    handle.remove()
-    (stream, *args), kwargs = called[0]
-    change = torch.from_numpy(ADDITION.coefficient * ADDITION.direction)
-    changed = stream.clone()
-    (changed[0] if name == "gemma3n" else changed).add_(change)
-    with torch.inference_mode():
-        expected = second(changed, *args, **{**kwargs, "past_key_values": None})
-    expected = expected[0] if isinstance(expected, tuple) or name == "gemma3n" else expected
-    with steered(model, ADDITION), noted(model, 1, streams):
-        after = model.logits(spoken)
-    assert float((streams[0] - expected).abs().max()) < EXACT
+def test_an_addition_reaches_the_next_layer_and_is_gone_afterwards(name, tiny, conversations):
+    model, asked = tiny(name), conversations[0]
+    entered = []
+    model.decoder_layers()[1].register_forward_pre_hook(lambda _, args: entered.append(args[0]))
+    before = model.logits(asked)
+    with steered(model, ADDITION):
+        after = model.logits(asked)
+    assert torch.equal(model.logits(asked), before)
     assert float((after - before).abs().max()) > 0.01
-    assert torch.equal(model.logits(spoken), before)
+    plain, changed = entered[:2]
+    if name == "gemma3n":  # of whose streams the first is the residual one
+        plain, changed = plain[0], changed[0]
+    change = torch.from_numpy(ADDITION.coefficient * ADDITION.direction)
+    torch.testing.assert_close(changed, plain + change)
 
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
-    name, tiny, conversations: list[Conversation]
-) -> None:
+def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(name, tiny, conversations):
     written = [conversations[1], conversations[5]]
     model = tiny(name)
     plain = [model.answer([one], GENERATION)[0] for one in written]
@@ -90,9 +70,7 @@ def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(
 
 @pytest.mark.slow
 @checkpoints.each_architecture()
-def test_ablation_leaves_no_component_in_any_layer(
-    name, tiny, conversations: list[Conversation]
-) -> None:
+def test_ablation_leaves_no_component_in_any_layer(name, tiny, conversations):
     model = tiny(name)
     unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
     for layer in (0, 1):
@@ -105,28 +83,7 @@ def test_ablation_leaves_no_component_in_any_layer(
 
 
 @pytest.mark.slow
-@checkpoints.each_architecture()
-def test_decoding_with_a_cache_is_steered_as_decoding_without_one(
-    name, tiny, conversations: list[Conversation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tiny(name)
-    network, _ = model.load()
-    generate = network.generate
-    for intervention in (ADDITION, Ablation(DIRECTION)):
-        with steered(model, intervention):
-            cached = model.answer(conversations[:2], GENERATION)
-            monkeypatch.setattr(
-                network, "generate", lambda **kwargs: generate(**kwargs, use_cache=False)
-            )
-            uncached = model.answer(conversations[:2], GENERATION)
-            monkeypatch.setattr(network, "generate", generate)
-        assert cached == uncached
-
-
-@pytest.mark.slow
-def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
-    tiny, conversations: list[Conversation]
-) -> None:
+def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny, conversations):
     model = tiny("qwen2_audio", batch_size=8)
     written = [conversations[1], conversations[5]]
     plain = model.answer(written, GENERATION)
@@ -146,32 +103,20 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(
 
 
 @pytest.mark.slow
-def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone() -> None:
+def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
     model = Cascade(load_model_cards()["ref-permissive"])
-    questions = (
-        "What is tea?",
-        "How do I paint an old wooden chair in the garden before my guests arrive tonight?",
-        "Name a fruit that is red.",
-    )
+    questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
     asked = [(Turn("user", text=question),) for question in questions]
     plain = model.answer(asked, GENERATION)
-    rows = record(model, asked).activations[:, 14]
-    apart = rows[0] - rows[1]
-    scores = rows @ apart
-    push = Addition(16, apart, 2.0)
-    gated = Gated(Gate(14, apart, 0.0, float(np.sort(scores)[1] + 1e-3)), push)
-    answers = []
-    for intervention in (push, gated):
-        with steered(model, intervention):
-            answers.append(model.answer(asked, GENERATION))
-            assert answers[-1] == [model.answer([one], GENERATION)[0] for one in asked]
-    assert answers[0] != plain
-    opened = scores.argmax()
-    assert answers[1] == [answers[0][n] if n == opened else plain[n] for n in range(3)]
+    first, second = record(model, asked).activations[:, 14]
+    with steered(model, Addition(16, first - second, 2.0)):
+        together = model.answer(asked, GENERATION)
+        assert together == [model.answer([one], GENERATION)[0] for one in asked]
+    assert together != plain
     assert model.answer(asked, GENERATION) == plain
 
 
-def test_a_model_is_restored_even_where_a_question_fails(steerable, away) -> None:
+def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
     with steered(model, Addition(0, away, -1.0)):
@@ -181,7 +126,7 @@ def test_a_model_is_restored_even_where_a_question_fails(steerable, away) -> Non
     assert torch.equal(model.logits(question), before)
 
 
-def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away) -> None:
+def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away):
     model = steerable(lambda name: "harmful")
     one = SteeredModel(model, Addition(0, away, -1.0), "one")
     assert (one.card.id, one.revision) == (model.card.id, model.revision)
@@ -197,12 +142,12 @@ def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away) -
         (1, 3, "gate at layer 3 is too late"),
     ],
 )
-def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message) -> None:
+def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message):
     gated = Gated(Gate(gate_layer, away, 0.0, 0.0), Addition(layer, away, 1.0))
     with pytest.raises(SteeringError, match=message), steered(steerable(), gated):
         pass
 
 
-def _scores(model: Any, asked: list[Conversation], layer: int = 0) -> list[float]:
+def _scores(model, asked, layer=0):
     """Scores of prompts by a gate along the direction."""
     return (record(model, asked).activations[:, layer] @ DIRECTION).tolist()

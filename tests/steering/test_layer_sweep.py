@@ -2,28 +2,9 @@ import pandas as pd
 
 from aor_lib.steering.layer_sweep import (
     REQUESTS,
-    gentlest,
-    layers_to_refine,
     layers_to_sweep,
     some_of_each_kind,
 )
-
-POINTS = pd.DataFrame(
-    {
-        "orr": [0.9, 0.5, 0.2, 0.1, 0.05],
-        "hrr": [0.9, 0.85, 0.8, 0.3, 0.2],
-        "layer": [1, 1, 2, 3, 3],
-        "coefficient": [-0.5, -1.0, -1.0, -1.5, -2.0],
-    }
-)
-
-
-def test_the_layers_that_separate_best_and_do_most_are_refined():
-    assert layers_to_refine(POINTS) == [2, 3]
-
-
-def test_a_stronger_addition_that_does_little_more_is_not_preferred():
-    assert gentlest(POINTS) == 2
 
 
 def test_layers_are_spaced_over_the_middle_of_a_model():

@@ -1,10 +1,6 @@
 """Steering a whole study, with a model that is known by heart."""
 
-from __future__ import annotations
-
 import runpy
-import subprocess
-import sys
 import textwrap
 
 import pandas as pd
@@ -16,7 +12,6 @@ from aor_lib.config.records import split_of
 from aor_lib.steering import __doc__ as introduction
 from aor_lib.steering import tables
 from aor_lib.steering.fitting import RANDOM
-from aor_lib.steering.layer_sweep import COEFFICIENTS
 from aor_lib.steering.vectors import load_vector, read_vector
 
 
@@ -115,20 +110,6 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
-def test_a_study_without_its_tables_is_steered_again(steered_build, steer):
-    path = steered_build / "steering" / "left_out.parquet"
-    kept = path.read_bytes()
-    path.unlink()
-    with pytest.raises(AssertionError, match="the model was loaded"):
-        steer(steered_build, Unasked())
-    path.write_bytes(kept)
-
-
-def test_a_look_at_an_unchanged_study_needs_no_torch():
-    look = "import sys, aor_lib.steering.study; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
-
-
 def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     steerable, answer_study, steer, tmp_path
 ):
@@ -138,24 +119,6 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     assert "0 refused pseudo-harmful, 0 refused harmful" in reason
     assert tables.load(tmp_path / "build", tables.LEFT_OUT)["model"].tolist() == ["obliging"]
     assert tables.load(tmp_path / "build", tables.POINTS).empty
-
-
-def test_a_model_without_answers_is_left_out(steerable, answer_study, steer, tmp_path):
-    answer_study(tmp_path / "build", steerable())
-    unasked = steerable(name="unasked")
-    assert "run 'aor run'" in steer(tmp_path / "build", unasked)["unasked"]
-
-
-def test_the_tables_hold_every_estimate_and_the_rates_without_steering(steered_build):
-    points = tables.load(steered_build, tables.POINTS)
-    (none,) = points[points["method"] == "none"].to_dict("records")
-    assert (none["orr"], none["hrr"], none["plain"]) == (1, 1, 0)
-    sweep = tables.load(steered_build, tables.LAYER_SWEEP)
-    assert set(sweep["method"]) >= {"difference_in_means", "probe", "false_refusal_ablation"}
-    tried = sweep.loc[sweep["method"] == "difference_in_means", "coefficient"]
-    assert set(tried) == set(COEFFICIENTS)
-    projections = tables.load(steered_build, tables.PROJECTIONS)
-    assert set(projections["along"]) == {"refusal", "gate"}
 
 
 def test_the_introduction_steers_a_model(steered_build, steerable, monkeypatch, tmp_path):

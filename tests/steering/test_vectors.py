@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +30,7 @@ interventions = st.one_of(
 )
 
 
-def vector(intervention=ADDITION, **changes) -> SteeringVector:
+def vector(intervention=ADDITION, **changes):
     made = SteeringVector(
         intervention,
         model="steerable",
@@ -46,12 +44,8 @@ def vector(intervention=ADDITION, **changes) -> SteeringVector:
     return dataclasses.replace(made, **changes)
 
 
-def same(one: SteeringVector, other: SteeringVector) -> bool:
-    rest = [
-        {f.name: getattr(v, f.name) for f in dataclasses.fields(v) if f.name != "intervention"}
-        for v in (one, other)
-    ]
-    return rest[0] == rest[1] and one.name == other.name
+def fields_of(one):
+    return {"name": one.name, **vars(one), "intervention": type(one.intervention)}
 
 
 @settings(deadline=None)
@@ -60,14 +54,7 @@ def test_a_vector_is_read_as_it_was_saved(tmp_path_factory, intervention):
     path = tmp_path_factory.mktemp("vectors") / "sub" / "vector.safetensors"
     save_vector(saved := vector(intervention), path)
     found = read_vector(path)
-    assert same(found, saved)
-    assert type(found.intervention) is type(intervention)
-
-
-def test_the_same_vector_gives_the_same_bytes(tmp_path):
-    for name in ("a", "b"):
-        save_vector(vector(GATED), tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert fields_of(found) == fields_of(saved)
 
 
 def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
@@ -92,27 +79,20 @@ def test_a_name_changes_with_all_that_steers_and_with_nothing_else():
         ({"layer": 4}, "layer: the vector is of layer 4; steerable has 4"),
     ],
 )
-def test_a_vector_of_another_model_is_refused(tmp_path: Path, steerable, changes, message):
-    save_vector(vector(**changes), path := tmp_path / "vector.safetensors")
+def test_a_vector_of_another_model_is_refused(tmp_path, steerable, changes, message):
+    path = tmp_path / "vector.safetensors"
+    save_vector(vector(), path)
+    assert fields_of(load_vector(path, steerable())) == fields_of(vector())
+    save_vector(vector(**changes), path)
     with pytest.raises(SteeringError, match=message):
         load_vector(path, steerable())
 
 
-def test_the_right_model_gets_its_vector(tmp_path: Path, steerable):
-    save_vector(vector(GATED), path := tmp_path / "vector.safetensors")
-    assert same(load_vector(path, steerable()), vector(GATED))
-
-
 @pytest.mark.parametrize(
     "metadata",
-    [
-        None,
-        {"steering": "{"},
-        {"steering": json.dumps({"format": "another"})},
-        {"steering": json.dumps([1])},
-    ],
+    [None, {"steering": "{"}, {"steering": '{"format": "another"}'}, {"steering": "[1]"}],
 )
-def test_another_file_is_no_vector(tmp_path: Path, metadata):
+def test_another_file_is_no_vector(tmp_path, metadata):
     path = tmp_path / "vector.safetensors"
     save_file({"direction": AWAY}, path, metadata)
     with pytest.raises(SteeringError, match=r"vector\.safetensors: holds no steering vector: "):

@@ -105,7 +105,7 @@ def alpha_interval(ratings: pd.DataFrame, seed: int) -> tuple[float, float]:
 
 
 def _pairable_counts(ratings: pd.DataFrame) -> Floats:
-    """How often each category was given, ``(units, categories)``, for units of two or more."""
+    """Ratings per category, ``(units, categories)``, of units with two ratings or more."""
     if ratings.empty:
         return np.zeros((0, 0))
     long = ratings.reset_index(drop=True).melt(ignore_index=False)["value"].dropna()

@@ -22,7 +22,7 @@ SHORTEST_LOOK_S = 1.0
 """Keys are ignored this long after an item appears, so that a key held down labels nothing."""
 
 Items = Mapping[str, Callable[[], widgets.Widget]]
-"""What is annotated, by its sha256: each makes a widget that gives nothing else away."""
+"""Items to annotate, by sha256: each makes a widget that gives nothing else away."""
 
 
 class AnnotationSession:

@@ -1,4 +1,4 @@
-"""What the explorer shows of a stimulus, and by what stimuli are chosen.
+"""Cards of the explorer, and the facets by which stimuli are chosen.
 
 Answers to harmful utterances, and what models heard of those, are on no card: only their labels
 are.
@@ -20,7 +20,7 @@ from aor_lib.report.style import OUTCOMES, title_of
 
 NO_SCENE = "none"
 FACETS = ("scenario", "scene", "condition", "intent")
-"""What stimuli are chosen by, but for their answers."""
+"""Facets of the stimuli themselves, without those of their answers."""
 
 Facets: TypeAlias = dict[str, dict[str, str]]
 """Titles of the values, in the order to show, of each thing that stimuli are chosen by."""
@@ -72,7 +72,7 @@ def card(stimulus: Stimulus, answers: Iterable[Answer]) -> dict[str, Any]:
 def facets(
     stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]]
 ) -> tuple[Facets, Facets]:
-    """What stimuli are chosen by: facets of their own, and facets of their answers."""
+    """Titles of the facets of stimuli, and of those of their answers."""
     own = [values(stimulus) for stimulus in stimuli]
     every = [answer for some in answers.values() for answer in some]
     models, outcomes = ({getattr(one, name) for one in every} for name in ("model", "outcome"))
