@@ -116,11 +116,6 @@ def test_an_unknown_emotion_is_named_with_the_nearest():
         express(vowels(120), "angy")
 
 
-def test_what_is_not_voiced_cannot_be_measured():
-    with pytest.raises(speech.SpeechError, match="nothing in it is voiced"):
-        measure_speech(np.zeros(SAMPLE_RATE, dtype=np.float32))
-
-
 def test_duration_pitch_and_tilt_are_measured():
     measured = measure_speech(vowels(200, range_st=6))
     assert measured.duration_s == 2
@@ -131,6 +126,7 @@ def test_duration_pitch_and_tilt_are_measured():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("emotion", EXPRESSED)
 def test_real_voices_move_as_the_targets_say(emotion):
     target = TARGETS[emotion]
@@ -151,10 +147,16 @@ def test_real_voices_move_as_the_targets_say(emotion):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("emotion", EXPRESSED)
-def test_the_words_stay_as_intelligible_as_neutral_ones(emotion):
+@pytest.mark.parametrize(
+    ("emotion", "spoken"),
+    [
+        ("angry", SPOKEN[:1]),
+        *(pytest.param(emotion, SPOKEN, marks=pytest.mark.nightly) for emotion in EXPRESSED),
+    ],
+)
+def test_the_words_stay_as_intelligible_as_neutral_ones(emotion, spoken):
     rates = {emotion: [], "neutral": []}
-    for text, voice, rate in SPOKEN:
+    for text, voice, rate in spoken:
         neutral = speech.load_voice(voice).synthesise(text, rate)
         for name, found in rates.items():
             transcript = transcription.transcribe(flac(express(neutral, name))).transcript

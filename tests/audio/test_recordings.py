@@ -17,7 +17,7 @@ from aor_lib.audio.recordings.collections import read_mapping
 from aor_lib.audio.recordings.importing import import_recordings
 from aor_lib.audio.recordings.library import LibraryError, library_sha256, recordings_of
 from aor_lib.audio.sound_files import CollectionError
-from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import encoded, hiss, put, quiet
 
@@ -129,13 +129,6 @@ def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folde
     assert row["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_an_unusable_file_is_reported_and_the_rest_is_imported(folder, library):
-    put(folder / "dog" / "bad.wav", b"")
-    report = import_recordings(folder, library, quiet)
-    assert report.imported == ("dog/bark.wav",)
-    assert report.skipped == (("dog/bad.wav", "is empty"),)
-
-
 def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tmp_path, library):
     rows = [("1", "Accordion,Music"), ("2", "Bark,Speech"), ("3", "")]
     folder = put_fsd50k(tmp_path / "f", rows, {})
@@ -157,13 +150,15 @@ def test_importing_again_adds_nothing_and_changes_no_byte(folder, library):
     assert {p: p.read_bytes() for p in library.rglob("*") if p.is_file()} == before
 
 
-def test_the_same_sound_under_another_name_or_encoding_is_imported_once(folder, library):
+def test_unusable_files_and_the_same_sound_again_are_skipped_with_a_reason(folder, library):
     samples = soundfile.read(folder / "dog" / "bark.wav")[0]
+    put(folder / "dog" / "bad.wav", b"")
     put(folder / "dog" / "copy.wav", encoded(hiss(1)))
     put(folder / "dog" / "packed.flac", encoded(samples, kind="FLAC"))
     report = import_recordings(folder, library, quiet)
     assert report.imported == ("dog/bark.wav",)
     assert report.skipped == (
+        ("dog/bad.wav", "is empty"),
         ("dog/copy.wav", "is the same file as sounds/dog/bark.wav"),
         ("dog/packed.flac", "is the same sound as sounds/dog/bark.wav"),
     )
@@ -213,18 +208,13 @@ def test_a_folder_that_cannot_be_read_is_an_error_of_one_line(tmp_path, library,
     assert "\n" not in str(error.value)
 
 
-def test_the_repositorys_mapping_names_known_scenes_only():
-    mapping = read_mapping(PARAMS / "recordings.yaml")
-    assert mapping.scenes_with_labels(["dog"]) == {"veterinary_clinic": "dog"}
-    assert mapping.scenes_with_labels(["Quarry"]) == {"quarry": "Quarry"}
-
-
 def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
     path = put(tmp_path / "m.yaml", "excluded: []\nlabels: {dog: [veterinary_clinc]}")
     with pytest.raises(ParamsError, match=r"labels\.dog: unknown scene .* 'veterinary_clinic'"):
         read_mapping(path)
 
 
+@pytest.mark.nightly
 @settings(max_examples=40, deadline=None)
 @given(
     csv=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode())),
@@ -330,12 +320,3 @@ def test_an_altered_clip_is_an_error(tmp_path):
         path.write_bytes(b"other")
     with pytest.raises(LibraryError, match="is missing or altered"):
         recorded_scene(library, "veterinary_clinic", 24000, np.random.default_rng(0))
-
-
-def test_an_import_shows_at_once_in_the_same_process(tmp_path):
-    library = make_library(tmp_path, {"dog/a": hiss(1, 1.0, 24000)})
-    before = library_sha256(library)
-    put(tmp_path / "in" / "cat" / "b.wav", encoded(hiss(2)))
-    import_recordings(tmp_path / "in", library, quiet)
-    assert len(recordings_of(library, "veterinary_clinic")) == 2
-    assert library_sha256(library) != before

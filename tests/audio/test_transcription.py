@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-import torch
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
@@ -50,9 +49,8 @@ def test_a_clip_is_transcribed_as_in_this_version():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("voice", ["am_michael", "bf_emma"])
-def test_the_transcript_is_the_text_that_was_spoken(voice):
-    heard = transcribe(flac(spoken(voice)))
+def test_the_transcript_is_the_text_that_was_spoken():
+    heard = transcribe(flac(spoken("bf_emma")))
     assert transcription.word_error_rate(SENTENCE, heard.transcript) == 0
     assert (heard.features.shape, heard.features.dtype) == ((768,), np.float32)
 
@@ -61,17 +59,6 @@ def test_the_transcript_is_the_text_that_was_spoken(voice):
 def test_features_do_not_need_a_transcript():
     alone = encoder_features(spoken(), speech.SAMPLE_RATE)
     np.testing.assert_allclose(alone, transcribe(flac(spoken())).features, atol=0.1)
-
-
-@pytest.mark.slow
-def test_later_computations_have_as_many_threads_as_before():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        encoder_features(np.zeros(speech.SAMPLE_RATE, np.float32), speech.SAMPLE_RATE)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(threads)
 
 
 @pytest.mark.slow

@@ -22,10 +22,6 @@ def of(scenario, intent):
     return [u for u in scenario.utterances if u.intent is intent]
 
 
-def test_there_are_six_scenarios():
-    assert len(SCENARIOS) == 6
-
-
 def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances(scenario):
     counts = Counter(u.intent for u in scenario.utterances)
     assert counts == {Intent.PSEUDO_HARMFUL: 100, Intent.HARMFUL: 25, Intent.BENIGN: 25}

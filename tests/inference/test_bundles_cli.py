@@ -44,12 +44,6 @@ def test_results_are_exported_imported_and_forgotten(aor, here, machine, model, 
     assert set(load_results(here.build)["model"]) == {"own", "third"}
 
 
-def test_only_some_models_of_a_bundle_are_imported(aor, here, machine, model):
-    bundle = machine("there").ask(model("a"), model("b"), model("c")).export()
-    assert aor("import", "--model", "a", "--model", "c", bundle).exit_code == 0
-    assert set(load_results(here.build)["model"]) == {"own", "a", "c"}
-
-
 def test_a_bundle_that_is_refused_keeps_none_before_it_from_being_imported(
     aor, here, machine, model, tmp_path
 ):

@@ -3,7 +3,7 @@
 import pytest
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
-from aor_lib.config.records import Arm, Generation, Intent, Trial, content_hash
+from aor_lib.config.records import Intent, content_hash
 from aor_lib.inference.bundles import (
     BundleError,
     exchange,
@@ -11,7 +11,6 @@ from aor_lib.inference.bundles import (
     forget_model,
     import_results,
 )
-from aor_lib.inference.engine import run_trials
 from aor_lib.inference.store import STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
 
@@ -79,13 +78,6 @@ def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
     assert set(load_results(here.build)["model"]) == {"other", "third"}
 
 
-def test_trials_that_both_machines_have_are_one(here, machine, model):
-    alike = machine("alike").ask(model("own"), model("other"))
-    done = take(alike.export(), here)
-    assert (done.trials, done.new, done.answered) == (12, 6, 6)
-    assert len(load_results(here.build)) == 12
-
-
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_machines_that_each_did_a_part_make_a_whole(machine, model, order):
     def only(numbers):
@@ -139,12 +131,6 @@ def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, mo
     assert "s1, s4" in reason
 
 
-def test_other_earlier_turns_make_another_stimulus(here, machine, model):
-    others = changed(here, history='[{"role":"assistant","text":"Hello."}]')
-    reason = refused(machine("there", others).ask(model("other")).export(), here)
-    assert "6 of its 6 stimuli" in reason
-
-
 def test_trials_of_stimuli_that_the_study_has_not_are_left_out_and_counted(here, machine, model):
     larger = machine("larger", 10).ask(model("other"))
     assert take(larger.export(), here).left_out == 4
@@ -179,27 +165,6 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     assert forget_model("own", fresh.build) == 6
     fresh.ask(model("own"))
     assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
-
-
-def test_the_same_model_with_other_settings_is_refused(here, machine, model):
-    there, own = machine("there"), model("own")
-    arm = Arm("own", "1", "1" * 64, "none", None, Generation())
-    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in there.stimuli]
-    with Store(there.build / STORE) as store:
-        run_trials(trials, [own], there.stimuli, there.build, store, lambda progress: None)
-    assert "another settings" in refused(there.export(), here)
-
-
-def test_another_generation_is_refused(here, there):
-    profile = here.study.profile.model_copy(update={"generation": Generation(max_new_tokens=7)})
-    here.study = here.study.model_copy(update={"profile": profile})
-    assert "max_new_tokens=7" in refused(there.export(), here)
-
-
-def test_a_mitigation_of_the_same_name_with_other_words_is_refused(here, there):
-    other = here.study.mitigations[0].model_copy(update={"instruction": "Think first."})
-    here.study = here.study.model_copy(update={"mitigations": (other,)})
-    assert "other words as mitigation 'none'" in refused(there.export(), here)
 
 
 def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):

@@ -117,12 +117,6 @@ def test_the_budget_may_be_a_share_of_a_models_trials(
     assert bool(result.stopped) is stopped
 
 
-def test_a_stopped_model_goes_on_in_the_next_run(run, path, scripted_model, stimuli):
-    run(path, [scripted_model(always(Failure("out of quota")))], stimuli, max_failures=0)
-    result = run(path, [scripted_model()], stimuli)
-    assert (result.done, result.stopped) == (20, {})
-
-
 def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted_model, stimuli):
     def refuse(text):
         raise ModelError("the API refuses the key")

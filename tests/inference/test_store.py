@@ -1,5 +1,5 @@
 import sqlite3
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +11,6 @@ from aor_lib.config.records import (
     Status,
     Trial,
     Verdict,
-    content_hash,
 )
 from aor_lib.inference.store import Store, StoreError
 
@@ -68,15 +67,6 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     assert base.key == replace(base, stimulus_id="b").key
 
 
-@pytest.mark.parametrize("steps", [(), ("One.", "Two.")])
-def test_a_key_is_the_hash_of_the_canonical_content(steps):
-    t = trial("a", instruction="Think, \u201cplease\u201d.", steps=steps)
-    content = asdict(t.arm) | {"generation": t.arm.generation.model_dump(mode="json")}
-    content |= {"stimulus_sha256": t.stimulus_sha256, "steps": list(steps)}
-    unused = {"mitigation"} if steps else {"mitigation", "steps"}
-    assert t.key == content_hash({name: content[name] for name in content.keys() - unused})
-
-
 def test_an_answer_is_kept_and_never_replaced(store):
     t = trial("a")
     store.set_plan([t])
@@ -104,15 +94,6 @@ def test_a_blocked_answer_is_final(store):
     assert store.failures() == {}
     store.record([response(t, "an answer after all")])
     assert store.frame("rules")["status"].tolist() == ["blocked"]
-
-
-def test_some_trials_can_be_looked_up_alone(store):
-    trials = [trial(name) for name in "abcd"]
-    store.set_plan(trials)
-    store.record([response(trials[0]), response(trials[1]), response(trials[2], None)])
-    keys = [t.key for t in trials]
-    assert store.finished(keys[1:]) == {keys[1]}
-    assert store.failures(keys[1:]) == {keys[2]: "2026-01-01T00:00:00+00:00"}
 
 
 def test_a_plan_is_read_back_as_it_was_set(store):
@@ -168,15 +149,6 @@ def test_flags_are_kept_beside_a_verdict(store):
     store.record([response(t)])
     store.record_verdicts([(response(t), verdict(t, flags=("degenerate", "safety_advice")))])
     assert store.frame("rules")["flags"].tolist() == ['["degenerate", "safety_advice"]']
-
-
-def test_what_was_committed_survives_without_closing(path):
-    t = trial("a")
-    store = Store(path)
-    store.set_plan([t])
-    store.record([response(t)])
-    with Store(path) as reader:
-        assert reader.finished() == {t.key}
 
 
 def test_an_error_within_a_transaction_leaves_nothing_of_it(store):

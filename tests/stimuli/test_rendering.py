@@ -48,6 +48,13 @@ def assert_valid(rendering):
     assert rendering.row.loudness_lufs < 0
 
 
+def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
+    made = render(spec, mixing_settings, None)
+    assert_valid(made)
+    assert render(spec, mixing_settings, None).files == made.files
+
+
+@pytest.mark.nightly
 @examples(12)
 @given(text=st.text(max_size=60))
 def test_any_text_is_said_or_refused_with_a_reason(spec, mixing_settings, text):
@@ -61,6 +68,7 @@ def test_any_text_is_said_or_refused_with_a_reason(spec, mixing_settings, text):
         assert_valid(made)
 
 
+@pytest.mark.nightly
 @examples(25)
 @given(
     snr_db=st.floats(-20, 40),
