@@ -66,6 +66,7 @@ def refuse(text):
             "ref-permissive was stopped: the API refuses the key",
         ),
     ],
+    ids=["some fail", "too many fail", "the model cannot go on"],
 )
 def test_a_run_says_what_failed_and_why_and_goes_on_from_there(
     aor, unaware, limit, summary, reason

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,14 +82,6 @@ def babbles(self, conversation):
     return result if isinstance(result, Failure) else Answer("la la la", 3)
 
 
-def hears_padding(self, conversations, generation):
-    results = Sound.answer(self, conversations, generation)
-    audio = [turn.audio for turns in conversations for turn in turns]
-    lengths = {path.stat().st_size for path in audio if isinstance(path, Path) and path.is_file()}
-    padded = max(lengths) if len(lengths) > 1 else 0
-    return [Answer(r.text + f" {padded}", 1) if isinstance(r, Answer) else r for r in results]
-
-
 def loses_failures(self, conversations, generation):
     results = Sound.answer(self, conversations, generation)
     return [result for result in results if isinstance(result, Answer)]
@@ -113,7 +104,6 @@ RANDOM = but(
     capabilities=Capabilities(),
     understand=lambda self, c: Sound.understand(self, c) + str(next(self.counter)),
 )
-HEARS_PADDING = but(answer=hears_padding)
 LOSES_FAILURES = but(answer=loses_failures)
 CRASHES = but(answer_one=lambda self, c: Answer(self.understand(c), 1))
 INVENTS = but(hear=invents)
@@ -159,7 +149,6 @@ def test_a_sound_model_passes_every_check(model, tones):
     [
         (DEAF, ["hears", "multi-turn"], "neither the answer nor the logits"),
         (RANDOM, ["is deterministic"], "another answer"),
-        (HEARS_PADDING, ["batch equals single"], "asked together, bring other answers"),
         (LOSES_FAILURES, ["failures are typed"], "3 conversations brought 1 results"),
         (CRASHES, ["failures are typed"], "raised LibsndfileError"),
         (INVENTS, ["failures are typed"], "a missing sound file brought an answer"),
