@@ -17,29 +17,19 @@ from aor_lib.inference.engine import plan_trials, run_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
-from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
+from tests.conftest import ScriptedModel
 from tests.models import checkpoints
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks/add_a_model.ipynb"
 CELLS = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-CARD = ModelCard(id="established", title="", family="", kind="cascade", licence="", source="")
+REFUSAL = Answer("I'm sorry, but I can't help with that.", 9)
 
 
-class Refuser:
-    """Stands for a model: refuses, and counts what it was asked."""
-
-    revision = "1"
-    capabilities = Capabilities()
-
-    def __init__(self, card):
-        self.card = card
-        self.asked = 0
-
-    def answer(self, conversations, generation):
-        self.asked += len(conversations)
-        return [Answer("I'm sorry, but I can't help with that.", 9) for _ in conversations]
+def refuser(name="new"):
+    return ScriptedModel(lambda text: REFUSAL, name)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +38,7 @@ def finished(tiny_study, tmp_path_factory):
     study, made = tiny_study
     build = tmp_path_factory.mktemp("finished") / "smoke"
     shutil.copytree(made, build)
-    model, stimuli = Refuser(CARD), load_stimuli(build)
+    model, stimuli = refuser("established"), load_stimuli(build)
     trials = plan_trials(study, stimuli, [model])
     with Store(build / STORE) as store:
         run_trials(trials, [model], stimuli, build, store, lambda progress: None)
@@ -60,30 +50,28 @@ def finished(tiny_study, tmp_path_factory):
 def test_the_models_rows_stand_beside_those_of_the_study_and_are_asked_for_once(finished, tmp_path):
     study, build = finished
     store = (build / STORE).read_bytes()
-    model = Refuser(CARD.model_copy(update={"id": "new"}))
+    model = refuser()
     results = try_model(model, study, build, tmp_path)
     assert set(results["condition"]) == {"matched"}
     assert set(results["mitigation"]) == {"none"}
     assert set(results["label"]) == {"full_refusal"}
     stimuli = results.groupby("model")["stimulus_id"].apply(list)
     assert stimuli["new"] == stimuli["established"]
-    assert len(stimuli["new"]) == len(study.scenarios) * 3 == model.asked
+    assert len(stimuli["new"]) == len(study.scenarios) * 3 == sum(map(len, model.asked))
+    asked = len(model.asked)
     assert len(try_model(model, study, build, tmp_path)) == len(results)
-    assert model.asked == len(stimuli["new"])
+    assert len(model.asked) == asked
     assert (build / STORE).read_bytes() == store
 
 
 @pytest.mark.slow
 def test_an_id_that_the_study_has_and_a_model_that_only_fails_are_errors(finished, tmp_path):
-    class Broken(Refuser):
-        def answer(self, conversations, generation):
-            return [Failure("out of memory") for _ in conversations]
-
+    broken = ScriptedModel(lambda text: Failure("out of memory"), "new")
     study, build = finished
     with pytest.raises(ParamsError, match="model established: id: the study has it already"):
-        try_model(Refuser(CARD), study, build, tmp_path)
+        try_model(refuser("established"), study, build, tmp_path)
     with pytest.raises(ModelError, match="new was stopped: "):
-        try_model(Broken(CARD.model_copy(update={"id": "new"})), study, build, tmp_path)
+        try_model(broken, study, build, tmp_path)
 
 
 @pytest.mark.nightly

@@ -34,7 +34,7 @@ def usage(prompt, completion, total=None, audio=None):
     max_requests=st.integers(1, 50),
     max_spend=st.integers(1, 500),
 )
-def test_requests_at_once_never_exceed_a_cap_and_none_waits(requests, max_requests, max_spend):
+def test_concurrent_requests_never_exceed_a_cap_and_all_end(requests, max_requests, max_spend):
     budget = Budget(max_requests, max_spend)
     under_way: dict[int, float] = {}
     sent = []

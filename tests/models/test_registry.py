@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 
-from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
+from aor_lib.config.params import PARAMS, load_model_cards, load_study
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.registry import load_model
 
@@ -72,15 +72,6 @@ def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
     assert load_model(mine).card.id == "mine"
 
 
-def test_an_adapter_of_ones_own_is_named_by_its_class(tmp_path, monkeypatch):
-    (tmp_path / "my_adapter.py").write_text(
-        "class Mine:\n    def __init__(self, card):\n        self.card = card\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    model = load_model(of_kind("my_adapter:Mine"))
-    assert model.card.kind == "my_adapter:Mine"
-
-
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -91,8 +82,4 @@ def test_an_adapter_of_ones_own_is_named_by_its_class(tmp_path, monkeypatch):
 )
 def test_an_unknown_kind_is_named(kind, message):
     with pytest.raises(ParamsError, match=message):
-        load_model(of_kind(kind))
-
-
-def of_kind(kind: str) -> ModelCard:
-    return CARD.model_copy(update={"kind": kind})
+        load_model(CARD.model_copy(update={"kind": kind}))
