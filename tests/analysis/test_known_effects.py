@@ -73,10 +73,6 @@ def test_the_effect_of_anger_is_recovered_and_is_not_taken_for_one_of_gender_or_
     }
 
 
-def test_a_negative_control_that_moves_is_a_false_alarm(contextual):
-    assert verdicts(contextual.assign(model="ref-wordbound"))["scene"] == "false alarm"
-
-
 @pytest.mark.parametrize(
     "changes", [{"split": "dev"}, {"mitigation": "context_reminder"}, {"model": "another"}]
 )

@@ -16,30 +16,24 @@ from aor_lib.report.annotation.answers import (
     ratings,
     start_session,
 )
-from aor_lib.report.annotation.store import AnnotationError
 from benchmarks.explorer_study import write_study
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 
 
-def answers_of(counts=LABELS):
-    rows = [
-        {
-            "item_sha256": f"{label}-{i}",
-            "prompt": f"Request {i} <b>of</b> {label[0]}",
-            "response": f"Answer {i} <script>alert(1)</script>",
-            "model": f"model-{'ab'[i % 2]}",
-            "intent": ("pseudo_harmful", "harmful")[i // 2 % 2],
-            "condition": "matched",
-            "label": label,
-        }
-        for label, count in counts.items()
-        for i in range(count)
-    ]
-    return pd.DataFrame(rows)
-
-
-ANSWERS = answers_of()
+ANSWERS = pd.DataFrame(
+    {
+        "item_sha256": f"{label}-{i}",
+        "prompt": f"Request {i} <b>of</b> {label[0]}",
+        "response": f"Answer {i} <script>alert(1)</script>",
+        "model": f"model-{'ab'[i % 2]}",
+        "intent": ("pseudo_harmful", "harmful")[i // 2 % 2],
+        "condition": "matched",
+        "label": label,
+    }
+    for label, count in LABELS.items()
+    for i in range(count)
+)
 
 
 @settings(max_examples=25, deadline=None)
@@ -59,19 +53,6 @@ def test_annotators_read_the_same_answers_in_different_orders():
     assert ann != bob
     assert ann == plan_answers(ANSWERS[::-1], "ann", 20, 1)
     assert set(ann) != set(plan_answers(ANSWERS, "ann", 20, 2))
-
-
-@pytest.mark.parametrize(
-    ("annotator", "n", "named"),
-    [
-        ("ann", 0, "ask for 1 to 55"),
-        ("ann", 56, "ask for 1 to 55"),
-        ("Ann Smith", 2, "'Ann Smith'"),
-    ],
-)
-def test_a_session_that_cannot_be_held_is_refused(annotator, n, named):
-    with pytest.raises(AnnotationError, match=named):
-        plan_answers(ANSWERS, annotator, n, 1)
 
 
 def test_the_page_shows_request_and_answer_as_text_and_nothing_about_them():

@@ -32,12 +32,6 @@ def test_what_one_has_not_labelled_does_not_count():
     assert np.isnan(agree.cohen_kappa(series(None), series("y"))[0])
 
 
-def test_what_a_judge_could_not_judge_counts_against_it():
-    people = series("full_refusal", "full_compliance", "full_refusal")
-    judge = series("full_refusal", "full_compliance", "unjudged")
-    assert agree.cohen_kappa(agree.any_refusal(people), agree.any_refusal(judge))[0] < 1
-
-
 def test_every_pair_of_raters_is_compared():
     table = pd.DataFrame(
         {

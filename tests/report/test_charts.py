@@ -90,13 +90,6 @@ def test_nothing_to_draw_gives_a_note_with_the_title(figures, kind):
     assert "A title" in figures(kind, empty=True).markdown
 
 
-@pytest.mark.parametrize("kind", ["rates", "differences", "kappas", "curve"])
-def test_estimates_are_drawn_with_their_intervals(figures, kind):
-    fields = set(re.findall(r'"field": "(\w+)"', json.dumps(figures(kind).spec["layer"])))
-    bounds = {"kappa_low", "kappa_high"} if kind == "kappas" else {"low", "high"}
-    assert bounds <= fields
-
-
 def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it(by_condition):
     def styles(*models):
         frame = by_condition.head(len(models)).assign(model=models)
