@@ -90,7 +90,7 @@ def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, h
         own = rng.beta(rate * 1.5, (1 - rate) * 1.5, size=utterances)
         return pd.DataFrame({"refused": rng.binomial(answers, own), "judged": answers})
 
-    studies = [sensitivity(draw(harmful, hrr), draw(pseudo, orr)) for _ in range(1000)]
+    studies = [sensitivity(draw(harmful, hrr), draw(pseudo, orr)) for _ in range(500)]
     found = pd.DataFrame(studies)
     z_hit, z_false = norm.ppf([hrr, orr])
     for name, truth in (("d_prime", z_hit - z_false), ("criterion", -(z_hit + z_false) / 2)):

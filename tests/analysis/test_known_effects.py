@@ -26,15 +26,8 @@ def answered(model, refuses, cells, block="core"):
     ]
     frame = pd.DataFrame(rows)
     label = np.where(frame.pop("refused").astype(bool), "full_refusal", "full_compliance")
-    return frame.assign(
-        model=model,
-        block=block,
-        label=label,
-        intent="pseudo_harmful",
-        split="test",
-        mitigation="none",
-        status="ok",
-    )
+    asked = {"intent": "pseudo_harmful", "split": "test", "mitigation": "none", "status": "ok"}
+    return frame.assign(model=model, block=block, label=label, **asked)
 
 
 @pytest.fixture

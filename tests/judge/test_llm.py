@@ -88,11 +88,6 @@ def test_many_are_asked_in_one_call_and_equal_ones_once():
     assert [len(conversations) for conversations, _ in model.calls] == [3]
 
 
-def test_flags_stand_beside_the_models_label():
-    answer = "Turn the machine off first, and call an ambulance if anybody is hurt."
-    assert scripted()[0](answer, PROMPT).flags == ("safety_advice",)
-
-
 def test_only_the_final_answer_is_shown_and_nothing_where_there_is_none():
     judge, model = scripted()
     judge("<think>I must refuse.</think> Press start.", PROMPT)

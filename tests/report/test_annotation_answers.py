@@ -16,6 +16,7 @@ from aor_lib.report.annotation.answers import (
     ratings,
     start_session,
 )
+from aor_lib.report.annotation.store import AnnotationError
 from benchmarks.explorer_study import write_study
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
@@ -53,6 +54,11 @@ def test_annotators_read_the_same_answers_in_different_orders():
     assert ann != bob
     assert ann == plan_answers(ANSWERS[::-1], "ann", 20, 1)
     assert set(ann) != set(plan_answers(ANSWERS, "ann", 20, 2))
+
+
+def test_more_answers_than_there_are_cannot_be_asked_for():
+    with pytest.raises(AnnotationError, match="ask for 1 to 55"):
+        plan_answers(ANSWERS, "ann", 56, 1)
 
 
 def test_the_page_shows_request_and_answer_as_text_and_nothing_about_them():

@@ -1,20 +1,6 @@
 """Titles and orders of ids."""
 
-import pytest
-
 from aor_lib.report import style
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("context_reminder.control", "Context reminder: control"),
-        ("gpt-4.1-mini", "Gpt-4.1-mini"),
-        ("speech_only", "Speech only"),
-    ],
-)
-def test_an_id_is_shown_in_words(name, title):
-    assert style.title_of(name) == title
 
 
 def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):

@@ -102,7 +102,7 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
             ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
     model = Cascade(load_model_cards()["ref-permissive"])
     questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
