@@ -48,13 +48,6 @@ def test_the_measures_are_those_of_a_probit_regression(both):
     assert row["criterion_high"] - row["criterion_low"] == pytest.approx(width / 2)
 
 
-def test_half_an_answer_is_added_to_each_side(both):
-    # Hautus (1995): (x + 0.5) / (n + 1).
-    row = measure(both((10, 10), (0, 20)))
-    assert row["d_prime"] == pytest.approx(norm.ppf(10.5 / 11) - norm.ppf(0.5 / 21))
-    assert np.isfinite([row["d_prime_low"], row["d_prime_high"]]).all()
-
-
 def test_copies_of_the_same_answers_do_not_narrow_the_interval(both):
     once, copied = (measure(both((15, 20), (20, 60), times)) for times in (1, 5))
     widths = [row["d_prime_high"] - row["d_prime_low"] for row in (once, copied)]
