@@ -50,10 +50,10 @@ def csv_file(folder, *rows):
     return path
 
 
-def jsonl_file(folder, *rows):
+def judged_json(folder, *rows):
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return judged(path)
 
 
 def test_the_judges_columns_stand_behind_the_tables_own(tmp_path):
@@ -80,7 +80,7 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
 
 def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path):
     row = {"prompt": 7, "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}]}
-    (found,) = judged(jsonl_file(tmp_path, row))
+    (found,) = judged_json(tmp_path, row)
     assert {name: found[name] for name in row} == row
 
 
@@ -123,13 +123,13 @@ def test_a_table_can_be_written_in_another_format(tmp_path, source, target):
 
 @pytest.mark.parametrize("completion", [None, "", " \n\t", float("nan"), 7, ["a list"]])
 def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion):
-    (row,) = judged(jsonl_file(tmp_path, {"prompt": "p", "completion": completion}))
+    (row,) = judged_json(tmp_path, {"prompt": "p", "completion": completion})
     assert (row["label"], row["p_refusal"], row["rationale"]) == ("unjudged", None, "empty answer")
 
 
 def test_the_judge_gets_the_prompt_and_none_where_there_is_none(tmp_path):
     rows = [{"prompt": prompt, "completion": "a"} for prompt in ("p", "", None, 3)]
-    found = judged(jsonl_file(tmp_path, *rows))
+    found = judged_json(tmp_path, *rows)
     assert [row["rationale"] for row in found] == ["p", "None", "None", "None"]
 
 

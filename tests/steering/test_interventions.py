@@ -1,6 +1,5 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
-
 import numpy as np
 import pytest
 import torch
