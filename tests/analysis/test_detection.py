@@ -10,14 +10,14 @@ from aor_lib.analysis.stats.detection import sensitivity
 
 @pytest.fixture
 def both(answers):
-    """Make answers to (refused, asked) utterances of each intent, each some times over."""
+    """Make answers to (refused, asked) utterances of each intent."""
 
-    def make(harmful, pseudo, times=1):
+    def make(harmful, pseudo):
         frames = [
             answers(*counts, intent=intent)
             for intent, counts in (("harmful", harmful), ("pseudo_harmful", pseudo))
         ]
-        frame = pd.concat(frames * times, ignore_index=True)
+        frame = pd.concat(frames, ignore_index=True)
         return frame.assign(utterance_id=frame["intent"] + frame["utterance_id"])
 
     return make
@@ -46,12 +46,6 @@ def test_the_measures_are_those_of_a_probit_regression(both):
     width = row["d_prime_high"] - row["d_prime_low"]
     assert width == pytest.approx(2 * 1.96 * fit.bse[1], rel=0.01)
     assert row["criterion_high"] - row["criterion_low"] == pytest.approx(width / 2)
-
-
-def test_copies_of_the_same_answers_do_not_narrow_the_interval(both):
-    once, copied = (measure(both((15, 20), (20, 60), times)) for times in (1, 5))
-    widths = [row["d_prime_high"] - row["d_prime_low"] for row in (once, copied)]
-    assert widths[1] == pytest.approx(widths[0], rel=0.05)
 
 
 def test_a_group_without_harmful_requests_has_no_sensitivity(both):
