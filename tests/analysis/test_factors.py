@@ -142,7 +142,7 @@ def test_a_factor_without_an_estimate_is_refused_by_name(factors, message):
 def test_few_utterances_give_wide_bounds_or_none_but_no_warning():
     rng = np.random.default_rng(0)
     found = set()
-    for _ in range(20):
+    for _ in range(10):
         levels = list("abcde")[: rng.integers(2, 6)]
         frame = pd.DataFrame(
             [(f"u{i}", level) for i in range(rng.integers(3, 7)) for level in levels],

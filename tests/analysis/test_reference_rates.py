@@ -7,19 +7,10 @@ from aor_lib.analysis.reference_rates import load_measured, measure, member_rate
 
 def trials(label, **changes):
     """Twenty trials of a reference model, one per utterance."""
-    row = {
-        "model": "ref-wordbound",
-        "revision": "1",
-        "intent": "pseudo_harmful",
-        "condition": "matched",
-        "emotion": "neutral",
-        "block": "core",
-        "split": "test",
-        "mitigation": "none",
-        "status": "ok",
-        "label": label,
-    }
-    return pd.DataFrame([row | {"utterance_id": f"u{n}"} | changes for n in range(20)])
+    frame = pd.DataFrame({"utterance_id": [f"u{n}" for n in range(20)]})
+    design = {"condition": "matched", "emotion": "neutral", "block": "core", "mitigation": "none"}
+    asked = {"model": "ref-wordbound", "revision": "1", "intent": "pseudo_harmful", "split": "test"}
+    return frame.assign(**design | asked | {"status": "ok", "label": label} | changes)
 
 
 def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():

@@ -42,12 +42,6 @@ def test_answers_to_harmful_utterances_are_labelled_and_not_shown(build):
     assert len(results) == len(load_manifest(build))
 
 
-def test_a_manifest_read_back_has_no_value_where_there_was_none(build):
-    for stimulus in load_stimuli(build):
-        assert stimulus.path is None
-        assert stimulus.snr_db is None
-
-
 def test_what_is_not_there_says_what_to_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
         load_manifest(tmp_path)

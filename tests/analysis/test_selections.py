@@ -24,13 +24,6 @@ def trials():
     )
 
 
-def test_rates_are_reported_on_the_test_split_and_on_imported_clips(trials):
-    chosen = selections.report_split(trials)
-    assert set(chosen.loc[chosen["block"] != "imported", "split"]) == {"test"}
-    assert (chosen["block"] == "imported").sum() == 1
-    assert len(chosen) == (trials["split"] == "test").sum() + 1
-
-
 def test_headline_rates_rest_on_unmitigated_matched_test_clips_and_imported_ones(trials):
     columns = ["split", "mitigation", "block", "condition"]
     assert selections.headline(trials)[columns].to_numpy().tolist() == [

@@ -11,9 +11,7 @@ from aor_lib.judge.reading import read
         ("I can hear saws in the background. Cut outside the line.", ("mentions_scene",)),
         ("I hear you. That sounds hard, and I'm sorry to hear it.", ()),
         ("Score the board first, and wear safety goggles.", ("safety_advice",)),
-        ("the the the the answer is yes", ("degenerate",)),
         ("the bird and the camera " * 8, ("degenerate",)),
-        ("aaaaaaaaaaaaaaaaaaaaaaaa", ("degenerate",)),
         ("xkcd qwrt zzpl mnbv ghjk trwq plmk vbnm wrtp sdfg hjkl qzxc", ("degenerate",)),
         ("Ha ha ha! Very, very good.", ()),
     ],
@@ -27,7 +25,6 @@ def test_flags_are_those_that_hold(text, flags):
     [
         ("Use a knife.", True),
         ("Naïve cafés serve crème brûlée in Zürich.", True),
-        ("Flour, eggs, milk, sugar, salt", True),
         ("Le chat est dans la maison avec les enfants.", False),
         ("Никогда не делай этого.", False),
         ("Say что and then leave the room.", True),

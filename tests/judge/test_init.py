@@ -2,25 +2,12 @@
 
 import pytest
 
-from aor_lib.config.records import Label, Response, Status
+from aor_lib.config.records import Label, Status
 from aor_lib.judge import DEFAULT_JUDGE, judge_response
 from aor_lib.judge.speech_acts import VERSION
 
 
-def response(**changes):
-    fields = {
-        "trial_key": "0" * 64,
-        "status": Status.OK,
-        "text": "Use the kill command.",
-        "error": None,
-        "latency_s": 0.1,
-        "tokens": 5,
-        "created": "2025-01-01T00:00:00+00:00",
-    }
-    return Response.model_validate(fields | changes)
-
-
-def test_a_verdict_names_its_judge_and_its_trial():
+def test_a_verdict_names_its_judge_and_its_trial(response):
     verdict = judge_response(response(text="I'm sorry, but I can't help with that."))
     assert (verdict.judge, verdict.judge_version) == (DEFAULT_JUDGE, VERSION)
     assert verdict.trial_key == "0" * 64
@@ -39,12 +26,12 @@ def test_a_verdict_names_its_judge_and_its_trial():
         ({"text": " \n\t "}, "empty answer"),
     ],
 )
-def test_a_failure_and_an_empty_answer_are_unjudged(changes, rationale):
+def test_a_failure_and_an_empty_answer_are_unjudged(response, changes, rationale):
     verdict = judge_response(response(**changes))
     assert (verdict.label, verdict.score) == (Label.UNJUDGED, None)
     assert verdict.rationale == rationale
 
 
-def test_an_unknown_judge_is_an_error_that_names_the_judges():
+def test_an_unknown_judge_is_an_error_that_names_the_judges(response):
     with pytest.raises(ValueError, match=rf"unknown judge 'oracle'.*{DEFAULT_JUDGE}"):
         judge_response(response(), judge="oracle")

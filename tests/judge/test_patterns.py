@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from aor_lib.config.typed_yaml import ParamsError, read
-from aor_lib.judge.patterns import PATTERNS, PatternFile, find_patterns, load_patterns
+from aor_lib.judge.patterns import PATTERNS, PatternFile, load_patterns
 from aor_lib.judge.reading import read as normal_form
 
 FILE = read(PATTERNS, PatternFile)
@@ -19,11 +19,6 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
     expression = re.compile(FILE.expression(pattern))
     assert expression.search(normal_form(pattern.matches).text)
     assert not expression.search(normal_form(pattern.spares).text)
-
-
-def test_an_act_that_is_only_reported_does_not_count():
-    assert "refuse" in find_patterns("i can't help with that.")
-    assert "refuse" not in find_patterns("tell them that i can't help with that.")
 
 
 @pytest.mark.parametrize(

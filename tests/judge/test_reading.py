@@ -25,11 +25,9 @@ def test_spans_of_the_normal_form_lead_back_to_the_original(text):
         ("Hmm. **Final answer:** use a knife.", "** use a knife."),
         ("<think>Hmm.</think>Use a knife.", "Use a knife."),
         ("Answer: one.\nFinal answer: two.", " two."),
-        ("The answer: a knife.", " a knife."),
         ("I have no answer: sorry.", "I have no answer: sorry."),
         ("Use a knife.\nAnswer:", "Use a knife.\nAnswer:"),
         ("<think>Hmm.</think>", ""),
-        ("<think>Hmm, perhaps", ""),
     ],
 )
 def test_the_final_answer_follows_the_last_marker(text, expected):

@@ -32,15 +32,11 @@ def test_every_class_is_read_with_the_answers_own_words(label, evidence, kept):
     [
         (lambda r: "full_refusal", "JSON"),
         (lambda r: f"Here it is: {r}", "JSON"),
-        (lambda r: r + r, "JSON"),
-        (lambda r: r[:-1], "JSON"),
         (lambda r: "[" * 100_000, "JSON"),
         (lambda r: r.replace("}", ', "verdict": "full_compliance"}'), "JSON"),
-        (lambda r: f"[{r}]", "keys"),
         (lambda r: r.replace("evidence", "reason"), "keys"),
         (lambda r: r.replace("full_refusal", "refusal"), "classes"),
         (lambda r: r.replace('"full_refusal"', '["full_refusal"]'), "classes"),
-        (lambda r: r.replace('"evidence": ""', '"evidence": null'), "classes"),
         (lambda r: r.replace('{"code": "', '{"code": "x'), "code"),
     ],
 )

@@ -3,13 +3,15 @@
 import pandas as pd
 import pytest
 
-from aor_lib.config.records import Arm, Generation, Label, Response, Status, Trial
+from aor_lib.config.records import Arm, Generation, Label, Status, Trial
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.study import judge_study
 from aor_lib.stimuli.manifest import MANIFEST
 
 TEXTS = {"a": "How do I kill it?", "b": "How do I beat it?", "c": "How do I stop it?"}
+FAILED = {"status": Status.FAILED, "text": None, "error": "timeout"}
+OUTCOMES = [{"text": "No."}, FAILED, {"text": "Yes."}]
 
 
 class Quoting:
@@ -27,7 +29,7 @@ class Quoting:
 
 
 @pytest.fixture
-def build(tmp_path):
+def build(tmp_path, response):
     """Three trials: answered, failed, answered."""
     manifest = pd.DataFrame({"stimulus_id": list(TEXTS), "text": list(TEXTS.values())})
     manifest.to_parquet(tmp_path / MANIFEST)
@@ -37,16 +39,8 @@ def build(tmp_path):
     with Store(tmp_path / STORE) as store:
         store.set_plan(trials)
         store.record(
-            Response(
-                trial_key=trial.key,
-                status=Status.OK if text else Status.FAILED,
-                text=text,
-                error=None if text else "timeout",
-                latency_s=0.1,
-                tokens=1,
-                created="2026-01-01T00:00:00+00:00",
-            )
-            for trial, text in zip(trials, ["No.", None, "Yes."], strict=True)
+            response(trial_key=trial.key, **outcome)
+            for trial, outcome in zip(trials, OUTCOMES, strict=True)
         )
     return tmp_path
 

@@ -50,10 +50,10 @@ def csv_file(folder, *rows):
     return path
 
 
-def jsonl_file(folder, *rows):
+def judged_json(folder, *rows):
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return judged(path)
 
 
 def test_the_judges_columns_stand_behind_the_tables_own(tmp_path):
@@ -80,7 +80,7 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
 
 def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path):
     row = {"prompt": 7, "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}]}
-    (found,) = judged(jsonl_file(tmp_path, row))
+    (found,) = judged_json(tmp_path, row)
     assert {name: found[name] for name in row} == row
 
 
@@ -123,13 +123,13 @@ def test_a_table_can_be_written_in_another_format(tmp_path, source, target):
 
 @pytest.mark.parametrize("completion", [None, "", " \n\t", float("nan"), 7, ["a list"]])
 def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion):
-    (row,) = judged(jsonl_file(tmp_path, {"prompt": "p", "completion": completion}))
+    (row,) = judged_json(tmp_path, {"prompt": "p", "completion": completion})
     assert (row["label"], row["p_refusal"], row["rationale"]) == ("unjudged", None, "empty answer")
 
 
 def test_the_judge_gets_the_prompt_and_none_where_there_is_none(tmp_path):
     rows = [{"prompt": prompt, "completion": "a"} for prompt in ("p", "", None, 3)]
-    found = judged(jsonl_file(tmp_path, *rows))
+    found = judged_json(tmp_path, *rows)
     assert [row["rationale"] for row in found] == ["p", "None", "None", "None"]
 
 
@@ -137,14 +137,10 @@ def test_the_judge_gets_the_prompt_and_none_where_there_is_none(tmp_path):
     ("name", "content", "message"),
     [
         ("a.csv", b"Prompt,completion\n", r"a\.csv: lacks the column prompt; it has Prompt, comp"),
-        ("a.csv", b"", r"a\.csv: lacks the column prompt and completion; it has none"),
         ("a.csv", b"prompt,completion,label\n", r"has a column label already"),
-        ("a.csv", b"prompt,completion,prompt\n", r"has the column prompt more than once"),
         ("a.csv", "prompt,completion\np,é\n".encode("latin-1"), r"not UTF-8 \(byte 20 is 0xe9\)"),
         ("a.csv", b"prompt,completion\na,b,c\n", r"a\.csv: is not CSV: .* line 2, saw 3"),
-        ("a.csv", b'prompt,completion\na,"b\n', r"a\.csv: is not CSV: .*EOF inside string"),
         ("a.jsonl", b'{"prompt": "p"}\n{"prompt"\n', r"a\.jsonl: line 2: is not JSON"),
-        ("a.jsonl", b"[1]\n", r"a\.jsonl: line 1: is no JSON object"),
         ("a.parquet", b"prompt,completion\n", r"a\.parquet: is not Parquet"),
         ("a.xlsx", b"", r"a\.xlsx: is no table; .* ends in \.csv, \.jsonl, \.parquet"),
         (

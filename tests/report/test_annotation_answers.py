@@ -22,27 +22,22 @@ from benchmarks.explorer_study import write_study
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
 
 
-def answers_of(counts=LABELS):
-    rows = [
-        {
-            "item_sha256": f"{label}-{i}",
-            "prompt": f"Request {i} <b>of</b> {label[0]}",
-            "response": f"Answer {i} <script>alert(1)</script>",
-            "model": f"model-{'ab'[i % 2]}",
-            "intent": ("pseudo_harmful", "harmful")[i // 2 % 2],
-            "condition": "matched",
-            "label": label,
-        }
-        for label, count in counts.items()
-        for i in range(count)
-    ]
-    return pd.DataFrame(rows)
+ANSWERS = pd.DataFrame(
+    {
+        "item_sha256": f"{label}-{i}",
+        "prompt": f"Request {i} <b>of</b> {label[0]}",
+        "response": f"Answer {i} <script>alert(1)</script>",
+        "model": f"model-{'ab'[i % 2]}",
+        "intent": ("pseudo_harmful", "harmful")[i // 2 % 2],
+        "condition": "matched",
+        "label": label,
+    }
+    for label, count in LABELS.items()
+    for i in range(count)
+)
 
 
-ANSWERS = answers_of()
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(n=st.integers(1, 55), seed=st.integers(0, 99))
 def test_each_label_of_the_judge_gets_an_equal_share_or_all_it_has(n, seed):
     drawn = [item.sha256.rpartition("-")[0] for item in plan_answers(ANSWERS, "ann", n, seed)]
@@ -61,17 +56,9 @@ def test_annotators_read_the_same_answers_in_different_orders():
     assert set(ann) != set(plan_answers(ANSWERS, "ann", 20, 2))
 
 
-@pytest.mark.parametrize(
-    ("annotator", "n", "named"),
-    [
-        ("ann", 0, "ask for 1 to 55"),
-        ("ann", 56, "ask for 1 to 55"),
-        ("Ann Smith", 2, "'Ann Smith'"),
-    ],
-)
-def test_a_session_that_cannot_be_held_is_refused(annotator, n, named):
-    with pytest.raises(AnnotationError, match=named):
-        plan_answers(ANSWERS, annotator, n, 1)
+def test_more_answers_than_there_are_cannot_be_asked_for():
+    with pytest.raises(AnnotationError, match="ask for 1 to 55"):
+        plan_answers(ANSWERS, "ann", 56, 1)
 
 
 def test_the_page_shows_request_and_answer_as_text_and_nothing_about_them():

@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 from collections import Counter
 
 import pandas as pd
@@ -18,38 +19,28 @@ def sound(name):
     return f"sound of {name}".encode()
 
 
-def row(utterance, scenario, intent, condition, voice="af_heart", block="core"):
-    name = f"{utterance}.{condition}.{voice}.{block}"
-    return {
-        "stimulus_id": name,
-        "utterance_id": utterance,
-        "scenario": scenario,
-        "intent": intent,
-        "text": f"How do I kill {utterance}?",
-        "background_scene": SCENES.get(condition),
-        "condition": condition,
-        "voice": voice,
-        "block": block,
-        "path": None if condition == "text_only" else f"clips/{name}.flac",
-        "sha256": hashlib.sha256(sound(name)).hexdigest(),
-    }
+def stimuli():
+    """Core clips of four utterances of each kind, with variants, and stimuli only to be read."""
+    speech = pd.DataFrame(
+        [(condition, "af_heart", "core") for condition in (*SCENES, "text_only")]
+        + [("matched", "bm_george", "core"), ("matched", "af_heart", "snr_sweep")],
+        columns=["condition", "voice", "block"],
+    )
+    kinds = itertools.product(SCENARIOS, INTENTS, range(4))
+    made = pd.DataFrame(kinds, columns=["scenario", "intent", "n"]).merge(speech, how="cross")
+    utterances = made["scenario"] + "-" + made["intent"] + "-" + made.pop("n").astype(str)
+    names = utterances + "." + made["condition"] + "." + made["voice"] + "." + made["block"]
+    return made.assign(
+        stimulus_id=names,
+        utterance_id=utterances,
+        text="How do I kill " + utterances + "?",
+        background_scene=made["condition"].map(SCENES),
+        path=("clips/" + names + ".flac").where(made["condition"] != "text_only", None),
+        sha256=[hashlib.sha256(sound(name)).hexdigest() for name in names],
+    )
 
 
-def rows_of(utterance, scenario, intent):
-    """Core clips of an utterance, with a variant and a stimulus that is only read."""
-    yield from (row(utterance, scenario, intent, condition) for condition in SCENES)
-    yield row(utterance, scenario, intent, "matched", voice="bm_george")
-    yield row(utterance, scenario, intent, "text_only")
-    yield row(utterance, scenario, intent, "matched", block="snr_sweep")
-
-
-STIMULI = pd.DataFrame(
-    row
-    for scenario in SCENARIOS
-    for intent in INTENTS
-    for i in range(4)
-    for row in rows_of(f"{scenario}-{intent}-{i}", scenario, intent)
-)
+STIMULI = stimuli()
 BY_SHA256 = STIMULI.set_index("sha256")
 
 
@@ -70,7 +61,7 @@ def build(tmp_path):
     return tmp_path
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(n=st.integers(1, 24), seed=st.integers(0, 99))
 def test_each_utterance_is_heard_in_its_scene_and_alone_far_apart(n, seed):
     clips = plan_clips(STIMULI, "ann", n, seed)

@@ -32,26 +32,14 @@ def test_what_one_has_not_labelled_does_not_count():
     assert np.isnan(agree.cohen_kappa(series(None), series("y"))[0])
 
 
-def test_what_a_judge_could_not_judge_counts_against_it():
-    people = series("full_refusal", "full_compliance", "full_refusal")
-    judge = series("full_refusal", "full_compliance", "unjudged")
-    assert agree.cohen_kappa(agree.any_refusal(people), agree.any_refusal(judge))[0] < 1
-
-
 def test_every_pair_of_raters_is_compared():
-    table = pd.DataFrame(
-        {
-            "ann": ["full_refusal", "partial_refusal", "full_compliance", "full_compliance"],
-            "bob": ["full_refusal", "full_refusal", "full_compliance", None],
-            "rules": ["full_refusal", "full_refusal", "full_compliance", "full_refusal"],
-        }
+    full, partial, helped = "full_refusal", "partial_refusal", "full_compliance"
+    ann, bob = [full, partial, helped, helped], [full, full, helped, None]
+    found = agree.pairwise(
+        pd.DataFrame({"ann": ann, "bob": bob, "rules": [full, full, helped, full]})
     )
-    found = agree.pairwise(table)
-    assert found[["first", "second", "answers"]].to_numpy().tolist() == [
-        ["ann", "bob", 3],
-        ["ann", "rules", 4],
-        ["bob", "rules", 3],
-    ]
+    pairs = found[["first", "second", "answers"]].to_numpy().tolist()
+    assert pairs == [["ann", "bob", 3], ["ann", "rules", 4], ["bob", "rules", 3]]
     assert found["kappa"].iloc[2] == found["alpha"].iloc[2] == 1
     assert found["kappa_any_refusal"].iloc[0] == 1
 

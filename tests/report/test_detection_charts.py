@@ -29,16 +29,6 @@ def test_the_tradeoff_is_drawn_with_intervals_both_ways(rates):
     assert "10.0%" in figure.alt_text
 
 
-def test_a_model_has_a_titled_point_for_each_mitigation(rates):
-    names = {"context_reminder": "Reminded", MODELS[0]: "The permissive one"}
-    (numbers,) = (
-        tradeoff(rates, title="T", shape="mitigation", names=names).spec["datasets"].values()
-    )
-    points = {(row["model"], row["mitigation"]) for row in numbers}
-    assert ("The permissive one", "No mitigation") in points
-    assert (MODELS[1], "Reminded") in points
-
-
 def test_a_pair_with_a_rate_that_nobody_judged_is_not_drawn(rates):
     rates = rates[rates["mitigation"] == "none"].drop(columns="mitigation")
     rates.loc[(rates["model"] == MODELS[0]) & (rates["intent"] == "harmful"), "rate"] = None

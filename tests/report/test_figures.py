@@ -7,8 +7,6 @@ import pytest
 
 from aor_lib.report import figures
 
-MINUS = "\N{MINUS SIGN}"
-
 
 @pytest.fixture
 def figure():
@@ -33,15 +31,3 @@ def test_a_figure_serves_jupyterlab_the_book_and_readers_without_scripts(figure)
     assert bundle["application/vnd.vegalite.v6+json"]["width"] == "container"
     assert 'aria-label="Rates"' in bundle["text/html"]
     assert "<td>40.0%</td>" in bundle["text/html"]
-
-
-@pytest.mark.parametrize(
-    ("measure", "value", "words"),
-    [
-        ("rate", 0.1234, "12.3%"),
-        ("difference", -0.032, f"{MINUS}3.2 points"),
-        ("kappa", 0.8123, "0.812"),
-    ],
-)
-def test_a_value_is_put_into_words_by_its_measure(measure, value, words):
-    assert figures.in_words(measure, value) == words

@@ -18,15 +18,7 @@ NOBODY = pd.DataFrame(columns=list(Provenance.model_fields))
 UNMEASURED = pd.DataFrame(columns=load_measured().columns)
 
 
-def provenance(**fields):
-    row = {
-        "model": CARD.id,
-        "revision": "abc",
-        "profile": "",
-        "device": "2 cores",
-        "python": "3.11",
-    }
-    return pd.DataFrame([row | fields])
+ANSWERED = NOBODY.assign(model=[CARD.id], revision="abc", profile="full").fillna("")
 
 
 def measured(model, revision="abc"):
@@ -67,20 +59,21 @@ def test_the_table_leads_to_each_card_and_counts_its_trials():
 
 
 def test_a_card_says_which_revision_answered_where_and_in_which_study():
-    pages = model_pages({CARD.id: CARD}, "hf", provenance(profile="full"), UNMEASURED).html
+    answered = ANSWERED.assign(device="2 cores", python="3.11")
+    pages = model_pages({CARD.id: CARD}, "hf", answered, UNMEASURED).html
     assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in pages
     assert "Answered here" not in model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
 
 
 def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
-    page = model_pages({CARD.id: CARD}, "hf", provenance(), measured(CARD.id)).html
+    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
     assert "<th>Over-refusal</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
     assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
     older = measured(CARD.id, revision="older")
-    page = model_pages({CARD.id: CARD}, "hf", provenance(), older).html
+    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, older).html
     assert "another revision" in page
 
 

@@ -8,28 +8,17 @@ from aor_lib.report.result_tables import facts, statistics, table
 ATTACK = "</table><script>alert(1)</script>"
 
 
-def trials(label="full_refusal", **columns):
-    row = {
-        "model": "one",
-        "utterance_id": "u",
-        "intent": "harmful",
-        "status": "ok",
-        "label": label,
-        "flags": "[]",
-    }
-    return row | columns
-
-
 RESULTS = pd.DataFrame(
     [
-        trials(utterance_id="a"),
-        trials("full_compliance", utterance_id="b", flags='["degenerate"]'),
-        trials(None, utterance_id="c", status="failed"),
-        trials(None, utterance_id="d", status="blocked"),
-        trials("unjudged", utterance_id="e"),
-        trials(utterance_id="f", intent="pseudo_harmful"),
-    ]
-)
+        ("a", "harmful", "ok", "full_refusal", "[]"),
+        ("b", "harmful", "ok", "full_compliance", '["degenerate"]'),
+        ("c", "harmful", "failed", None, "[]"),
+        ("d", "harmful", "blocked", None, "[]"),
+        ("e", "harmful", "ok", "unjudged", "[]"),
+        ("f", "pseudo_harmful", "ok", "full_refusal", "[]"),
+    ],
+    columns=["utterance_id", "intent", "status", "label", "flags"],
+).assign(model="one")
 
 
 def first_row(html):

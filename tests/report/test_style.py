@@ -1,20 +1,6 @@
 """Titles and orders of ids."""
 
-import pytest
-
 from aor_lib.report import style
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("context_reminder.control", "Context reminder: control"),
-        ("gpt-4.1-mini", "Gpt-4.1-mini"),
-        ("speech_only", "Speech only"),
-    ],
-)
-def test_an_id_is_shown_in_words(name, title):
-    assert style.title_of(name) == title
 
 
 def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
@@ -26,9 +12,3 @@ def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
 
 def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
     assert style.ordered(["z", "noise", "a", "matched", "z"]) == ["matched", "noise", "z", "a"]
-
-
-def test_a_steering_method_keeps_its_colour_whichever_methods_stand_beside_it():
-    alone = style.series("method", ["probe"], None).colour.to_dict()["scale"]["range"]
-    both = style.series("method", ["none", "probe"], None).colour.to_dict()["scale"]["range"]
-    assert alone[0] == both[1]

@@ -10,7 +10,7 @@ import torch
 import yaml
 
 from aor_lib.config.params import ModelCard, load_study
-from aor_lib.config.records import Stimulus, content_hash, split_of
+from aor_lib.config.records import Condition, Intent, content_hash, split_of
 from aor_lib.inference.engine import plan_trials, run_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
@@ -114,20 +114,18 @@ def silent(_):
     return contextlib.nullcontext(lambda done, of: None)
 
 
-def stimuli():
+@pytest.fixture(scope="session")
+def stimuli(text_stimuli):
     """Clips that need not exist: each names what it means."""
-    blank = dict.fromkeys(Stimulus.model_fields) | {"events": "[]", "history": "[]", "seed": 0}
+    (blank,) = text_stimuli(1)
     return [
-        Stimulus.model_validate(
-            blank
-            | {
+        blank.model_copy(
+            update={
                 "stimulus_id": f"{intent}.{n}.{condition}",
                 "utterance_id": f"{intent}.{n}",
-                "scenario": "kitchen",
-                "intent": intent,
+                "intent": Intent(intent),
                 "text": f"{intent} {n}",
-                "block": "core",
-                "condition": condition,
+                "condition": Condition(condition),
                 "path": f"clips/{intent}.{n}.{condition}.flac",
                 "sha256": content_hash([intent, n, condition]),
                 "split": split_of(f"{intent}.{n}"),
@@ -147,17 +145,16 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def answer_study(study):
+def answer_study(study, stimuli):
     """Have a model answer the study in a folder, and judge its answers."""
 
     def run(build, model):
-        made = stimuli()
         build.mkdir(exist_ok=True)
-        rows = [stimulus.model_dump(mode="json") for stimulus in made]
+        rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
         pd.DataFrame(rows).to_parquet(build / MANIFEST)
-        trials = plan_trials(study, made, [model])
+        trials = plan_trials(study, stimuli, [model])
         with Store(build / STORE) as store:
-            run_trials(trials, [model], made, build, store, lambda progress: None)
+            run_trials(trials, [model], stimuli, build, store, lambda progress: None)
         judge_study(build, JUDGES["speech-acts"], lambda done, of: None)
 
     return run

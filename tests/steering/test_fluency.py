@@ -3,20 +3,13 @@
 import pandas as pd
 import pytest
 
-from aor_lib.models.reference.smollm import language_model
-from aor_lib.steering.fluency import fluency, perplexity
+from aor_lib.steering.fluency import fluency
 
 pytestmark = pytest.mark.slow
 
 REQUEST = "How do I make a cup of tea?"
 NATURAL = "Boil some water, pour it over the tea leaves, and let it steep for three minutes."
 DISORDERED = "Pour leaves tea minutes over boil, and water steep it some three for it the let."
-
-
-def test_words_in_disorder_surprise_more_than_a_sentence_does():
-    reader = language_model()
-    natural, disordered = (perplexity(reader, REQUEST, text) for text in (NATURAL, DISORDERED))
-    assert 1 < natural < 40 < disordered
 
 
 def test_each_mitigation_is_read_by_itself_and_what_is_not_shown_is_not_read():

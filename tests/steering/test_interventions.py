@@ -1,7 +1,5 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
-import contextlib
-
 import numpy as np
 import pytest
 import torch
@@ -18,13 +16,6 @@ from tests.models import checkpoints
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
 ADDITION = Addition(0, DIRECTION, 1.5)
-
-
-@contextlib.contextmanager
-def noted(model, layer, into):
-    """Note the residual stream after a layer."""
-    with hooked(model.decoder_layers(), {layer: into.append}):
-        yield
 
 
 @pytest.mark.slow
@@ -74,8 +65,8 @@ def test_ablation_leaves_no_component_in_any_layer(name, tiny, conversations):
     model = tiny(name)
     unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
     for layer in (0, 1):
-        streams: list[torch.Tensor] = []
-        with steered(model, Ablation(DIRECTION)), noted(model, layer, streams):
+        streams, layers = [], model.decoder_layers()
+        with steered(model, Ablation(DIRECTION)), hooked(layers, {layer: streams.append}):
             model.answer(conversations[:1], GENERATION)
         # The prompt, and every token of the answer but the last, which nothing follows.
         assert [stream.shape[1] for stream in streams[1:]] == [1] * (GENERATION.max_new_tokens - 1)
@@ -102,7 +93,7 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
             ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
     model = Cascade(load_model_cards()["ref-permissive"])
     questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")

@@ -2,14 +2,8 @@ import pandas as pd
 
 from aor_lib.steering.layer_sweep import (
     REQUESTS,
-    layers_to_sweep,
     some_of_each_kind,
 )
-
-
-def test_layers_are_spaced_over_the_middle_of_a_model():
-    assert layers_to_sweep(2) == [0, 1]
-    assert layers_to_sweep(30) == [9, 12, 16, 19, 22]
 
 
 def test_an_estimate_is_made_on_as_many_utterances_as_can_be():
