@@ -62,20 +62,6 @@ def test_features_do_not_need_a_transcript():
 
 
 @pytest.mark.slow
-def test_a_transcript_that_repeats_itself_is_made_again_in_a_full_window(monkeypatch):
-    windows = []
-
-    def decode(encoded):
-        windows.append(encoded.shape[1])
-        return "have to have to have to have to" if len(windows) == 1 else "what you have to do"
-
-    monkeypatch.setattr(transcription, "_decode_words", decode)
-    monkeypatch.setattr(transcription, "load_or_make", lambda name, key, make: make())
-    assert transcribe(flac(spoken())).transcript == "what you have to do"
-    assert windows[0] < windows[1] == 1500
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.1, 30])
 def test_a_clip_up_to_half_a_minute_has_features(seconds):
     noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))

@@ -115,6 +115,7 @@ def test_the_budget_may_be_a_share_of_a_models_trials(
     model = scripted_model(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
     result = run(path, [model], text_stimuli(50), max_failures=0.1)
     assert bool(result.stopped) is stopped
+    assert not run(path, [scripted_model()], text_stimuli(50)).stopped
 
 
 def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted_model, stimuli):

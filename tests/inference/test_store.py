@@ -134,21 +134,14 @@ def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     store.set_plan([t])
     store.record([response(t, None)])
     assert [r.trial_key for r in store.unjudged("rules", "1")] == [t.key]
-    store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED))])
+    store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED, ("degenerate",)))])
     assert not list(store.unjudged("rules", "1"))
+    assert store.frame("rules")["flags"].tolist() == ['["degenerate"]']
     assert list(store.unjudged("rules", "2"))
     assert [len(verdicts) for _, verdicts in store.answers()] == [1]
     store.record([response(t, "an answer at last")])
     assert list(store.unjudged("rules", "1"))
     assert [len(verdicts) for _, verdicts in store.answers()] == [0]
-
-
-def test_flags_are_kept_beside_a_verdict(store):
-    t = trial("a")
-    store.set_plan([t])
-    store.record([response(t)])
-    store.record_verdicts([(response(t), verdict(t, flags=("degenerate", "safety_advice")))])
-    assert store.frame("rules")["flags"].tolist() == ['["degenerate", "safety_advice"]']
 
 
 def test_an_error_within_a_transaction_leaves_nothing_of_it(store):

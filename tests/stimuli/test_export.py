@@ -12,7 +12,7 @@ import yaml
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.dataset import DatasetError, verify_dataset
-from aor_lib.stimuli.export import ExportError, data_card, export_hf
+from aor_lib.stimuli.export import ExportError, export_hf
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
 
 RATE_HZ = 24_000
@@ -238,12 +238,6 @@ def test_a_library_of_recordings_is_not_named_by_its_place_on_this_machine(
     study = load_study(write_profile(recordings=str(tmp_path / "library")))
     folder = export_hf(build, tmp_path / "export", study)
     assert str(tmp_path) not in (folder / "README.md").read_text()
-
-
-def test_the_card_alone_is_the_readme_without_front_matter_and_title(exported, build, study):
-    readme = (exported / "README.md").read_text()
-    assert readme.endswith(data_card(build, study))
-    assert data_card(build, study).startswith("6 clips (0.00 hours) and 3 texts")
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
