@@ -15,7 +15,7 @@ from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.profile import Profile, UtteranceCounts
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
-from aor_lib.inference.engine import run_trials
+from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
 from aor_lib.models.base import Answer, Failure
@@ -51,7 +51,8 @@ def run_texts(
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     options = {"max_failures": 1e9} | options
     with Store(path) as store:
-        return run_trials(trials, models, stimuli, path.parent, store, report, **options)
+        record_plan(store, trials, models)
+        return answer_trials(trials, models, stimuli, path.parent, store, report, **options)
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
@@ -103,7 +104,7 @@ class Machine:
 
 @pytest.fixture
 def path(tmp_path) -> Path:
-    """Of a store that is not there yet."""
+    """Path of a store that is not there yet."""
     return tmp_path / STORE
 
 

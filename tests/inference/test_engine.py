@@ -188,7 +188,10 @@ def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(
     arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in stimuli[:3]]
     with Store(path) as store:
-        engine.run_trials(trials, [concurrent], stimuli, path.parent, store, lambda progress: None)
+        engine.record_plan(store, trials, [concurrent])
+        engine.answer_trials(
+            trials, [concurrent], stimuli, path.parent, store, lambda progress: None
+        )
     assert {row.response for row in outcomes(path)} == {"NOW."}
 
 
