@@ -27,6 +27,7 @@ def test_every_answer_is_kept_with_its_trial(run, outcomes, path, scripted_model
     result = run(path, [scripted_model()], text_stimuli(25))
     assert (result.done, result.failed, result.planned) == (25, 0, 25)
     assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(25)]
+    assert not list(path.parent.glob("*-run-*"))  # its locks
 
 
 def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(

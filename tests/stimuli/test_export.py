@@ -226,12 +226,15 @@ def test_a_study_of_texts_alone_has_a_configuration_of_texts(build, study, tmp_p
     assert not list(folder.rglob("*.flac"))
 
 
-def test_a_library_of_recordings_is_not_named_by_its_place_on_this_machine(
-    build, write_profile, tmp_path
-):
+def test_no_place_on_this_machine_is_named_or_left(build, write_profile, tmp_path):
     study = load_study(write_profile(recordings=str(tmp_path / "library")))
     folder = export_hf(build, tmp_path / "export", study)
     assert str(tmp_path) not in (folder / "README.md").read_text()
+    manifest = load_manifest(build)
+    manifest.loc[0, "path"] = "../secret.flac"
+    manifest.to_parquet(build / MANIFEST)
+    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
+        export_hf(build, tmp_path / "again", study)
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
@@ -248,14 +251,6 @@ def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip)
     with pytest.raises(DatasetError, match=clip):
         export_hf(build, tmp_path / "export", study)
     assert not (tmp_path / "export").exists()
-
-
-def test_a_path_out_of_the_build_is_refused(build, study, tmp_path):
-    manifest = load_manifest(build)
-    manifest.loc[0, "path"] = "../secret.flac"
-    manifest.to_parquet(build / MANIFEST)
-    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
-        export_hf(build, tmp_path / "export", study)
 
 
 def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch):
