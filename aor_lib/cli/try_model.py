@@ -51,11 +51,13 @@ def try_model(
     Raises
     ------
     ParamsError
-        The study has a model of this id already.
+        If the study has a model of this id already.
     ModelError
-        It cannot run here, or it fails too often.
-    StoreError, FileNotFoundError
-        As said by their messages.
+        If the model cannot run here, or fails too often.
+    StoreError
+        If a result cannot be kept.
+    FileNotFoundError
+        If the study has no stimuli.
     """
     judge = study.profile.judge
     others = load_results(build, judge)

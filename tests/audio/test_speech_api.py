@@ -92,20 +92,20 @@ def test_a_request_holds_the_text_and_the_settings(server):
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
+def without_length(reply):
+    """The same sound as if it was streamed: its header states no length."""
+    body = bytearray(reply[2])
+    body[4:8] = body[40:44] = b"\xff" * 4
+    return said("audio/wav", bytes(body))
+
+
 @pytest.mark.parametrize(
-    "reply", [wav(16_000), wav(48_000, channels=2), wav(margin_s=0.7)], ids=["slow", "two", "gaps"]
+    "reply",
+    [wav(16_000), wav(48_000, channels=2), wav(margin_s=0.7), without_length(wav())],
+    ids=["16 kHz", "stereo", "silent margins", "streamed"],
 )
 def test_a_wav_becomes_mono_speech_at_24_khz_without_silent_margins(server, reply):
     server.reply = lambda _: reply
-    assert_is_the_tone(spoken(server))
-
-
-def test_a_wav_that_is_streamed_without_its_length_is_read(server):
-    reply = wav()
-    assert reply is not None
-    body = bytearray(reply[2])
-    body[4:8] = body[40:44] = b"\xff" * 4
-    server.reply = lambda _: said("audio/wav", bytes(body))
     assert_is_the_tone(spoken(server))
 
 
