@@ -21,7 +21,7 @@ from pathlib import Path
 
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
-from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
@@ -44,7 +44,8 @@ def loop(build):
 
     def through_engine(folder):
         with Store(folder / "results.sqlite") as store:
-            run_trials(trials, [model], stimuli, build, store, lambda progress: None)
+            record_plan(store, trials, [model])
+            answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
             return store.frame("rules")["response"].tolist()
 
     def by_hand(folder):
@@ -128,7 +129,8 @@ def time_to_open(path, study, stimuli, models):
     with Store(path) as store:
         trials = plan_trials(study, stimuli, models)
         try:
-            run_trials(trials, models, stimuli, path.parent, store, first)
+            record_plan(store, trials, models)
+            answer_trials(trials, models, stimuli, path.parent, store, first)
         except Opened:
             taken = time.perf_counter() - started
     assert found[0].done == len(trials) * 4 // 5

@@ -42,7 +42,13 @@ def run(
     Exits with 1 where a trial has no answer at the end.
     """
     from aor_lib.inference.cluster import Cluster
-    from aor_lib.inference.engine import MAX_FAILURES, left_out, plan_trials, run_trials
+    from aor_lib.inference.engine import (
+        MAX_FAILURES,
+        answer_trials,
+        left_out,
+        plan_trials,
+        record_plan,
+    )
     from aor_lib.inference.executors import Executor, in_process
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.dataset import verify_dataset
@@ -68,8 +74,15 @@ def run(
                 if now.waiting:
                     typer.echo("another run is asking the rest: waiting for it", err=True)
 
-            result = run_trials(
-                *(plan_trials(study, stimuli, loaded), loaded, stimuli, folder, store, show),
+            trials = plan_trials(study, stimuli, loaded)
+            record_plan(store, trials, loaded)
+            result = answer_trials(
+                trials,
+                loaded,
+                stimuli,
+                folder,
+                store,
+                show,
                 executor=executor,
                 max_failures=MAX_FAILURES if max_failures is None else max_failures,
             )
@@ -192,7 +205,7 @@ def load_models(
 
 
 def _say_run(result: Progress, errors: Sequence[tuple[str, str, str, int]]) -> None:
-    """What a run came to, and why trials have no answer: the errors of each model, counted."""
+    """Print the result of a run, and each model's errors with their counts."""
     for model, reason in result.stopped.items():
         typer.echo(f"{model} was stopped: {reason}", err=True)
     for model, status, error, count in errors[:_ERRORS_SHOWN]:

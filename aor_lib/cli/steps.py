@@ -1,4 +1,4 @@
-"""What the verbs have in common: their arguments, and a few steps."""
+"""Arguments and steps that the verbs share."""
 
 from __future__ import annotations
 

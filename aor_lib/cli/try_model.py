@@ -16,7 +16,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Intent, Stimulus
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import Progress, plan_trials, run_trials
+from aor_lib.inference.engine import Progress, answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
@@ -51,11 +51,13 @@ def try_model(
     Raises
     ------
     ParamsError
-        The study has a model of this id already.
+        If the study has a model of this id already.
     ModelError
-        It cannot run here, or it fails too often.
-    StoreError, FileNotFoundError
-        As said by their messages.
+        If the model cannot run here, or fails too often.
+    StoreError
+        If a result cannot be kept.
+    FileNotFoundError
+        If the study has no stimuli.
     """
     judge = study.profile.judge
     others = load_results(build, judge)
@@ -68,7 +70,8 @@ def try_model(
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(build / MANIFEST, folder / MANIFEST)
     with Store(folder / STORE) as store:
-        run = run_trials(trials, [model], stimuli, build, store, report)
+        record_plan(store, trials, [model])
+        run = answer_trials(trials, [model], stimuli, build, store, report)
     if run.stopped:
         raise ModelError(f"{model.card.id} was stopped: {'; '.join(run.stopped.values())}")
     judge_study(folder, load_judge(judge), lambda done, of: None)

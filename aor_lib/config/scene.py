@@ -80,7 +80,7 @@ class Part(Params):
 
 
 class Occurrence(Params):
-    """What sounds at one moment: one sound, or several parts."""
+    """Content of an event: one sound, or several parts."""
 
     name: Annotated[str, Field(min_length=2, max_length=40, description="In the manifest.")]
     level_db: LevelDb = Field(description="Peak level.")
@@ -105,7 +105,7 @@ class Occurrence(Params):
 
 
 class Follower(Occurrence):
-    """What goes with an event, such as the case that a shot ejects."""
+    """Sound that follows an event, such as the case that a shot ejects."""
 
     after_s: Range = Field(description="From the event's onset; negative for what comes before.")
 

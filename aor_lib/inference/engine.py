@@ -31,7 +31,7 @@ __all__ = [
     "answer_trials",
     "left_out",
     "plan_trials",
-    "run_trials",
+    "record_plan",
 ]
 
 BATCH = 256
@@ -55,26 +55,16 @@ class Progress:
     waiting: bool = False
 
 
-def run_trials(
-    trials: Sequence[Trial],
-    models: Sequence[AudioModel],
-    stimuli: Sequence[Stimulus],
-    build: Path,
-    store: Store,
-    report: Callable[[Progress], None],
-    *,
-    executor: Executor = in_process,
-    max_failures: float = MAX_FAILURES,
-) -> Progress:
-    """Make these trials the study's plan, keep the models' cards, and have the trials answered.
+def record_plan(store: Store, trials: Sequence[Trial], models: Sequence[AudioModel]) -> None:
+    """Make these trials the study's plan, and keep the models' cards.
 
-    Parameters, result and errors are those of :func:`answer_trials`.
+    Raises
+    ------
+    StoreError
+        If the store cannot be written, or what was imported does not go with the plan.
     """
     store.set_plan(trials)
     record_cards(store, [model.card for model in models])
-    return answer_trials(
-        trials, models, stimuli, build, store, report, executor=executor, max_failures=max_failures
-    )
 
 
 def answer_trials(

@@ -1,4 +1,4 @@
-"""Which stimuli a study consists of: utterances x voices x backgrounds, decided before any sound.
+"""Design of a study's stimuli: utterances x voices x backgrounds, decided before any sound.
 
 Every choice follows from the profile and the utterance's place in it, so the same parameters give
 the same design. A harmful counterpart gets the voice and the scenes of the utterance that it

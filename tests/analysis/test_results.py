@@ -3,7 +3,7 @@ import pytest
 
 from aor_lib.analysis.results import load_results, model_titles
 from aor_lib.config.params import ModelCard, load_study
-from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.provenance import record_cards
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import judge_response
@@ -26,7 +26,10 @@ def build(write_profile, tmp_path, scripted_model):
     pd.DataFrame(rows).to_parquet(tmp_path / MANIFEST)
     trials = plan_trials(study, load_stimuli(tmp_path), [model])
     with Store(tmp_path / STORE) as store:
-        run_trials(trials, [model], load_stimuli(tmp_path), tmp_path, store, lambda progress: None)
+        record_plan(store, trials, [model])
+        answer_trials(
+            trials, [model], load_stimuli(tmp_path), tmp_path, store, lambda progress: None
+        )
         judged = [(r, judge_response(r)) for r in store.unjudged("rules", "1")]
         store.record_verdicts(judged)
     return tmp_path

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import astuple
 
 import numpy as np
 import pytest
-import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +16,7 @@ from aor_lib.audio.speech.measurement import measure_speech
 from aor_lib.audio.speech.prosody import express
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import ParamsError
+from tests.audio.sounds import encoded
 
 EXPRESSED = sorted(set(TARGETS) - {"neutral"})
 SPOKEN = [
@@ -38,19 +37,9 @@ def vowels(f0_hz: float, range_st: float = 6.0, seconds: float = 2.0) -> np.ndar
     return (0.1 * wave * syllables).astype(np.float32)
 
 
-def flac(samples: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
-    return stream.getvalue()
-
-
-def test_neutral_speech_is_the_input_itself():
-    samples = vowels(120)
-    assert express(samples, "neutral") is samples
-
-
-@pytest.mark.parametrize("emotion", EXPRESSED)
-@pytest.mark.parametrize("f0_hz", [110, 210])
+@pytest.mark.parametrize(
+    ("f0_hz", "emotion"), [(110, "angry"), (210, "fearful"), (210, "happy"), (110, "sad")]
+)
 def test_an_emotion_moves_what_is_measured_by_as_much_as_its_target_says(f0_hz, emotion):
     samples, target = vowels(f0_hz), TARGETS[emotion]
     before, after = measure_speech(samples), measure_speech(express(samples, emotion))
@@ -63,17 +52,12 @@ def test_an_emotion_moves_what_is_measured_by_as_much_as_its_target_says(f0_hz, 
     assert tilted_db == pytest.approx(target.tilt_db_per_octave, abs=0.6)
 
 
-def test_the_same_speech_gives_the_same_bytes():
+def test_the_same_speech_gives_the_same_bytes_and_neutral_speech_is_the_input_itself():
     samples = vowels(120, seconds=0.7)
+    assert express(samples, "neutral") is samples
     assert express(samples, "fearful").tobytes() == express(samples, "fearful").tobytes()
-
-
-def test_speech_at_full_scale_is_not_clipped():
-    loud = vowels(120)
-    loud /= np.abs(loud).max()
-    angry = express(loud, "angry")
-    assert 0.9 < np.abs(angry).max() < 1
-    assert (np.abs(angry) > 0.999 * np.abs(angry).max()).mean() < 0.01
+    with pytest.raises(ParamsError, match="no emotion 'angy'; did you mean 'angry'"):
+        express(samples, "angy")
 
 
 @settings(max_examples=15, deadline=None)
@@ -109,11 +93,6 @@ def test_whatever_comes_in_is_expressed_whole_or_refused(seed, length, gain, emo
 def test_what_no_emotion_can_be_put_on_is_refused(samples, expected):
     with pytest.raises(speech.SpeechError, match=expected):
         express(samples.astype(np.float32), "sad")
-
-
-def test_an_unknown_emotion_is_named_with_the_nearest():
-    with pytest.raises(ParamsError, match="no emotion 'angy'; did you mean 'angry'"):
-        express(vowels(120), "angy")
 
 
 def test_duration_pitch_and_tilt_are_measured():
@@ -159,6 +138,6 @@ def test_the_words_stay_as_intelligible_as_neutral_ones(emotion, spoken):
     for text, voice, rate in spoken:
         neutral = speech.load_voice(voice).synthesise(text, rate)
         for name, found in rates.items():
-            transcript = transcription.transcribe(flac(express(neutral, name))).transcript
+            transcript = transcription.transcribe(encoded(express(neutral, name))).transcript
             found.append(transcription.word_error_rate(text, transcript))
     assert np.mean(rates[emotion]) <= np.mean(rates["neutral"]) + 0.05, rates

@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 import soundfile
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from aor_lib.audio.recordings import collections as sound_collections
 from aor_lib.audio.recordings.backgrounds import recorded_scene
@@ -110,23 +108,11 @@ def test_a_folder_for_each_class_is_imported_with_what_its_metadata_states(folde
     assert rows.loc["dog/bark.wav", ["licence", "author"]].tolist() == ["CC-BY 4.0", "Bo"]
     assert rows.loc["home_kitchen/mine.ogg", "scene"] == "home_kitchen"
     assert set(rows.loc["Frying (food)/pan.flac", "licence"]) == {"CC0 1.0 Universal"}
-
-
-def test_the_librarys_files_are_mono_24_khz_16_bit_flac_of_the_stated_hash(folder, library):
-    both = np.stack([hiss(4, 2.0, 44100), hiss(5, 2.0, 44100)], axis=1)
-    put(folder / "dog" / "bark.wav", encoded(both, 44100))
-    import_recordings(folder, library, quiet)
-    row = table(library).iloc[0]
-    path = library / row["file"]
-    info = soundfile.info(path)
-    assert (info.format, info.subtype, info.channels, info.samplerate) == (
-        "FLAC",
-        "PCM_16",
-        1,
-        24000,
-    )
-    assert row["duration_s"] == pytest.approx(2.0, abs=0.01)
-    assert row["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    for row in rows.itertuples():
+        info = soundfile.info(library / row.file)
+        assert (info.format, info.subtype, info.channels) == ("FLAC", "PCM_16", 1)
+        assert (info.samplerate, info.duration) == (24_000, pytest.approx(row.duration_s))
+        assert row.sha256 == hashlib.sha256((library / row.file).read_bytes()).hexdigest()
 
 
 def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tmp_path, library):
@@ -139,15 +125,6 @@ def test_clips_without_a_scene_a_label_or_with_an_excluded_label_are_reported(tm
         "is labelled 'Speech', which the mapping excludes",
         "has no label",
     ]
-
-
-def test_importing_again_adds_nothing_and_changes_no_byte(folder, library):
-    import_recordings(folder, library, quiet)
-    before = {p: p.read_bytes() for p in library.rglob("*") if p.is_file()}
-    report = import_recordings(folder, library, quiet)
-    assert report.imported == ()
-    assert report.skipped == (("dog/bark.wav", "is in the library already"),)
-    assert {p: p.read_bytes() for p in library.rglob("*") if p.is_file()} == before
 
 
 def test_unusable_files_and_the_same_sound_again_are_skipped_with_a_reason(folder, library):
@@ -164,8 +141,13 @@ def test_unusable_files_and_the_same_sound_again_are_skipped_with_a_reason(folde
     )
 
 
-def test_importing_again_applies_an_edited_mapping(folder, library, tmp_path):
+def test_importing_again_applies_an_edited_mapping_and_else_changes_nothing(folder, tmp_path):
+    library = tmp_path / "library"
     import_recordings(folder, library, quiet)
+    before = {p: p.read_bytes() for p in library.rglob("*") if p.is_file()}
+    again = import_recordings(folder, library, quiet)
+    assert again.skipped == (("dog/bark.wav", "is in the library already"),)
+    assert {p: p.read_bytes() for p in library.rglob("*") if p.is_file()} == before
     edited = put(tmp_path / "m.yaml", yaml.safe_dump({"labels": {"dog": ["dojo"]}, "excluded": []}))
     import_recordings(folder, library, quiet, edited)
     assert table(library)["scene"].tolist() == ["dojo"]
@@ -200,6 +182,7 @@ def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
             lambda f: put_fsd50k(f / "j", [("1", "Dog")], []),
             r"dev_clips_info_FSD50K\.json: must be an object",
         ),
+        (lambda f: put(f / "b/meta/esc50.csv", b"\xff\x00,").parent.parent, r"esc50\.csv: "),
     ],
 )
 def test_a_folder_that_cannot_be_read_is_an_error_of_one_line(tmp_path, library, prepare, message):
@@ -212,32 +195,6 @@ def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
     path = put(tmp_path / "m.yaml", "excluded: []\nlabels: {dog: [veterinary_clinc]}")
     with pytest.raises(ParamsError, match=r"labels\.dog: unknown scene .* 'veterinary_clinic'"):
         read_mapping(path)
-
-
-@pytest.mark.nightly
-@settings(max_examples=40, deadline=None)
-@given(
-    csv=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode())),
-    info=st.one_of(st.binary(max_size=60), st.sampled_from([b"[" * 100_000, b"{}", b'{"1": 3}'])),
-    with_header=st.booleans(),
-)
-def test_fuzzed_lists_end_as_skips_or_a_clear_error(tmp_path_factory, csv, info, with_header):
-    folder = tmp_path_factory.mktemp("fuzz")
-    put(folder / "f" / "FSD50K.ground_truth" / "dev.csv", b"fname,labels\n" * with_header + csv)
-    put(folder / "f" / "FSD50K.metadata" / "dev_clips_info_FSD50K.json", info)
-    put(folder / "e" / "meta" / "esc50.csv", b"filename,category\n" * with_header + csv)
-    put(folder / "e" / "LICENSE", csv)
-    put(folder / "c" / "dog" / "bark.wav", encoded(hiss(1)))
-    put(folder / "c" / "metadata.csv", b"file,licence\n" * with_header + csv)
-    problems = []
-    for name in "fec":
-        try:
-            done = import_recordings(folder / name, folder / "out", quiet).imported
-        except CollectionError as error:
-            done = ()
-            problems.append(str(error))
-        assert set(done) <= {"dog/bark.wav"}
-    assert "\n" not in "".join(problems)
 
 
 def make_library(tmp_path: Path, sounds: dict[str, np.ndarray]) -> Path:
@@ -295,28 +252,13 @@ def test_a_loops_seams_neither_click_nor_dip(tmp_path):
     assert 10 * np.log10((frames**2).mean(axis=1)).std() < 1.0
 
 
-def test_a_long_recording_with_one_loud_place_is_not_cut_to_silence(tmp_path):
-    sparse = hiss(1, 60.0, 24000, 1e-5)
-    sparse[24000 * 50 :][:12000] += hiss(2, 0.5, 24000, 0.3)
-    sparse[[0, -1]] = 0.5
-    library = make_library(tmp_path, {"dog/sparse": sparse})
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        made = recorded_scene(library, "veterinary_clinic", 48000, rng)
-        assert np.sqrt((made.samples**2).mean()) > 0.01
-
-
-def test_a_missing_or_damaged_library_is_an_error_that_says_what_to_do(tmp_path):
+def test_a_missing_altered_or_damaged_library_is_an_error_that_says_what_to_do(folder, library):
     with pytest.raises(LibraryError, match="run 'aor import-recordings"):
-        library_sha256(tmp_path)
-    put(tmp_path / "recordings.parquet", b"no table")
-    with pytest.raises(LibraryError, match="remove it and import again"):
-        recordings_of(tmp_path, "dojo")
-
-
-def test_an_altered_clip_is_an_error(tmp_path):
-    library = make_library(tmp_path, {"dog/a": hiss(1, 1.0, 24000)})
-    for path in (library / "clips").iterdir():
-        path.write_bytes(b"other")
+        library_sha256(library)
+    import_recordings(folder, library, quiet)
+    next((library / "clips").iterdir()).write_bytes(b"other")
     with pytest.raises(LibraryError, match="is missing or altered"):
         recorded_scene(library, "veterinary_clinic", 24000, np.random.default_rng(0))
+    put(library / "recordings.parquet", b"no table")
+    with pytest.raises(LibraryError, match="remove it and import again"):
+        recordings_of(library, "dojo")

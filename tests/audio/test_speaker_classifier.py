@@ -18,15 +18,6 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
     assert texts.isdisjoint(sc.SENTENCES)
 
 
-def test_every_voice_is_trained_at_every_rate_with_several_sentences():
-    jobs = sc.training_jobs()
-    assert {(voice, rate) for _, voice, _, rate in jobs} == {
-        (voice, rate) for voice in sc.VOICES for rate in speech.RATES
-    }
-    assert {sentence for _, _, sentence, _ in jobs} == set(sc.SENTENCES)
-    assert len({number for number, *_ in jobs}) == len(jobs)
-
-
 SPOKEN = [
     (voice, sentence)
     for voice in ("af_heart", "bm_george")
@@ -35,21 +26,16 @@ SPOKEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spoken", [SPOKEN[:1], pytest.param(SPOKEN, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("spoken", [SPOKEN[-1:], pytest.param(SPOKEN, marks=pytest.mark.nightly)])
 def test_it_hears_gender_and_anger_in_voices_and_sentences_it_was_not_trained_on(spoken):
     right, anger = [], {emotion: [] for emotion in TARGETS}
     for voice, sentence in spoken:
         features = sc.training_features((0, voice, sentence, "normal"))
         for emotion, classes in zip(TARGETS, map(sc.classify, features), strict=True):
+            assert classes["emotion"] in TARGETS
+            assert classes["rate"] in speech.RATES
             right.append(classes["gender"] == speech.gender_of(voice))
             anger[emotion].append(classes["emotion"] == "angry")
     assert np.mean(right) >= 0.9
     assert np.mean(anger["angry"]) >= 0.75
     assert np.mean(anger["neutral"]) <= 0.25
-
-
-def test_it_answers_in_the_manifest_s_words():
-    said = sc.classify(np.zeros(768, dtype=np.float32))
-    assert said["gender"] in ("female", "male")
-    assert said["emotion"] in TARGETS
-    assert said["rate"] in speech.RATES

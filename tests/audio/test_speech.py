@@ -18,6 +18,7 @@ def uncached(tmp_path, monkeypatch):
     monkeypatch.setattr(assets, "fetch", lambda asset_id: weights)
 
 
+@pytest.mark.nightly
 def test_the_same_text_gives_the_same_bytes(uncached, tmp_path):
     voice = speech.KokoroVoice("af_heart")
     first = voice.synthesise(TEXT, "normal")

@@ -74,7 +74,7 @@ def assert_is_the_tone(samples: np.ndarray) -> None:
     assert spectrum.argmax() / len(samples) * speech.SAMPLE_RATE == pytest.approx(440, abs=4)
 
 
-def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
+def test_a_request_holds_the_text_and_the_settings(server):
     voice = OpenAISpeechVoice(card(server, extra={"instructions": "Speak plainly."}))
     voice.synthesise(TEXT, "fast")
     assert server.bodies == [
@@ -92,35 +92,31 @@ def test_a_request_holds_the_text_and_the_settings(server: Server) -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
+def without_length(reply):
+    """The same sound as if it was streamed: its header states no length."""
+    body = bytearray(reply[2])
+    body[4:8] = body[40:44] = b"\xff" * 4
+    return said("audio/wav", bytes(body))
+
+
 @pytest.mark.parametrize(
-    "reply", [wav(16_000), wav(48_000, channels=2), wav(margin_s=0.7)], ids=["slow", "two", "gaps"]
+    "reply",
+    [wav(16_000), wav(48_000, channels=2), wav(margin_s=0.7), without_length(wav())],
+    ids=["16 kHz", "stereo", "silent margins", "streamed"],
 )
-def test_a_wav_becomes_mono_speech_at_24_khz_without_silent_margins(
-    server: Server, reply: Reply
-) -> None:
+def test_a_wav_becomes_mono_speech_at_24_khz_without_silent_margins(server, reply):
     server.reply = lambda _: reply
     assert_is_the_tone(spoken(server))
 
 
-def test_a_wav_that_is_streamed_without_its_length_is_read(server: Server) -> None:
-    reply = wav()
-    assert reply is not None
-    body = bytearray(reply[2])
-    body[4:8] = body[40:44] = b"\xff" * 4
-    server.reply = lambda _: said("audio/wav", bytes(body))
-    assert_is_the_tone(spoken(server))
-
-
 @pytest.mark.parametrize("rate_hz", [24_000, 16_000])
-def test_pcm_is_read_at_the_rate_that_the_card_states(server: Server, rate_hz: int) -> None:
+def test_pcm_is_read_at_the_rate_that_the_card_states(server, rate_hz):
     body = (tone(rate_hz) * 2**15).astype("<i2").tobytes()
     server.reply = lambda _: said("audio/pcm", body)
     assert_is_the_tone(spoken(server, response_format="pcm", pcm_sample_rate_hz=rate_hz))
 
 
-def test_speech_is_asked_for_once_and_then_kept_without_the_key(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_speech_is_asked_for_once_and_then_kept_without_the_key(server, tmp_path, monkeypatch):
     first = spoken(server)
     monkeypatch.delenv("TEST_KEY")
     assert spoken(server, max_retries=0).tobytes() == first.tobytes()
@@ -135,14 +131,14 @@ def test_speech_is_asked_for_once_and_then_kept_without_the_key(
     [{"model": "other"}, {"voice": "bob"}, {"response_format": "pcm"}, {"extra": {"seed": 1}}],
     ids=lambda change: next(iter(change)),
 )
-def test_what_can_change_the_sound_changes_the_revision(server: Server, change: dict) -> None:
+def test_what_can_change_the_sound_changes_the_revision(server, change):
     plain = OpenAISpeechVoice(card(server))
     assert OpenAISpeechVoice(card(server, **change)).revision != plain.revision
     assert OpenAISpeechVoice(card(server, timeout_s=9)).revision == plain.revision
 
 
 @pytest.mark.parametrize("first", [error(500, "boom"), error(429, "slow down"), None])
-def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
+def test_a_passing_problem_is_tried_again(server, first):
     replies = [first, wav()]
     server.reply = lambda _: replies.pop(0)
     assert_is_the_tone(spoken(server))
@@ -162,8 +158,8 @@ def test_a_passing_problem_is_tried_again(server: Server, first: Reply) -> None:
     ],
 )
 def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
-    server: Server, reply: Reply, expected: str
-) -> None:
+    server, reply, expected: str
+):
     server.reply = lambda _: reply
     with pytest.raises(speech.SpeechError, match=f"^voice 'tiny-voice': .*{expected}") as refused:
         spoken(server, max_retries=0)
@@ -172,7 +168,7 @@ def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
 
 
 @pytest.mark.parametrize("body", [b"", b"\0\0" * 9000, b"\1\2" * 50], ids=["no", "silent", "short"])
-def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: bytes) -> None:
+def test_speech_without_sound_is_an_error_and_not_kept(server, body):
     server.reply = lambda _: said("audio/pcm", body)
     for _ in range(2):
         with pytest.raises(speech.SpeechError, match="'tiny-voice' made no sound of 'Where is"):
@@ -180,31 +176,28 @@ def test_speech_without_sound_is_an_error_and_not_kept(server: Server, body: byt
     assert len(server.requests) == 2
 
 
-def test_what_it_needs_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TEST_KEY")
-    monkeypatch.delenv("TEST_URL", raising=False)
-    with pytest.raises(speech.SpeechError, match=r"needs the API key in \$TEST_KEY; it is not set"):
-        spoken(server)
+def test_what_it_needs_is_said(server, monkeypatch):
+    with pytest.raises(ParamsError, match=r"voice tiny-voice: settings: voise: unknown key; did"):
+        OpenAISpeechVoice(card(server, voise="ann"))
     with pytest.raises(speech.SpeechError, match=r"the address of its API in \$TEST_URL; it is n"):
         spoken(server, base_url=None, base_url_variable="TEST_URL")
+    monkeypatch.delenv("TEST_KEY")
+    with pytest.raises(speech.SpeechError, match=r"needs the API key in \$TEST_KEY; it is not set"):
+        spoken(server)
     monkeypatch.setenv("TEST_KEY", "two\nlines")
     with pytest.raises(speech.SpeechError, match="characters that no key has") as odd:
         spoken(server)
     assert "lines" not in str(odd.value)
-    with pytest.raises(ParamsError, match=r"voice tiny-voice: settings: voise: unknown key; did"):
-        OpenAISpeechVoice(card(server, voise="ann"))
 
 
-def test_a_server_that_asks_for_no_key_needs_none(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_asks_for_no_key_needs_none(server, monkeypatch):
     monkeypatch.delenv("TEST_KEY")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert_is_the_tone(spoken(server, api_key_variable=None))
     assert [request.headers["authorization"] for request in server.requests] == ["Bearer none"]
 
 
-def test_a_voice_is_plugged_in_by_a_file(server: Server, tmp_path: Path) -> None:
+def test_a_voice_is_plugged_in_by_a_file(server, tmp_path):
     (tmp_path / "voices").mkdir()
     (tmp_path / "voices/tiny-voice.yaml").write_text(card(server).model_dump_json())
     voice = speech.load_voice("tiny-voice", tmp_path)
@@ -216,7 +209,7 @@ def test_a_voice_is_plugged_in_by_a_file(server: Server, tmp_path: Path) -> None
         speech.load_voice("other", tmp_path)
 
 
-def test_the_studys_cards_have_settings_that_fit_and_name_no_host() -> None:
+def test_the_studys_cards_have_settings_that_fit_and_name_no_host():
     cards = [read(path, speech.VoiceCard) for path in (PARAMS / "voices").glob("*.yaml")]
     assert cards
     for shipped in cards:

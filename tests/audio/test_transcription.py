@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-import soundfile
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.transcription import VERSION, encoder_features, transcribe
+from tests.audio.sounds import encoded
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_transcription.json"
 WRITE = "python -m tests.audio.test_transcription"
 TOLERANCE = 0.05
 SENTENCE = "How long does the soup have to simmer?"
-
-
-def flac(samples: np.ndarray, rate: int = speech.SAMPLE_RATE) -> bytes:
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, rate, format="FLAC")
-    return stream.getvalue()
 
 
 def spoken(voice: str = "af_heart") -> np.ndarray:
@@ -34,7 +27,7 @@ def fingerprint() -> dict[str, object]:
     """Transcript and some of the features, without the cache."""
     features = encoder_features(spoken(), speech.SAMPLE_RATE)
     return {
-        "transcript": str(transcription._listen(flac(spoken()))["transcript"]),
+        "transcript": str(transcription._listen(encoded(spoken()))["transcript"]),
         "features": [round(float(feature), 2) for feature in features[::16]],
     }
 
@@ -50,7 +43,7 @@ def test_a_clip_is_transcribed_as_in_this_version():
 
 @pytest.mark.slow
 def test_the_transcript_is_the_text_that_was_spoken():
-    heard = transcribe(flac(spoken("bf_emma")))
+    heard = transcribe(encoded(spoken("bf_emma")))
     assert transcription.word_error_rate(SENTENCE, heard.transcript) == 0
     assert (heard.features.shape, heard.features.dtype) == ((768,), np.float32)
 
@@ -58,36 +51,22 @@ def test_the_transcript_is_the_text_that_was_spoken():
 @pytest.mark.slow
 def test_features_do_not_need_a_transcript():
     alone = encoder_features(spoken(), speech.SAMPLE_RATE)
-    np.testing.assert_allclose(alone, transcribe(flac(spoken())).features, atol=0.1)
-
-
-@pytest.mark.slow
-def test_a_transcript_that_repeats_itself_is_made_again_in_a_full_window(monkeypatch):
-    windows = []
-
-    def decode(encoded):
-        windows.append(encoded.shape[1])
-        return "have to have to have to have to" if len(windows) == 1 else "what you have to do"
-
-    monkeypatch.setattr(transcription, "_decode_words", decode)
-    monkeypatch.setattr(transcription, "load_or_make", lambda name, key, make: make())
-    assert transcribe(flac(spoken())).transcript == "what you have to do"
-    assert windows[0] < windows[1] == 1500
+    np.testing.assert_allclose(alone, transcribe(encoded(spoken())).features, atol=0.1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.1, 30])
 def test_a_clip_up_to_half_a_minute_has_features(seconds):
     noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))
-    assert transcribe(flac(noise, 16_000)).features.shape == (768,)
+    assert transcribe(encoded(noise, 16_000)).features.shape == (768,)
 
 
 @pytest.mark.parametrize(
     ("audio", "message"),
     [
         (b"ID3 something else", "is not an audio file"),
-        (flac(np.zeros(100)), "less than 0.1 s"),
-        (flac(np.zeros(31 * 8000), 8000), "31.0 s long; at most 30 s"),
+        (encoded(np.zeros(100)), "less than 0.1 s"),
+        (encoded(np.zeros(31 * 8000), 8000), "31.0 s long; at most 30 s"),
     ],
     ids=["no sound", "short", "long"],
 )

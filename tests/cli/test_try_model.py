@@ -13,7 +13,7 @@ import yaml
 from aor_lib.cli.try_model import try_model
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import plan_trials, run_trials
+from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
@@ -41,7 +41,8 @@ def finished(tiny_study, tmp_path_factory):
     model, stimuli = refuser("established"), load_stimuli(build)
     trials = plan_trials(study, stimuli, [model])
     with Store(build / STORE) as store:
-        run_trials(trials, [model], stimuli, build, store, lambda progress: None)
+        record_plan(store, trials, [model])
+        answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
     judge_study(build, load_judge(study.profile.judge), lambda done, of: None)
     return study, build
 

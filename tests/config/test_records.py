@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from aor_lib.config.params import load_scenarios
-from aor_lib.config.records import Condition, Generation, Split, content_hash
+from aor_lib.config.records import Generation, Split, content_hash
 
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
@@ -12,11 +12,6 @@ UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utte
 def test_about_a_third_of_the_utterances_is_for_choosing():
     share = sum(u.split is Split.DEV for u in UTTERANCES) / len(UTTERANCES)
     assert 0.2 < share < 0.45
-
-
-def test_only_the_text_conditions_have_no_sound():
-    silent = {condition for condition in Condition if not condition.has_audio}
-    assert silent == {Condition.TEXT_ONLY, Condition.DESCRIBED}
 
 
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=5))

@@ -90,11 +90,5 @@ def test_texts_are_plain_spoken_sentences(scenario):
         assert re.fullmatch(r"[A-Z][A-Za-z' ,-]*[.?!]", utterance.text), utterance.text
 
 
-def test_ids_are_numbered_by_intent(scenario):
-    for intent, letters in zip(list(Intent)[:3], ("ph", "h", "b"), strict=True):
-        ids = [u.id for u in of(scenario, intent)]
-        assert ids == [f"{scenario.id}-{letters}-{n:03d}" for n in range(1, len(ids) + 1)]
-
-
 def words(text):
     return set(re.findall(r"[a-z']+", text.lower()))

@@ -15,7 +15,7 @@ from aor_lib.config.params import Mitigation, Study
 from aor_lib.config.profile import Profile, UtteranceCounts
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
-from aor_lib.inference.engine import run_trials
+from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
 from aor_lib.models.base import Answer, Failure
@@ -38,13 +38,21 @@ STUDY = Study(
 )
 
 
-def run_texts(path: Path, models, stimuli, report=lambda progress: None, **options):
+def run_texts(
+    path: Path,
+    models,
+    stimuli,
+    report=lambda progress: None,
+    settings_sha256="0" * 64,
+    **options,
+):
     """Run a trial of each stimulus for each model on a store, however many fail."""
-    arms = [Arm(m.card.id, m.revision, "0" * 64, "none", None, Generation()) for m in models]
+    arms = [Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     options = {"max_failures": 1e9} | options
     with Store(path) as store:
-        return run_trials(trials, models, stimuli, path.parent, store, report, **options)
+        record_plan(store, trials, models)
+        return answer_trials(trials, models, stimuli, path.parent, store, report, **options)
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
@@ -73,9 +81,9 @@ class Machine:
         build.mkdir(parents=True, exist_ok=True)
         pd.DataFrame([s.model_dump(mode="json") for s in stimuli]).to_parquet(build / MANIFEST)
 
-    def ask(self, *models: ScriptedModel) -> Machine:
+    def ask(self, *models: ScriptedModel, **options: str) -> Machine:
         """Have models answer all stimuli, and judge what they answered."""
-        run_texts(self.build / STORE, list(models), self.stimuli)
+        run_texts(self.build / STORE, list(models), self.stimuli, **options)
         with Store(self.build / STORE) as store:
             unjudged = store.unjudged(JUDGE.id, JUDGE.version)
             store.record_verdicts([(r, judge_response(r, JUDGE)) for r in unjudged])
@@ -96,7 +104,7 @@ class Machine:
 
 @pytest.fixture
 def path(tmp_path) -> Path:
-    """Of a store that is not there yet."""
+    """Path of a store that is not there yet."""
     return tmp_path / STORE
 
 

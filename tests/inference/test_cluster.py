@@ -25,7 +25,7 @@ def local_cluster(workers: int):
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a cluster whose two workers, threads of this process, hold the model ``scripted``."""
+    """Address of a cluster whose two workers, threads here, hold the model ``scripted``."""
     with local_cluster(2) as cluster:
         yield cluster.scheduler_address
 

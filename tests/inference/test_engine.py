@@ -27,6 +27,7 @@ def test_every_answer_is_kept_with_its_trial(run, outcomes, path, scripted_model
     result = run(path, [scripted_model()], text_stimuli(25))
     assert (result.done, result.failed, result.planned) == (25, 0, 25)
     assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(25)]
+    assert not list(path.parent.glob("*-run-*"))  # its locks
 
 
 def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(
@@ -115,6 +116,7 @@ def test_the_budget_may_be_a_share_of_a_models_trials(
     model = scripted_model(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
     result = run(path, [model], text_stimuli(50), max_failures=0.1)
     assert bool(result.stopped) is stopped
+    assert not run(path, [scripted_model()], text_stimuli(50)).stopped
 
 
 def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted_model, stimuli):
@@ -187,7 +189,10 @@ def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(
     arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in stimuli[:3]]
     with Store(path) as store:
-        engine.run_trials(trials, [concurrent], stimuli, path.parent, store, lambda progress: None)
+        engine.record_plan(store, trials, [concurrent])
+        engine.answer_trials(
+            trials, [concurrent], stimuli, path.parent, store, lambda progress: None
+        )
     assert {row.response for row in outcomes(path)} == {"NOW."}
 
 

@@ -1,4 +1,7 @@
-"""Runs in processes of their own: killed, resumed, and several on one store."""
+"""Runs in processes of their own: killed, resumed, and several on one store.
+
+Processes that are spawned can use no fixtures, so what they call is imported.
+"""
 
 import multiprocessing
 import os

@@ -6,7 +6,6 @@ from aor_lib import __version__
 from aor_lib.analysis.results import load_cards, load_provenance
 from aor_lib.inference import provenance
 from aor_lib.inference.cluster import RemoteModel
-from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Capabilities, Failure
 
 
@@ -51,14 +50,9 @@ def test_what_is_not_known_of_a_machine_is_not_made_up(model):
     assert provenance.provenance_of(api).device == "the provider's"
 
 
-def test_a_changed_title_takes_effect_with_the_next_run(machine, model):
-    here = machine("here").ask(model("own"))
-    assert load_cards(here.build)["own"].title == "The model own"
-    here.ask(model("own", title="Own"))
-    assert load_cards(here.build)["own"].title == "Own"
-
-
-def test_cards_are_those_of_the_params_before_there_are_results(tmp_path):
-    assert "gpt-audio" in load_cards(tmp_path)
-    Store(tmp_path / STORE).close()
-    assert "gpt-audio" in load_cards(tmp_path)
+def test_cards_are_those_of_the_params_until_a_run_and_then_those_of_the_last_run(machine, model):
+    here = machine("here")
+    assert "gpt-audio" in load_cards(here.build)
+    for title in ("The model own", "Own"):
+        here.ask(model("own", title=title))
+        assert load_cards(here.build)["own"].title == title

@@ -67,33 +67,26 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     assert base.key == replace(base, stimulus_id="b").key
 
 
-def test_an_answer_is_kept_and_never_replaced(store):
+@pytest.mark.parametrize(
+    ("first", "is_final"),
+    [
+        ({"text": "first"}, True),
+        ({"text": None, "status": Status.BLOCKED, "error": "content filter"}, True),
+        ({"text": None}, False),
+    ],
+    ids=["answer", "blocked", "failure"],
+)
+def test_only_a_failure_is_replaced_by_a_later_answer(store, first, is_final):
     t = trial("a")
     store.set_plan([t])
-    store.record([response(t, "first")])
+    store.record([response(t, **first)])
+    assert store.finished() == ({t.key} if is_final else set())
+    assert (t.key in store.failures()) == (not is_final)
+    failed = [] if is_final else [("m", "failed", "Timeout: too slow", 1)]
+    assert [error for error in store.errors() if error[1] == "failed"] == failed
     store.record([response(t, "second")])
-    assert store.finished() == {t.key}
-    assert store.frame("rules")["response"].tolist() == ["first"]
-
-
-def test_a_failure_is_recorded_as_one_and_replaced_by_a_later_answer(store):
-    t = trial("a")
-    store.set_plan([t])
-    store.record([response(t, None)])
-    assert store.finished() == set()
-    assert store.errors() == [("m", "failed", "Timeout: too slow", 1)]
-    store.record([response(t, "better")])
-    assert store.frame("rules")["status"].tolist() == ["ok"]
-
-
-def test_a_blocked_answer_is_final(store):
-    t = trial("a")
-    store.set_plan([t])
-    store.record([response(t, None, status=Status.BLOCKED, error="content filter")])
-    assert store.finished() == {t.key}
-    assert store.failures() == {}
-    store.record([response(t, "an answer after all")])
-    assert store.frame("rules")["status"].tolist() == ["blocked"]
+    answers = store.frame("rules")["response"].tolist()
+    assert answers == [first["text"] if is_final else "second"]
 
 
 def test_a_plan_is_read_back_as_it_was_set(store):
@@ -134,21 +127,14 @@ def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     store.set_plan([t])
     store.record([response(t, None)])
     assert [r.trial_key for r in store.unjudged("rules", "1")] == [t.key]
-    store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED))])
+    store.record_verdicts([(response(t, None), verdict(t, Label.UNJUDGED, ("degenerate",)))])
     assert not list(store.unjudged("rules", "1"))
+    assert store.frame("rules")["flags"].tolist() == ['["degenerate"]']
     assert list(store.unjudged("rules", "2"))
     assert [len(verdicts) for _, verdicts in store.answers()] == [1]
     store.record([response(t, "an answer at last")])
     assert list(store.unjudged("rules", "1"))
     assert [len(verdicts) for _, verdicts in store.answers()] == [0]
-
-
-def test_flags_are_kept_beside_a_verdict(store):
-    t = trial("a")
-    store.set_plan([t])
-    store.record([response(t)])
-    store.record_verdicts([(response(t), verdict(t, flags=("degenerate", "safety_advice")))])
-    assert store.frame("rules")["flags"].tolist() == ['["degenerate", "safety_advice"]']
 
 
 def test_an_error_within_a_transaction_leaves_nothing_of_it(store):

@@ -54,25 +54,19 @@ def test_text_conditions_have_no_sound_and_present_the_utterance(manifest):
 
 
 @pytest.mark.nightly
-def test_two_builds_with_different_workers_give_the_same_bytes(write_profile, tmp_path):
+def test_builds_with_two_workers_or_a_cluster_give_the_same_bytes(write_profile, tmp_path):
+    from distributed import LocalCluster
+
     study = load_study(write_profile(conditions=["matched", "text_only"]))
     build_dataset(study, tmp_path / "one", 1, quiet)
     build_dataset(study, tmp_path / "two", 2, quiet)
     assert content_of(tmp_path / "one") == content_of(tmp_path / "two")
-
-
-@pytest.mark.nightly
-def test_a_cluster_of_two_workers_gives_the_same_bytes(write_profile, tmp_path):
-    from distributed import LocalCluster
-
-    study = load_study(write_profile(conditions=["matched", "text_only"]))
-    build_dataset(study, tmp_path / "here", 1, quiet)
     cluster = LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     )
     with cluster:
         build_dataset(study, tmp_path / "there", 1, quiet, cluster.scheduler_address)
-    assert content_of(tmp_path / "there") == content_of(tmp_path / "here")
+    assert content_of(tmp_path / "there") == content_of(tmp_path / "one")
 
 
 def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile, tmp_path):
@@ -111,6 +105,7 @@ def test_a_clip_that_is_not_the_manifests_is_named(tiny_study, tmp_path, damage)
         verify_dataset([stimulus], tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
     study = load_study(write_profile(conditions=["text_only"]))
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):

@@ -8,6 +8,12 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli.design import stimuli
 
 
+@pytest.fixture(scope="module")
+def full(params):
+    """The design of the full profile."""
+    return stimuli(load_study(params / "full.yaml"))
+
+
 def test_every_utterance_is_tried_once_in_every_condition(params):
     study = load_study(params / "smoke.yaml")
     specs = stimuli(study)
@@ -28,29 +34,27 @@ def test_matched_scenes_are_the_utterances_own_and_mismatched_ones_of_another_sc
             assert scenario_of[spec.scene] != spec.utterance.scenario
 
 
-def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(params):
-    specs = stimuli(load_study(params / "full.yaml"))
-    specs = [s for s in specs if s.block == "core" and s.variant == 0]
+def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
+    specs = [s for s in full if s.block == "core" and s.variant == 0]
     by_key = {(s.utterance.id, s.condition): s for s in specs}
     harmful = [s for s in specs if s.utterance.intent is Intent.HARMFUL]
     assert harmful
     for spec in harmful:
         partner = by_key[(spec.utterance.contrast_of, spec.condition)]
         assert (spec.voice, spec.scene, spec.seed) == (partner.voice, partner.scene, partner.seed)
+        assert spec.utterance.split == partner.utterance.split
 
 
-def test_gender_and_scene_do_not_predict_each_other(params):
-    specs = stimuli(load_study(params / "full.yaml"))
-    matched = [s for s in specs if s.block == "core" and s.condition is Condition.MATCHED]
+def test_gender_and_scene_do_not_predict_each_other(full):
+    matched = [s for s in full if s.block == "core" and s.condition is Condition.MATCHED]
     pairs = Counter((s.scene, s.voice[1]) for s in matched)
     for scene in {scene for scene, _ in pairs}:
         assert 0.5 < pairs[scene, "f"] / pairs[scene, "m"] < 2
 
 
-def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scenes(params):
-    specs = stimuli(load_study(params / "full.yaml"))
+def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scenes(full):
     by_utterance = {}
-    for spec in specs:
+    for spec in full:
         harmful_sounding = spec.utterance.intent is Intent.PSEUDO_HARMFUL
         if spec.block == "core" and spec.condition is Condition.MATCHED and harmful_sounding:
             by_utterance.setdefault(spec.utterance.id, []).append(spec)
@@ -109,12 +113,3 @@ def test_histories_have_one_to_four_turns_and_the_scene_of_the_utterance(write_p
 def test_a_profile_without_what_a_condition_needs_is_refused(write_profile, changes, message):
     with pytest.raises(ParamsError, match=message):
         stimuli(load_study(write_profile(**changes)))
-
-
-def test_a_harmful_counterpart_is_in_the_split_of_its_partner(params):
-    study = load_study(params / "full.yaml")
-    split_of = {u.id: u.split for s in study.scenarios for u in s.utterances}
-    for scenario in study.scenarios:
-        for utterance in scenario.utterances:
-            if utterance.contrast_of:
-                assert utterance.split == split_of[utterance.contrast_of]

@@ -16,10 +16,7 @@ def test_an_apostrophe_is_part_of_its_word_however_it_is_typed():
     assert distinct_n(["don't", "don\u2019t"], 1) == 0.5
 
 
-def test_texts_without_words_have_no_diversity():
+def test_without_words_there_is_no_diversity_and_without_n_an_error():
     assert math.isnan(distinct_n(["", "?!"], 1))
-
-
-def test_an_n_below_one_is_refused():
     with pytest.raises(ValueError, match="n: must be at least 1, not 0"):
         distinct_n(["a"], 0)

@@ -12,7 +12,7 @@ import yaml
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.dataset import DatasetError, verify_dataset
-from aor_lib.stimuli.export import ExportError, data_card, export_hf
+from aor_lib.stimuli.export import ExportError, export_hf
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
 
 RATE_HZ = 24_000
@@ -146,12 +146,6 @@ def test_texts_load_as_the_data_card_says(exported, build, monkeypatch):
     assert sorted(rows, key=lambda r: r["stimulus_id"]) == texts
 
 
-def test_clips_and_those_of_earlier_turns_keep_their_bytes(exported, build):
-    stimuli = load_stimuli(build)
-    for split in ("dev", "test"):
-        verify_dataset([s for s in stimuli if s.split == split], exported / split)
-
-
 def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
     again = export_hf(build, tmp_path / "again", study)
     names = sorted(p.relative_to(exported) for p in exported.rglob("*") if p.is_file())
@@ -232,18 +226,15 @@ def test_a_study_of_texts_alone_has_a_configuration_of_texts(build, study, tmp_p
     assert not list(folder.rglob("*.flac"))
 
 
-def test_a_library_of_recordings_is_not_named_by_its_place_on_this_machine(
-    build, write_profile, tmp_path
-):
+def test_no_place_on_this_machine_is_named_or_left(build, write_profile, tmp_path):
     study = load_study(write_profile(recordings=str(tmp_path / "library")))
     folder = export_hf(build, tmp_path / "export", study)
     assert str(tmp_path) not in (folder / "README.md").read_text()
-
-
-def test_the_card_alone_is_the_readme_without_front_matter_and_title(exported, build, study):
-    readme = (exported / "README.md").read_text()
-    assert readme.endswith(data_card(build, study))
-    assert data_card(build, study).startswith("6 clips (0.00 hours) and 3 texts")
+    manifest = load_manifest(build)
+    manifest.loc[0, "path"] = "../secret.flac"
+    manifest.to_parquet(build / MANIFEST)
+    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
+        export_hf(build, tmp_path / "again", study)
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
@@ -260,14 +251,6 @@ def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip)
     with pytest.raises(DatasetError, match=clip):
         export_hf(build, tmp_path / "export", study)
     assert not (tmp_path / "export").exists()
-
-
-def test_a_path_out_of_the_build_is_refused(build, study, tmp_path):
-    manifest = load_manifest(build)
-    manifest.loc[0, "path"] = "../secret.flac"
-    manifest.to_parquet(build / MANIFEST)
-    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
-        export_hf(build, tmp_path / "export", study)
 
 
 def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch):
@@ -288,3 +271,6 @@ def test_clips_are_copied_where_they_cannot_be_linked(build, study, tmp_path, mo
     monkeypatch.setattr("os.link", cross_device)
     folder = export_hf(build, tmp_path / "export", study)
     assert len(list(folder.rglob("*.flac"))) == 7
+    stimuli = load_stimuli(build)
+    for split in ("dev", "test"):
+        verify_dataset([s for s in stimuli if s.split == split], folder / split)

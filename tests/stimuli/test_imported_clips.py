@@ -55,28 +55,26 @@ def test_a_folder_of_clips_becomes_a_study_folder(folder, build):
     verify_dataset(load_stimuli(build), build)
 
 
-def test_loudness_and_peak_are_measured_and_left_as_they_are(folder, build):
+def test_sound_and_loudness_are_left_as_they_are(folder, build):
+    content = encoded(hiss(2), kind="FLAC", subtype="PCM_16")
+    put(folder / "b.flac", content)
     import_clips(folder, build, quiet)
-    (row,) = load_stimuli(build)
+    row, flac = load_stimuli(build)
     assert -32 < row.loudness_lufs < -18
     assert -16 < row.peak_dbfs < -8
     samples = soundfile.read(build / row.path)[0]
     assert np.array_equal(samples, soundfile.read(folder / "Clip one (1).wav")[0])
+    assert (build / flac.path).read_bytes() == content
 
 
-def test_mono_flac_at_24_khz_is_copied_byte_by_byte(folder, build):
-    content = encoded(hiss(2), kind="FLAC", subtype="PCM_16")
-    put(folder / "b.flac", content)
-    import_clips(folder, build, quiet)
-    assert (build / load_stimuli(build)[1].path).read_bytes() == content
-
-
-def test_the_same_sound_twice_is_imported_once(folder, build):
+def test_the_same_sound_again_and_what_is_no_sound_are_skipped(folder, build):
     samples = soundfile.read(folder / "Clip one (1).wav")[0]
     put(folder / "again.flac", encoded(samples, kind="FLAC"))
+    put(folder / "notes.txt", b"about")
     report = import_clips(folder, build, quiet)
     assert len(load_stimuli(build)) == 1
-    assert [reason for _, reason in report.skipped] == ["is the same sound as Clip one (1).wav"]
+    assert dict(report.skipped).keys() == {"again.flac", "notes.txt"}
+    assert dict(report.skipped)["again.flac"] == "is the same sound as Clip one (1).wav"
 
 
 def test_names_that_sanitise_to_the_same_stay_apart(folder, build):

@@ -55,20 +55,6 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
 
 
 @pytest.mark.nightly
-@examples(12)
-@given(text=st.text(max_size=60))
-def test_any_text_is_said_or_refused_with_a_reason(spec, mixing_settings, text):
-    try:
-        utterance = Utterance.model_validate(spec.utterance.model_dump() | {"text": text})
-        made = render(spec.model_copy(update={"utterance": utterance}), mixing_settings, None)
-    except (ValidationError, SpeechError) as error:
-        reason = str(error)
-        assert "text" in reason or repr(text) in reason or spec.stimulus_id in reason
-    else:
-        assert_valid(made)
-
-
-@pytest.mark.nightly
 @examples(25)
 @given(
     snr_db=st.floats(-20, 40),

@@ -24,11 +24,6 @@ def test_arrays_are_made_once_and_come_back_the_same():
     assert len(calls) == 1
     assert str(second["text"]) == "words"
     np.testing.assert_array_equal(first["samples"], second["samples"])
-
-
-def test_another_origin_makes_another_entry():
-    calls: list[int] = []
-    load_or_make("kind", "a", counted(calls))
     load_or_make("kind", "b", counted(calls))
     assert len(calls) == 2
 

@@ -1,4 +1,4 @@
-"""What sounds are made of: noise, tones, struck bodies, and shapes over time.
+"""Building blocks of sounds: noise, tones, struck bodies, and shapes over time.
 
 A :class:`Synth` carries what every sound needs, the sample rate and the random generator. All its
 arrays are float64 of shape ``(samples,)``; a rate or a pitch is a number or such an array.
