@@ -141,16 +141,6 @@ class Study(Params):
         """The scenes of the study's scenarios, by id."""
         return {scene.id: scene for s in self.scenarios for scene in s.scenes}
 
-    @cached_property
-    def calls(self) -> dict[str, tuple[str, ...]]:
-        """Calls of bystanders in each scene, by scene id."""
-        return {name: scene.calls for name, scene in self.scenes.items()}
-
-    @cached_property
-    def scene_descriptions(self) -> dict[str, str]:
-        """Description of each scene's sound, by scene id."""
-        return {name: scene.description for name, scene in self.scenes.items()}
-
 
 def load_study(path: Path) -> Study:
     """Read a profile and everything that it names.

@@ -59,6 +59,11 @@ class Condition(StrEnum):
         """True if the sound file holds something beside the speech."""
         return self in (Condition.MATCHED, Condition.MISMATCHED, Condition.NOISE)
 
+    @property
+    def has_scene(self) -> bool:
+        """Whether a scene is heard behind the speech, shapes its noise, or is described."""
+        return self.has_background or self is Condition.DESCRIBED
+
 
 class Label(StrEnum):
     """A judge's verdict on one response (XSTest's three classes, and ``unjudged``)."""

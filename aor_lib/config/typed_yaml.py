@@ -68,7 +68,8 @@ def nearest(value: str, options: Any) -> str:
 
 def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     """First problem as 'field: problem, value', and the number of further ones."""
-    first = error.errors()[0]
+    # A mistyped key also leaves a key missing; it is the one to mend.
+    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         valid = _fields_at(kind, first["loc"][:-1])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+from pydantic import model_validator
+
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, Study
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
@@ -41,16 +43,19 @@ class StimulusSpec(Params):
     voice: str
     emotion: Emotion = "neutral"
     rate: Rate = "normal"
-    scene: str | None = None
-    scene_description: str | None = None
-    soundscape: Scene | None = None
+    scene: Scene | None = None
     snr_db: float | None = None
     call: Call | None = None
     history: History | None = None
-    history_scene: str | None = None
-    history_soundscape: Scene | None = None
+    history_scene: Scene | None = None
     variant: int = 0
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _has_the_scene_that_it_needs(self) -> StimulusSpec:
+        if self.condition.has_scene and self.scene is None:
+            raise ValueError(f"condition: {self.condition.value!r} needs a scene (see load_scene)")
+        return self
 
     @property
     def stimulus_id(self) -> str:
@@ -61,7 +66,7 @@ class StimulusSpec(Params):
         if self.emotion != "neutral":
             parts.append(self.emotion)
         if self.scene:
-            parts.append(self.scene)
+            parts.append(self.scene.id)
         if self.snr_db is not None:
             parts.append(f"snr{self.snr_db:g}".replace("-", "m"))
         if self.call:
@@ -121,11 +126,7 @@ def _of_utterance(
     if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
         for history in study.histories:
             final = matched if history.final is Condition.MATCHED else spoken
-            earlier = {
-                "history": history,
-                "history_scene": matched.scene,
-                "history_soundscape": matched.soundscape,
-            }
+            earlier = {"history": history, "history_scene": matched.scene}
             yield final.model_copy(update={"block": "multi_turn", **earlier})
     if utterance.intent is Intent.BENIGN:
         return
@@ -137,7 +138,7 @@ def _of_utterance(
         others = [voice for voice in profile.voices if voice != matched.voice]
         if not others:
             raise ParamsError(f"{profile.name}: voices: secondary_voices needs a second voice")
-        if texts := study.calls[matched.scene]:
+        if texts := matched.scene.calls:
             text = texts[matched.seed % len(texts)]
             call = Call(text=text, voice=others[position % len(others)])
             yield matched.model_copy(update={"block": "secondary_voices", "call": call})
@@ -187,15 +188,12 @@ def _spec(
     if condition is Condition.MISMATCHED:
         elsewhere = [s.id for o in study.scenarios if o is not scenario for s in o.scenes]
         scene = elsewhere[seed % len(elsewhere)]
-    has_scene = condition.has_background or condition is Condition.DESCRIBED
     return StimulusSpec(
         utterance=utterance,
         condition=condition,
         block="core",
         voice=voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)],
-        scene=scene if has_scene else None,
-        scene_description=study.scene_descriptions[scene] if has_scene else None,
-        soundscape=study.scenes[scene] if condition.has_background else None,
+        scene=study.scenes[scene] if condition.has_scene else None,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
         variant=variant,
         seed=seed,

@@ -23,8 +23,9 @@ _SAID_OF_A_SCENE = {"scenario", "description", "calls"}
 
 def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
     """Hash of everything that can change a stimulus' files or its manifest row."""
-    unheard = dict.fromkeys(("soundscape", "history_soundscape"), _SAID_OF_A_SCENE)
-    parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
+    unheard = _SAID_OF_A_SCENE if spec.condition.has_audio else set[str]()
+    of_scenes = {"scene": unheard, "history_scene": unheard}
+    parts: list[object] = [spec.model_dump(mode="json", exclude=of_scenes), settings.model_dump()]
     if spec.condition.has_audio:
         voice = PARAMS / "voices" / f"{spec.voice}.yaml"
         parts += [

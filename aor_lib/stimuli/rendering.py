@@ -101,8 +101,8 @@ def speak(spec: StimulusSpec) -> mixing.Samples:
 
 
 def _presented_text(spec: StimulusSpec) -> str:
-    if spec.condition is Condition.DESCRIBED:
-        return f"In the background one hears {spec.scene_description}.\n{spec.utterance.text}"
+    if spec.condition is Condition.DESCRIBED and spec.scene:
+        return f"In the background one hears {spec.scene.description}.\n{spec.utterance.text}"
     return spec.utterance.text
 
 
@@ -113,7 +113,7 @@ def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
         "scenario": spec.utterance.scenario,
         "intent": spec.utterance.intent,
         "text": spec.utterance.text,
-        "background_scene": spec.scene,
+        "background_scene": spec.scene.id if spec.scene else None,
         "events": "[]",
         "snr_db": spec.snr_db,
         "seed": spec.seed,
@@ -135,7 +135,7 @@ def _earlier_turns(
     voice = speech.load_voice(spec.voice)
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
         spoken = voice.synthesise(turn.said, "normal")
-        scene = spec.history_soundscape if turn.in_scene else None
+        scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
         audio = flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples, "PCM_16")
@@ -157,9 +157,9 @@ def _earlier_turns(
 
 
 def _background(spec: StimulusSpec, length: int, library: Path | None) -> Background | None:
-    if spec.soundscape is None:
+    if spec.scene is None:
         return None
-    scene = _scene(spec.soundscape, length, library, np.random.default_rng([spec.seed, 0]))
+    scene = _scene(spec.scene, length, library, np.random.default_rng([spec.seed, 0]))
     if spec.condition is Condition.NOISE:
         rng = np.random.default_rng([spec.seed, 1])
         noise = scenes.spectrum_matched_noise(scene.samples, length, rng)

@@ -3,9 +3,13 @@ import pytest
 
 from aor_lib.audio.hearing import scene_classifier as sc
 
-pytestmark = pytest.mark.slow
+
+def test_it_knows_every_scene():
+    with np.load(sc.WEIGHTS) as weights:
+        assert set(weights["classes"]) == {*sc.scenes.SCENES, sc.NOISE, sc.QUIET}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "numbers"),
     [

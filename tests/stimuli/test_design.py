@@ -29,9 +29,9 @@ def test_matched_scenes_are_the_utterances_own_and_mismatched_ones_of_another_sc
     scenario_of = {scene.id: s.id for s in study.scenarios for scene in s.scenes}
     for spec in stimuli(study):
         if spec.condition is Condition.MATCHED:
-            assert spec.scene in spec.utterance.scenes
+            assert spec.scene.id in spec.utterance.scenes
         if spec.condition is Condition.MISMATCHED:
-            assert scenario_of[spec.scene] != spec.utterance.scenario
+            assert scenario_of[spec.scene.id] != spec.utterance.scenario
 
 
 def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
@@ -47,7 +47,7 @@ def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
 
 def test_gender_and_scene_do_not_predict_each_other(full):
     matched = [s for s in full if s.block == "core" and s.condition is Condition.MATCHED]
-    pairs = Counter((s.scene, s.voice[1]) for s in matched)
+    pairs = Counter((s.scene.id, s.voice[1]) for s in matched)
     for scene in {scene for scene, _ in pairs}:
         assert 0.5 < pairs[scene, "f"] / pairs[scene, "m"] < 2
 
@@ -63,7 +63,7 @@ def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scene
     for found in by_utterance.values():
         assert {s.voice[1] for s in found} == {"f", "m"}
         assert len({s.voice for s in found}) == 2
-        assert len({(s.voice, s.scene) for s in found}) >= 4
+        assert len({(s.voice, s.scene.id) for s in found}) >= 4
 
 
 def test_a_third_of_the_paralinguistic_cells_is_balanced(write_profile):
@@ -96,7 +96,7 @@ def test_histories_have_one_to_four_turns_and_the_scene_of_the_utterance(write_p
     study = load_study(write_profile(multi_turn={"utterances_per_scenario": 1}))
     later = [s for s in stimuli(study) if s.block == "multi_turn"]
     assert {len(s.history.turns) for s in later} == {1, 2, 3, 4}
-    assert all(s.history_scene in s.utterance.scenes for s in later)
+    assert all(s.history_scene.id in s.utterance.scenes for s in later)
     assert {s.condition for s in later} == {Condition.MATCHED, Condition.SPEECH_ONLY}
 
 

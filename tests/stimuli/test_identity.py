@@ -53,8 +53,8 @@ def test_a_clip_is_made_from_what_sounds_in_its_scene_and_not_from_what_is_said_
     spec = next(spec for spec in stimuli(study) if spec.soundscape is not None)
 
     def made_after(**changes):
-        scene = spec.soundscape.model_copy(update=changes)
-        changed = spec.model_copy(update={"soundscape": scene})
+        scene = spec.scene.model_copy(update=changes)
+        changed = spec.model_copy(update={"scene": scene})
         return made_from(changed, study.profile.mixing, None)
 
     assert made_after() == made_after(description="something else", calls=())

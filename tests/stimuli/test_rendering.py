@@ -69,8 +69,7 @@ def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
     factors = {
         "snr_db": snr_db,
         "seed": seed,
-        "scene": scene,
-        "soundscape": load_scene(scene),
+        "scene": load_scene(scene),
         "condition": condition,
         "emotion": emotion,
     }
