@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit
+from scipy.stats import norm
 
 from aor_lib.analysis import stats
 
@@ -151,3 +152,43 @@ def test_few_utterances_give_wide_bounds_or_none_but_no_warning():
         drawn = answered(frame, rng.random(len(frame)) < 0.5)
         found |= set(stats.factor_effects(drawn, {"level": "a"}, ["model"])["status"])
     assert {"estimated", "separated", "too few utterances"} <= found
+
+
+def simulated_study(rng, utterances: int) -> pd.DataFrame:
+    """Each utterance in half of the cells of gender and emotion, with one answer to each.
+
+    Refusal is logistic in the factors; what the answers to an utterance share is a normal latent.
+    """
+    cells = [(g, e) for g in ("female", "male") for e in ("angry", "neutral", "sad")]
+    chosen = np.concatenate([rng.permutation(6)[:3] for _ in range(utterances)])
+    frame = pd.DataFrame(np.array(cells)[chosen], columns=["gender", "emotion"])
+    frame["utterance_id"] = np.repeat(np.arange(utterances), 3)
+    own = np.sqrt(0.4) * np.repeat(rng.standard_normal(utterances), 3)
+    drawn = own + np.sqrt(0.6) * rng.standard_normal(len(frame))
+    refused = norm.cdf(drawn) < expit(log_odds(frame["gender"], frame["emotion"]))
+    label = np.where(refused, "full_refusal", "full_compliance")
+    return frame.assign(status="ok", label=label, model="m")
+
+
+def log_odds(gender, emotion):
+    return -0.8 + 0.6 * (gender == "male") + 0.9 * (emotion == "angry")
+
+
+@pytest.mark.nightly
+def test_marginal_differences_hold_the_truth_in_95_percent_of_studies():
+    rng = np.random.default_rng(8)
+    genders, emotions = np.array(["female", "male"]), np.array(["angry", "neutral", "sad"])
+    of_emotion = {e: expit(log_odds(genders, e)).mean() for e in emotions}
+    truth = {
+        "male": np.mean(expit(log_odds("male", emotions)) - expit(log_odds("female", emotions))),
+        "angry": of_emotion["angry"] - of_emotion["neutral"],
+        "sad": 0.0,
+    }
+    factors = {"gender": "female", "emotion": "neutral"}
+    held = []
+    for _ in range(160):
+        table = stats.factor_effects(simulated_study(rng, 40), factors, ["model"])
+        assert (table["status"] == "estimated").all()
+        true = table["level"].map(truth)
+        held.append((table["low"] <= true) & (true <= table["high"]))
+    assert 0.93 <= np.mean(held) <= 0.97
