@@ -61,7 +61,7 @@ class Condition(StrEnum):
 
     @property
     def has_scene(self) -> bool:
-        """Whether a scene is heard behind the speech, shapes its noise, or is described."""
+        """True if a scene is heard behind the speech, shapes its noise, or is described."""
         return self.has_background or self is Condition.DESCRIBED
 
 

@@ -91,13 +91,13 @@ def read_response(response: Any, key: str) -> Answer | Failure:
 
 
 def is_withheld(reason: object) -> bool:
-    """Whether a finish reason or an error code says that a content filter withheld the answer."""
+    """True if a finish reason or an error code says that a content filter withheld the answer."""
     # Gemini's compatible API writes "content_filter: PROHIBITED_CONTENT".
     return isinstance(reason, str) and reason.split(":")[0].strip().lower() in _WITHHELD
 
 
 def is_blocked(error: openai.APIStatusError) -> bool:
-    """Whether a provider's content filter refused the request."""
+    """True if a provider's content filter refused the request."""
     body = _body(error)
     inner, metadata = as_mapping(body.get("innererror")), as_mapping(body.get("metadata"))
     codes = (error.code, body.get("code"), inner.get("code"))
@@ -106,13 +106,13 @@ def is_blocked(error: openai.APIStatusError) -> bool:
 
 
 def refuses_key(error: openai.APIStatusError) -> bool:
-    """Whether no request with this key will be answered."""
+    """True if no request with this key will be answered."""
     # Gemini answers a wrong key with 400.
     return error.status_code == 401 or "API_KEY_INVALID" in str(error.body)
 
 
 def remedy(error: openai.APIStatusError) -> str | None:
-    """What a person must do before any request will be answered; None if nothing."""
+    """Remedy without which no request will be answered; None if none is needed."""
     if error.status_code == 404:
         return "check the source in its card and the address of its API"
     code = error.code or _body(error).get("code")
@@ -139,7 +139,7 @@ def describe(error: Exception, key: str) -> str:
 
 
 def quote(text: object, key: str) -> str:
-    """What an API said, in one line of at most 500 characters without the key."""
+    """One line of at most 500 characters from an API's message, without the key."""
     clean = str(text).encode(errors="replace").decode().replace(key, "[key]")
     return " ".join(clean.split())[:500]
 

@@ -69,7 +69,7 @@ class Asked:
 
     @functools.cached_property
     def deterministic(self) -> bool:
-        """Whether asking each question by itself again brings the same."""
+        """True if asking each question by itself again brings the same."""
         return [self.answers([question])[0].text for question in self.questions] == self.alone
 
     def answer(self, conversation: Conversation) -> Answer:

@@ -1,4 +1,4 @@
-"""What differs between the nine architectures of Hugging Face checkpoints, and how each is loaded.
+"""Differences between the nine architectures of Hugging Face checkpoints in how they load.
 
 Image and video parts are left out: nothing here looks, and they need torchvision and timm. A
 processor is therefore put together from its tokenizer and its audio part, whatever is installed.

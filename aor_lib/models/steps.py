@@ -10,7 +10,7 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 
 
 def has_steps(conversation: Conversation) -> bool:
-    """Whether a turn of the user follows another one."""
+    """True if a turn of the user follows another one."""
     return any(one.role == other.role == "user" for one, other in pairwise(conversation))
 
 

@@ -25,7 +25,7 @@ THREADS = 2
 """The sums of another number of threads differ in their last bits, and so would the weights."""
 _WARM_UP = 0.05
 _SORTED_BATCHES = 8
-"""So many batches are cut from examples sorted by length, against padding."""
+"""Number of batches cut from examples that were sorted by length, against padding."""
 _ANSWER_TOKENS = 12
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
