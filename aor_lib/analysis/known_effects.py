@@ -83,7 +83,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     One row per comparison and model with trials on both sides, known effects first: ``model``,
-    ``comparison``, ``known_effect`` (``less``, ``more`` or ``none``), ``verdict`` (see
+    ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
     :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the
     counts to the interval.
     """
@@ -94,7 +94,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     rows.insert(0, "model", rows.pop("model"))
     rows.insert(2, "known_effect", _known_effects(rows))
     rows.insert(3, "verdict", [verdict(row) for _, row in rows.iterrows()])
-    return rows.sort_values("known_effect", key=lambda effect: effect == "none", kind="stable")
+    return rows.sort_values("known_effect", key=lambda effect: effect == "nothing", kind="stable")
 
 
 def verdict(row: pd.Series) -> str:
@@ -109,7 +109,7 @@ def verdict(row: pd.Series) -> str:
     if not can_tell(int(row["utterances"])):
         return "too few"
     side = int(row["low"] > 0) - int(row["high"] < 0)
-    if row["known_effect"] == "none":
+    if row["known_effect"] == "nothing":
         if side == 0:
             return "silent"
         return "small" if abs(row["difference"]) <= ALLOWED else "false alarm"
@@ -144,7 +144,7 @@ def utterance_differences(results: pd.DataFrame) -> pd.DataFrame:
 
 def _known_effects(rows: pd.DataFrame) -> list[str]:
     pairs = zip(rows["model"], rows["comparison"], strict=True)
-    return [KNOWN_EFFECTS.get(pair, "none") for pair in pairs]
+    return [KNOWN_EFFECTS.get(pair, "nothing") for pair in pairs]
 
 
 def _compared_trials(results: pd.DataFrame) -> pd.DataFrame:

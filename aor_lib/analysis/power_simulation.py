@@ -34,7 +34,7 @@ def false_alarms(differences: pd.DataFrame, studies: int = STUDIES, seed: int = 
     One row per negative control with enough utterances: ``model``, ``comparison``, ``utterances``,
     ``rate`` (of studies that find an effect), ``low``, ``high`` (95 %, of the simulation alone).
     """
-    controls = differences[differences["known_effect"] == "none"]
+    controls = differences[differences["known_effect"] == "nothing"]
     rng = np.random.default_rng(seed)
     rows = []
     for names, measured in controls.groupby(["model", "comparison"], sort=True):
@@ -61,7 +61,7 @@ def recovery_by_size(
     resampled), ``utterances`` (:data:`SIZES`), ``rate``, ``low``, ``high`` as in
     :func:`false_alarms`.
     """
-    effects = differences[differences["known_effect"] != "none"]
+    effects = differences[differences["known_effect"] != "nothing"]
     rng = np.random.default_rng(seed)
     rows = []
     for (model, comparison, effect), measured in effects.groupby(

@@ -94,8 +94,8 @@ def known_effects(measured: pd.DataFrame) -> Prose:
     tested = measured[measured["verdict"] != "too few"]
     if tested.empty:
         return nothing_for("Known effects")
-    effects = tested[tested["known_effect"] != "none"]
-    controls = tested[tested["known_effect"] == "none"]
+    effects = tested[tested["known_effect"] != "nothing"]
+    controls = tested[tested["known_effect"] == "nothing"]
     recovered = (effects["verdict"] == "recovered").sum()
     alarms = (controls["verdict"] == "false alarm").sum()
     return paragraph(

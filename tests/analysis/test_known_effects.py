@@ -80,9 +80,9 @@ def test_only_unmitigated_trials_of_reference_models_on_the_test_split_count(con
         ("less", 40, -0.5, -0.4, -0.3, "recovered"),
         ("less", 40, 0.3, 0.4, 0.5, "reversed"),
         ("more", 40, -0.1, 0.2, 0.5, "not recovered"),
-        ("none", 40, -0.1, 0.1, 0.3, "silent"),
-        ("none", 400, 0.01, 0.03, 0.05, "small"),
-        ("none", 400, -0.1, -0.07, -0.04, "false alarm"),
+        ("nothing", 40, -0.1, 0.1, 0.3, "silent"),
+        ("nothing", 400, 0.01, 0.03, 0.05, "small"),
+        ("nothing", 400, -0.1, -0.07, -0.04, "false alarm"),
         ("more", 0, np.nan, np.nan, np.nan, "too few"),
     ],
 )

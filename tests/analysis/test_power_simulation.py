@@ -9,7 +9,7 @@ from aor_lib.analysis.power_simulation import SIZES, false_alarms, recovery_by_s
 def noisy():
     """Make differences of utterances that change sides by chance, and by ``shift``."""
 
-    def make(utterances, shift=0.0, effect="none"):
+    def make(utterances, shift=0.0, effect="nothing"):
         rng = np.random.default_rng(3)
         values = rng.choice([-1.0, 0.0, 1.0], utterances, p=[0.25 - shift, 0.5, 0.25 + shift])
         frame = pd.DataFrame({"difference": values, "utterance_id": np.arange(utterances)})

@@ -98,7 +98,7 @@ def test_the_finding_sets_the_models_that_over_refuse_most_and_least_apart(rates
     ],
 )
 def test_known_effects_and_silent_controls_are_counted(verdicts, words):
-    measured = pd.DataFrame({"verdict": verdicts, "known_effect": "none"})
+    measured = pd.DataFrame({"verdict": verdicts, "known_effect": "nothing"})
     measured.loc[0, "known_effect"] = "less"
     said = summaries.known_effects(measured).markdown.replace("\\", "")
     assert all(word in said for word in words)
