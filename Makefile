@@ -83,6 +83,9 @@ $(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(STUDY) $(LIBRARY)
 	OMP_NUM_THREADS=1 $(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
 	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
 
+# The book's explorer needs no kernel; its data are written beside the clips.
+$(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
+
 # What people heard is shown as soon as they have said it.
 $(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/annotations.sqlite)
 
