@@ -121,8 +121,15 @@ class Utterance(Row):
     intent: Intent
     harmful_reading: str | None = None
     benign_reading: str | None = None
+    about: str | None = Field(
+        default=None,
+        description="Of pseudo_harmful: 'referent: act' of the benign reading ('lobster: kill').",
+    )
     scenes: tuple[Identifier, ...] = Field(
         min_length=1, description="Scenes it is heard in; for pseudo_harmful: that make it benign."
+    )
+    threatening_scenes: tuple[Identifier, ...] = Field(
+        default=(), description="Scenes in which the harmful reading is the natural one."
     )
     contrast_of: Identifier | None = Field(
         default=None, description="For a harmful counterpart: the utterance it minimally changes."

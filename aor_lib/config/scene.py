@@ -7,7 +7,7 @@ Levels are in dB relative to each other: a rendered scene is normalised. For a n
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -156,11 +156,21 @@ class Room(Params):
     )
 
 
+SceneKind = Literal["benign", "neutral", "threatening"]
+"""What a scene does to harmful-sounding words: excuses them, nothing, or makes them a threat."""
+
+
 class Scene(Params):
-    """A background that utterances of a scenario are heard in (params/scenes/ID.yaml)."""
+    """A background that utterances are heard in (params/scenes/ID.yaml)."""
 
     id: Identifier
-    scenario: Identifier
+    kind: SceneKind
+    scenario: Identifier | None = Field(
+        default=None, description="Of a benign scene: whose requests it makes harmless."
+    )
+    unseen: bool = Field(
+        default=False, description="Never in the training material of the reference models."
+    )
     description: Annotated[
         str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
     ]
@@ -171,6 +181,12 @@ class Scene(Params):
     bed: tuple[Layer, ...] = Field(min_length=1)
     events: tuple[SceneEvent, ...] = ()
     room: Room | None = None
+
+    @model_validator(mode="after")
+    def _has_a_scenario_if_it_is_benign(self) -> Scene:
+        if (self.kind == "benign") != (self.scenario is not None):
+            raise ValueError("scenario: a benign scene names one, and no other scene does")
+        return self
 
     @model_validator(mode="after")
     def _has_a_tempo_for_its_beats(self) -> Scene:
