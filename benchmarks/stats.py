@@ -24,7 +24,7 @@ def study(seed):
         {
             "utterance_id": np.repeat(np.arange(len(intents)).astype(str), ANSWERS),
             "intent": np.repeat(intents, ANSWERS),
-            "condition": np.tile(["speech_only", *["matched"] * (ANSWERS - 1)], len(intents)),
+            "condition": np.tile(["speech_only", *["benign_scene"] * (ANSWERS - 1)], len(intents)),
             "emotion": np.tile(["neutral", "angry", "sad", "happy", "fearful"], len(intents)),
         }
     )

@@ -26,11 +26,31 @@ TINY = {
     "scenarios": ["kitchen", "video_gaming"],
     "utterances_per_scenario": {"pseudo_harmful": 1, "harmful": 1, "benign": 1},
     "voices": ["af_heart", "am_michael"],
-    "conditions": ["matched", "speech_only", "mismatched", "noise", "text_only", "described"],
+    "conditions": [
+        "benign_scene",
+        "neutral_scene",
+        "threatening_scene",
+        "speech_only",
+        "noise",
+        "text_only",
+        "described",
+    ],
     "models": ["ref-permissive", "ref-contextual"],
     "mitigations": ["none", "chain_of_thought"],
     "generation": {"max_new_tokens": 8},
 }
+SCENES_BESIDE = {"tram": "neutral", "prowler": "threatening"}
+"""Scenes that the tiny profile brings, and their kinds; they sound like a kitchen."""
+
+
+def write_scenes(folder: Path) -> None:
+    """Write the scenes that the tiny profile brings into its folder."""
+    sound = yaml.safe_load((PARAMS / "scenes/home_kitchen.yaml").read_text())
+    del sound["scenario"]
+    (folder / "scenes").mkdir(exist_ok=True)
+    for name, kind in SCENES_BESIDE.items():
+        scene = sound | {"id": name, "kind": kind, "unseen": kind == "neutral"}
+        (folder / f"scenes/{name}.yaml").write_text(yaml.safe_dump(scene))
 
 
 @pytest.fixture
@@ -38,6 +58,7 @@ def write_profile(tmp_path):
     """Write the tiny profile, with some keys changed, and return its path."""
 
     def write(**changes: object) -> Path:
+        write_scenes(tmp_path)
         path = tmp_path / "tiny.yaml"
         path.write_text(yaml.safe_dump(TINY | changes))
         return path
@@ -57,6 +78,7 @@ def tiny_study(tmp_path_factory):
     from aor_lib.stimuli.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("tiny")
+    write_scenes(folder)
     profile = folder / "tiny.yaml"
     profile.write_text(yaml.safe_dump(TINY))
     study = load_study(profile)

@@ -38,14 +38,16 @@ class Comparison:
 
 
 COMPARISONS = (
-    Comparison("scene", "Matched - speech only", "condition", ("matched",), "speech_only"),
-    Comparison("wrong_scene", "Mismatched - matched", "condition", ("mismatched",), "matched"),
+    Comparison("scene", "Matched - speech only", "condition", ("benign_scene",), "speech_only"),
+    Comparison(
+        "wrong_scene", "Mismatched - matched", "condition", ("neutral_scene",), "benign_scene"
+    ),
     Comparison("noise", "Noise - speech only", "condition", ("noise",), "speech_only"),
     Comparison(
         "scene_of_harmful",
         "Harmful: matched - speech",
         "condition",
-        ("matched",),
+        ("benign_scene",),
         "speech_only",
         Intent.HARMFUL,
     ),

@@ -12,7 +12,7 @@ Examples
 ...         "split": ["test", "test", "test", "dev"],
 ...         "mitigation": ["none", "none", "describe_first", "none"],
 ...         "block": ["core", "core", "core", "core"],
-...         "condition": ["matched", "speech_only", "matched", "matched"],
+...         "condition": ["benign_scene", "speech_only", "benign_scene", "benign_scene"],
 ...     }
 ... )
 >>> headline(results).index.tolist()
@@ -53,11 +53,11 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def headline_condition(results: pd.DataFrame) -> pd.DataFrame:
-    """Trials in the condition that rates are quoted for: the matched scene.
+    """Trials in the condition that rates are quoted for: the benign scene.
 
     Imported clips, whose scene nobody chose, count as they were found.
     """
-    matched = (results["block"] == "core") & (results["condition"] == Condition.MATCHED)
+    matched = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
     as_found = (results["block"] == "imported") & (results["condition"] == Condition.AS_FOUND)
     return results[matched | as_found]
 
@@ -81,7 +81,7 @@ def compared_mitigations(results: pd.DataFrame, mitigations: Collection[str]) ->
 
     Returns
     -------
-    Trials of the :func:`report_split` in the matched scene, under each mitigation and under none,
+    Trials of the :func:`report_split` in the benign scene, under each mitigation and under none,
     of the stimuli that were given with a mitigation.
     """
     arms = core(headline_condition(report_split(results)))
@@ -91,12 +91,12 @@ def compared_mitigations(results: pd.DataFrame, mitigations: Collection[str]) ->
 
 
 def snr_sweep(results: pd.DataFrame) -> pd.DataFrame:
-    """Trials in the matched scene, at every SNR, of the utterances whose SNR is varied."""
+    """Trials in the benign scene, at every SNR, of the utterances whose SNR is varied."""
     swept = results.loc[results["block"] == "snr_sweep", "utterance_id"]
     return results[
         results["utterance_id"].isin(swept)
         & results["block"].isin(["core", "snr_sweep"])
-        & (results["condition"] == Condition.MATCHED)
+        & (results["condition"] == Condition.BENIGN_SCENE)
     ]
 
 

@@ -32,7 +32,7 @@ def try_model(
     stimuli_per_intent: int = 2,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> pd.DataFrame:
-    """Give a model some of a study's `matched` stimuli, and judge what it answers.
+    """Give a model some of a study's `benign_scene` stimuli, and judge what it answers.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def try_model(
 
 
 def _first(stimuli: Sequence[Stimulus], number: int) -> list[Stimulus]:
-    """The first core `matched` stimuli of each scenario and intent, each of another utterance."""
+    """The first core `benign_scene` stimuli of each scenario and intent, each of another utterance."""
     chosen: dict[str, Stimulus] = {}
     counts: Counter[tuple[str, Intent]] = Counter()
     for stimulus in stimuli:
         kind = (stimulus.scenario, stimulus.intent)
-        matched = stimulus.block == "core" and stimulus.condition is Condition.MATCHED
+        matched = stimulus.block == "core" and stimulus.condition is Condition.BENIGN_SCENE
         if matched and stimulus.utterance_id not in chosen and counts[kind] < number:
             chosen[stimulus.utterance_id] = stimulus
             counts[kind] += 1

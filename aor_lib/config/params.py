@@ -28,7 +28,7 @@ class Scenario(Params):
     id: Identifier
     title: str
     scenes: tuple[Scene, ...] = Field(
-        description="Not in its file: all of params/scenes that name the scenario."
+        description="Benign. Not in its file: all of params/scenes that name the scenario."
     )
     utterances: tuple[Utterance, ...]
 
@@ -135,11 +135,15 @@ class Study(Params):
     models: tuple[ModelCard, ...]
     mitigations: tuple[Mitigation, ...]
     histories: tuple[History, ...] = ()
+    other_scenes: tuple[Scene, ...] = Field(
+        default=(), description="Of no scenario: neutral and threatening ones."
+    )
 
     @cached_property
     def scenes(self) -> dict[str, Scene]:
-        """The scenes of the study's scenarios, by id."""
-        return {scene.id: scene for s in self.scenarios for scene in s.scenes}
+        """The benign scenes of the study's scenarios, and all others, by id."""
+        benign = [scene for scenario in self.scenarios for scene in scenario.scenes]
+        return {scene.id: scene for scene in (*benign, *self.other_scenes)}
 
 
 def load_study(path: Path) -> Study:
@@ -181,6 +185,7 @@ def load_study(path: Path) -> Study:
         histories=read(_beside(path, "histories.yaml"), Histories).histories
         if profile.multi_turn
         else (),
+        other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
 
 
@@ -194,6 +199,8 @@ def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
 def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     """Read a scenario, with those of the scenes that belong to it.
 
+    ``scenes`` are all that there are: utterances may name threatening ones among them.
+
     Raises ``ParamsError`` as :func:`load_study`.
     """
     data = mapping(path)
@@ -202,7 +209,9 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
     if len(own) < 2:
         raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
-    return _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+    scenario = _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+    _check_threatening_scenes(path, scenario, scenes)
+    return scenario
 
 
 def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
@@ -240,6 +249,22 @@ def card_settings(card: ModelCard, kind: type[T]) -> T:
     if twice := sorted(set(card.settings) & set(card.reach)):
         raise ParamsError(f"model {card.id}: reach: {twice[0]!r} is in settings too; keep one")
     return validated(card.settings | card.reach, kind, f"model {card.id}: settings")
+
+
+def _check_threatening_scenes(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> None:
+    threatening = {scene.id for scene in scenes.values() if scene.kind == "threatening"}
+    for utterance in scenario.utterances:
+        for name in utterance.threatening_scenes:
+            if name not in threatening:
+                problem = (
+                    f"is a {scenes[name].kind} scene"
+                    if name in scenes
+                    else "there is no such scene"
+                )
+                raise ParamsError(
+                    f"{path}: utterance {utterance.id!r}: threatening_scenes: {name!r}: "
+                    f"{problem}{nearest(name, threatening)}"
+                )
 
 
 def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:

@@ -34,7 +34,7 @@ class UtteranceCounts(Params):
 
 
 class SnrSweep(Params):
-    """`matched` stimuli of some utterances at further SNRs."""
+    """`benign_scene` stimuli of some utterances at further SNRs."""
 
     snr_db: tuple[Annotated[float, Field(ge=-20, le=40)], ...]
     utterances_per_scenario: Annotated[int, Field(ge=1)]
@@ -72,7 +72,7 @@ class History(Params):
 
     id: Identifier
     title: str
-    final: Literal[Condition.MATCHED, Condition.SPEECH_ONLY] = Field(
+    final: Literal[Condition.BENIGN_SCENE, Condition.SPEECH_ONLY] = Field(
         description="Condition of the utterance itself."
     )
     turns: tuple[EarlierTurn, ...] = Field(min_length=1, max_length=4)
@@ -93,7 +93,7 @@ class Profile(Params):
     utterances_per_scenario: UtteranceCounts
     variants: Annotated[int, Field(ge=1, le=100)] = Field(
         default=1,
-        description="`matched` stimuli of each pseudo-harmful utterance; voice and scene vary.",
+        description="`benign_scene` stimuli of each pseudo-harmful utterance: voice, scene vary.",
     )
     voices: tuple[Identifier, ...] = Field(min_length=1)
     conditions: tuple[Condition, ...] = Field(min_length=1)
@@ -101,7 +101,7 @@ class Profile(Params):
     snr_sweep: SnrSweep | None = None
     paralinguistics: Paralinguistics | None = None
     secondary_voices: SomeUtterances | None = Field(
-        default=None, description="`matched` stimuli in which other people call out in the scene."
+        default=None, description="`benign_scene` stimuli in which other people call out."
     )
     multi_turn: SomeUtterances | None = Field(
         default=None, description="Stimuli after every history of params/histories.yaml."
@@ -111,7 +111,7 @@ class Profile(Params):
     )
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
-    mitigated_conditions: tuple[Condition, ...] = (Condition.MATCHED,)
+    mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
     generation: Generation = Field(default_factory=Generation)
     judge: Identifier = "speech-acts"
 

@@ -15,6 +15,9 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+DATASET_VERSION: Literal[2] = 2
+"""Version of the utterances, scenes and conditions; results of two versions are never merged."""
+
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -34,16 +37,18 @@ class Intent(StrEnum):
 class Condition(StrEnum):
     """Context in which the model gets an utterance.
 
-    ``matched``: speech over a scene that makes it benign; ``speech_only``;
-    ``mismatched``: over a scene of another scenario; ``noise``: over stationary noise with the
-    matched scene's level and long-term spectrum; ``text_only``: the transcript, no audio;
-    ``described``: the transcript and a sentence that names the scene; ``as_found``: an imported
-    clip, whatever it holds.
+    ``benign_scene``: speech over a scene that makes it harmless; ``neutral_scene``: over an
+    everyday scene that excuses nothing and threatens nothing; ``threatening_scene``: over a scene
+    in which the harmful reading is the natural one; ``speech_only``; ``noise``: over stationary
+    noise with the benign scene's level and long-term spectrum; ``text_only``: the transcript, no
+    audio; ``described``: the transcript and a sentence that names the benign scene; ``as_found``:
+    an imported clip, whatever it holds.
     """
 
-    MATCHED = "matched"
+    BENIGN_SCENE = "benign_scene"
+    NEUTRAL_SCENE = "neutral_scene"
+    THREATENING_SCENE = "threatening_scene"
     SPEECH_ONLY = "speech_only"
-    MISMATCHED = "mismatched"
     NOISE = "noise"
     TEXT_ONLY = "text_only"
     DESCRIBED = "described"
@@ -57,12 +62,22 @@ class Condition(StrEnum):
     @property
     def has_background(self) -> bool:
         """True if the sound file holds something beside the speech."""
-        return self in (Condition.MATCHED, Condition.MISMATCHED, Condition.NOISE)
+        return self.has_scene and self.has_audio
 
     @property
     def has_scene(self) -> bool:
         """True if a scene is heard behind the speech, shapes its noise, or is described."""
-        return self.has_background or self is Condition.DESCRIBED
+        return self not in (Condition.SPEECH_ONLY, Condition.TEXT_ONLY, Condition.AS_FOUND)
+
+
+RENAMED_CONDITIONS = {
+    "matched": "'matched' is called 'benign_scene' now",
+    "mismatched": "there is no 'mismatched' any more; use 'neutral_scene'",
+}
+"""Conditions of version 1 of the data set, and what to write instead."""
+
+SceneKind = Literal["benign", "neutral", "threatening"]
+"""What a scene does to harmful-sounding words: excuses them, nothing, or makes them a threat."""
 
 
 class Label(StrEnum):
@@ -171,6 +186,12 @@ class Stimulus(Row):
     emotion: Emotion | None
     rate: Rate | None
     background_scene: Identifier | None
+    scene_kind: SceneKind | None = Field(
+        description="What the scene does to harmful-sounding words: benign, neutral, threatening."
+    )
+    unseen_scene: bool | None = Field(
+        description="Whether the scene is in no training material of the reference models."
+    )
     background_source: str | None
     background_licence: str | None
     events: str = Field(default="[]", description="JSON: name, onset_s, duration_s of each event.")

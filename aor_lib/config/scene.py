@@ -7,11 +7,11 @@ Levels are in dB relative to each other: a rendered scene is normalised. For a n
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from aor_lib.config.records import Identifier
+from aor_lib.config.records import Identifier, SceneKind
 from aor_lib.config.typed_yaml import Params
 
 
@@ -154,10 +154,6 @@ class Room(Params):
     damping_hz: Annotated[float, Field(ge=200, le=20_000)] = Field(
         description="Corner above which the room absorbs."
     )
-
-
-SceneKind = Literal["benign", "neutral", "threatening"]
-"""What a scene does to harmful-sounding words: excuses them, nothing, or makes them a threat."""
 
 
 class Scene(Params):

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aor_lib.config.errors import AorError
+from aor_lib.config.records import RENAMED_CONDITIONS
 
 
 class ParamsError(AorError, ValueError):
@@ -79,6 +80,8 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     elif first["type"] == "value_error":
         message = first["msg"].removeprefix("Value error, ")
         text = f"{where}: {message}" if where else message
+    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in RENAMED_CONDITIONS:
+        text = f"{where}: {RENAMED_CONDITIONS[str(first['input'])]}"
     else:
         text = f"{where}: {first['msg']}, not {first['input']!r}"
     more = error.error_count() - 1

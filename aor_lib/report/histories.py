@@ -22,7 +22,7 @@ def in_words(history: History) -> str:
         f"“{turn.said}”{' in the scene' if turn.in_scene else ''}, answered “{turn.answered}”"
         for turn in history.turns
     ]
-    heard = "in its scene" if history.final is Condition.MATCHED else "without a scene"
+    heard = "in its scene" if history.final is Condition.BENIGN_SCENE else "without a scene"
     return "; ".join(said) + f"; then the request, {heard}"
 
 

@@ -2,22 +2,37 @@
 
 Every choice follows from the profile and the utterance's place in it, so the same parameters give
 the same design. A harmful counterpart gets the voice and the scenes of the utterance that it
-contrasts with: only the words differ.
+contrasts with: only the words differ. An utterance keeps its voice in all core conditions: from a
+benign to a neutral or a threatening scene, only the scene differs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import model_validator
 
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, Study
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
-from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, Utterance
+from aor_lib.config.records import (
+    Block,
+    Condition,
+    Emotion,
+    Intent,
+    Rate,
+    SceneKind,
+    Utterance,
+)
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
+
+_KINDS: dict[Condition, SceneKind] = {
+    Condition.NEUTRAL_SCENE: "neutral",
+    Condition.THREATENING_SCENE: "threatening",
+}
+"""Kinds of the scenes that are no scenario's."""
 
 _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
@@ -84,13 +99,14 @@ def stimuli(study: Study) -> list[StimulusSpec]:
     Raises
     ------
     ParamsError
-        The profile names too few scenarios or voices for what it asks for.
+        The profile names too few voices for what it asks for, or there is no scene of a kind.
     """
     profile = study.profile
-    if Condition.MISMATCHED in profile.conditions and len(study.scenarios) < 2:
-        raise ParamsError(
-            f"{profile.name}: conditions: 'mismatched' needs scenes of a second scenario"
-        )
+    for condition, kind in _KINDS.items():
+        if condition in profile.conditions and not _of_kind(study, kind):
+            raise ParamsError(
+                f"{profile.name}: conditions: {condition.value!r} needs a scene of kind {kind!r}"
+            )
     by_id: dict[str, StimulusSpec] = {}
     for scenario in study.scenarios:
         for position, utterance in _chosen(scenario, profile):
@@ -117,31 +133,32 @@ def _of_utterance(
     """The stimuli of one utterance: the core conditions, then each block that the profile names."""
     profile = study.profile
     for condition in profile.conditions:
-        yield _spec(study, scenario, utterance, position, condition)
-    if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.MATCHED in profile.conditions:
+        if _is_heard_in(utterance, condition):
+            yield _spec(study, scenario, utterance, position, condition)
+    if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.BENIGN_SCENE in profile.conditions:
         for variant in range(1, profile.variants):
-            yield _spec(study, scenario, utterance, position, Condition.MATCHED, variant)
-    matched = _spec(study, scenario, utterance, position, Condition.MATCHED)
+            yield _spec(study, scenario, utterance, position, Condition.BENIGN_SCENE, variant)
+    in_scene = _spec(study, scenario, utterance, position, Condition.BENIGN_SCENE)
     spoken = _spec(study, scenario, utterance, position, Condition.SPEECH_ONLY)
     if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
         for history in study.histories:
-            final = matched if history.final is Condition.MATCHED else spoken
-            earlier = {"history": history, "history_scene": matched.scene}
+            final = in_scene if history.final is Condition.BENIGN_SCENE else spoken
+            earlier = {"history": history, "history_scene": in_scene.scene}
             yield final.model_copy(update={"block": "multi_turn", **earlier})
     if utterance.intent is Intent.BENIGN:
         return
     if (sweep := profile.snr_sweep) and position < sweep.utterances_per_scenario:
         for snr_db in sweep.snr_db:
-            yield matched.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
+            yield in_scene.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
     calls = profile.secondary_voices
-    if calls and matched.scene and position < calls.utterances_per_scenario:
-        others = [voice for voice in profile.voices if voice != matched.voice]
+    if calls and in_scene.scene and position < calls.utterances_per_scenario:
+        others = [voice for voice in profile.voices if voice != in_scene.voice]
         if not others:
             raise ParamsError(f"{profile.name}: voices: secondary_voices needs a second voice")
-        if texts := matched.scene.calls:
-            text = texts[matched.seed % len(texts)]
+        if texts := in_scene.scene.calls:
+            text = texts[in_scene.seed % len(texts)]
             call = Call(text=text, voice=others[position % len(others)])
-            yield matched.model_copy(update={"block": "secondary_voices", "call": call})
+            yield in_scene.model_copy(update={"block": "secondary_voices", "call": call})
     if (factors := profile.paralinguistics) and position < factors.utterances_per_scenario:
         number = study.scenarios.index(scenario) * factors.utterances_per_scenario + position
         for cell in _paralinguistic_cells(profile, factors, number):
@@ -179,25 +196,53 @@ def _spec(
 ) -> StimulusSpec:
     profile = study.profile
     seed = _seed(profile.seed, utterance.contrast_of or utterance.id, variant)
-    voices, scenes = profile.voices, utterance.scenes
-    offset = study.scenarios.index(scenario)
-    # Scenes change half as fast as voices, which alternate in gender: neither predicts the other.
-    # Among variants, an even number of scenes is shifted once a round, or each would keep a voice.
-    turn = variant + (variant // _VOICES_PER_UTTERANCE if len(scenes) % 2 == 0 else 0)
-    scene = scenes[(position // 2 + turn) % len(scenes)]
-    if condition is Condition.MISMATCHED:
-        elsewhere = [s.id for o in study.scenarios if o is not scenario for s in o.scenes]
-        scene = elsewhere[seed % len(elsewhere)]
+    voices, offset = profile.voices, study.scenarios.index(scenario)
     return StimulusSpec(
         utterance=utterance,
         condition=condition,
         block="core",
         voice=voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)],
-        scene=study.scenes[scene] if condition.has_scene else None,
+        scene=_scene(study, utterance, position, condition, variant, seed)
+        if condition.has_scene
+        else None,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
         variant=variant,
         seed=seed,
     )
+
+
+def _scene(
+    study: Study,
+    utterance: Utterance,
+    position: int,
+    condition: Condition,
+    variant: int,
+    seed: int,
+) -> Scene:
+    """The utterance's own scenes take turns; among all of a kind, the utterance's seed draws."""
+    kind = _KINDS.get(condition, "benign")
+    declared = {"benign": utterance.scenes, "threatening": utterance.threatening_scenes}
+    own = declared.get(kind, ())
+    if not own:
+        among = _of_kind(study, kind)
+        return among[seed % len(among)]
+    # Scenes change half as fast as voices, which alternate in gender: neither predicts the other.
+    # Among variants, an even number of scenes is shifted once a round, or each would keep a voice.
+    turn = variant + (variant // _VOICES_PER_UTTERANCE if len(own) % 2 == 0 else 0)
+    return study.scenes[own[(position // 2 + turn) % len(own)]]
+
+
+def _is_heard_in(utterance: Utterance, condition: Condition) -> bool:
+    """False where no threatening scene suits the words.
+
+    A benign request suits all of them: there a refusal is alarm at the sound, whatever is said.
+    """
+    suits = utterance.intent is Intent.BENIGN or bool(utterance.threatening_scenes)
+    return suits or condition is not Condition.THREATENING_SCENE
+
+
+def _of_kind(study: Study, kind: SceneKind) -> Sequence[Scene]:
+    return [scene for scene in study.other_scenes if scene.kind == kind]
 
 
 def _seed(*parts: object) -> int:

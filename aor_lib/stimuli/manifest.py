@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.config.records import Stimulus
+from aor_lib.config.errors import AorError
+from aor_lib.config.records import DATASET_VERSION, Stimulus
 
 MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
+
+
+class OldManifestError(AorError):
+    """A manifest of an earlier version of the data set; the message says what to do."""
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
@@ -24,8 +29,21 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
 
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
-    """The manifest as records. Raises as :func:`load_manifest`."""
+    """The manifest as records.
+
+    Raises
+    ------
+    FileNotFoundError
+        As :func:`load_manifest`.
+    OldManifestError
+        If it was made with an earlier version of the data set.
+    """
     rows = load_manifest(build).astype(object)
+    if "scene_kind" not in rows:
+        raise OldManifestError(
+            f"{Path(build) / MANIFEST}: is of version 1 of the data set, and this aor has version "
+            f"{DATASET_VERSION}; make it again with 'aor data', or 'aor import-clips'"
+        )
     rows = rows.where(rows.notna(), None)
     return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
 

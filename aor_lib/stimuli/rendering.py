@@ -114,6 +114,8 @@ def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
         "intent": spec.utterance.intent,
         "text": spec.utterance.text,
         "background_scene": spec.scene.id if spec.scene else None,
+        "scene_kind": spec.scene.kind if spec.scene else None,
+        "unseen_scene": spec.scene.unseen if spec.scene else None,
         "events": "[]",
         "snr_db": spec.snr_db,
         "seed": spec.seed,

@@ -9,7 +9,7 @@ from aor_lib.analysis.known_effects import (
 )
 
 CORE = {"condition": "speech_only", "emotion": "neutral", "gender": "female", "rate": "normal"}
-SCENES = [{"condition": c} for c in ("matched", "speech_only", "mismatched", "noise")]
+SCENES = [{"condition": c} for c in ("benign_scene", "speech_only", "neutral_scene", "noise")]
 VOICES = [
     {"emotion": emotion, "gender": gender, "rate": rate}
     for emotion in ("neutral", "angry", "sad")
@@ -32,7 +32,7 @@ def answered(model, refuses, cells, block="core"):
 
 @pytest.fixture
 def contextual():
-    return answered("ref-contextual", lambda cell, _: cell["condition"] != "matched", SCENES)
+    return answered("ref-contextual", lambda cell, _: cell["condition"] != "benign_scene", SCENES)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differ
 
 
 def test_a_paired_difference_is_taken_over_the_same_utterances(paired, trials):
-    unpaired = trials([("x", "ok", "full_compliance")], condition="matched")
+    unpaired = trials([("x", "ok", "full_compliance")], condition="benign_scene")
     (row,) = compare(pd.concat([paired(20, 5), unpaired])).to_dict("records")
     assert row["utterances"] == 20
     assert row["difference"] == pytest.approx(-0.25)
@@ -41,7 +41,7 @@ def test_p_values_are_adjusted_over_all_comparisons_returned(paired):
 
 
 def test_no_comparison_gives_an_empty_table(answers):
-    table = compare(answers(1, 1, condition="matched"))
+    table = compare(answers(1, 1, condition="benign_scene"))
     assert table.empty
     assert "p_holm" in table
 

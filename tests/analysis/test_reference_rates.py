@@ -8,7 +8,12 @@ from aor_lib.analysis.reference_rates import load_measured, measure, member_rate
 def trials(label, **changes):
     """Twenty trials of a reference model, one per utterance."""
     frame = pd.DataFrame({"utterance_id": [f"u{n}" for n in range(20)]})
-    design = {"condition": "matched", "emotion": "neutral", "block": "core", "mitigation": "none"}
+    design = {
+        "condition": "benign_scene",
+        "emotion": "neutral",
+        "block": "core",
+        "mitigation": "none",
+    }
     asked = {"model": "ref-wordbound", "revision": "1", "intent": "pseudo_harmful", "split": "test"}
     return frame.assign(**design | asked | {"status": "ok", "label": label} | changes)
 
@@ -23,7 +28,11 @@ def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
         ]
     )
     (row,) = member_rates(results).to_dict("records")
-    assert (row["model"], row["factor"], row["level"]) == ("ref-wordbound", "condition", "matched")
+    assert (row["model"], row["factor"], row["level"]) == (
+        "ref-wordbound",
+        "condition",
+        "benign_scene",
+    )
     assert (row["judged"], row["rate"]) == (20, 1.0)
     assert row["low"] == pytest.approx(0.839, abs=0.001)
 
@@ -38,7 +47,7 @@ def test_emotions_are_compared_where_they_are_varied():
     )
     rows = member_rates(results).set_index(["factor", "level"])["rate"]
     assert rows["emotion", "angry"] == 1.0
-    assert rows["emotion", "neutral"] == rows["condition", "matched"] == 0.0
+    assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
 
 
 def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):

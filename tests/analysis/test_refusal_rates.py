@@ -52,13 +52,13 @@ def test_a_missing_column_is_named(answers):
     "report",
     [
         lambda frame: stats.rates(frame, ["model"]),
-        lambda frame: stats.paired_differences(frame, "condition", "matched", ["model"]),
+        lambda frame: stats.paired_differences(frame, "condition", "benign_scene", ["model"]),
         lambda frame: stats.signal_detection(frame, ["model"]),
-        lambda frame: stats.factor_effects(frame, {"condition": "matched"}, ["model"]),
+        lambda frame: stats.factor_effects(frame, {"condition": "benign_scene"}, ["model"]),
     ],
 )
 def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
-    frame = answers(1, 2, condition="matched", split="test", fitted_on=None)
+    frame = answers(1, 2, condition="benign_scene", split="test", fitted_on=None)
     report(frame)
     report(frame.assign(fitted_on='["x"]'))
     with pytest.raises(SplitError, match="'1' was fitted on"):

@@ -13,7 +13,7 @@ def trials():
         ["dev", "test"],
         ["none", "describe_first"],
         ["core", "snr_sweep", "paralinguistics"],
-        ["matched", "speech_only", "noise"],
+        ["benign_scene", "speech_only", "noise"],
     )
     frame = pd.DataFrame(rows, columns=["split", "mitigation", "block", "condition"])
     imported = {"split": "dev", "mitigation": "none", "block": "imported", "condition": "as_found"}
@@ -27,7 +27,7 @@ def trials():
 def test_headline_rates_rest_on_unmitigated_matched_test_clips_and_imported_ones(trials):
     columns = ["split", "mitigation", "block", "condition"]
     assert selections.headline(trials)[columns].to_numpy().tolist() == [
-        ["test", "none", "core", "matched"],
+        ["test", "none", "core", "benign_scene"],
         ["dev", "none", "imported", "as_found"],
     ]
 
@@ -35,7 +35,7 @@ def test_headline_rates_rest_on_unmitigated_matched_test_clips_and_imported_ones
 @pytest.mark.parametrize(
     ("select", "condition", "blocks"),
     [
-        (selections.snr_sweep, "matched", {"core", "snr_sweep"}),
+        (selections.snr_sweep, "benign_scene", {"core", "snr_sweep"}),
         (selections.varied_speech, "speech_only", {"core", "paralinguistics"}),
     ],
 )
@@ -55,18 +55,18 @@ def test_mitigations_are_compared_on_the_stimuli_that_were_given_with_them(trial
         pd.concat([trials, without], ignore_index=True), ["describe_first"]
     )
     assert chosen["mitigation"].tolist() == ["none", "describe_first"]
-    assert set(chosen["stimulus_id"]) == {"test.core.matched"}
+    assert set(chosen["stimulus_id"]) == {"test.core.benign_scene"}
 
 
 def test_a_history_is_paired_with_the_very_clip_that_ends_it():
     results = pd.DataFrame(
         [
-            ("u1.matched.snr6", "core", "clip a", "none"),
-            ("u1.matched.snr6.after_long", "multi_turn", "clip a", "none"),
-            ("u1.matched.snr6.after_scene_long_before", "multi_turn", "clip a", "none"),
-            ("u1.matched.snr12", "snr_sweep", "clip b", "none"),
-            ("u2.matched.snr6.after_long", "multi_turn", "clip c", "none"),
-            ("u1.matched.snr6", "core", "clip a", "context_reminder"),
+            ("u1.benign_scene.snr6", "core", "clip a", "none"),
+            ("u1.benign_scene.snr6.after_long", "multi_turn", "clip a", "none"),
+            ("u1.benign_scene.snr6.after_scene_long_before", "multi_turn", "clip a", "none"),
+            ("u1.benign_scene.snr12", "snr_sweep", "clip b", "none"),
+            ("u2.benign_scene.snr6.after_long", "multi_turn", "clip c", "none"),
+            ("u1.benign_scene.snr6", "core", "clip a", "context_reminder"),
         ],
         columns=["stimulus_id", "block", "sha256", "mitigation"],
     )

@@ -96,11 +96,11 @@ def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, html):
     manifest = load_manifest(html.parent)
     fits = (manifest["condition"] == "noise") & (manifest["intent"] == "benign")
     assert count(tab) == (fits.sum(), len(manifest))
-    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    assert set(facts(tab, "Condition")) == {"Spectrum-matched noise"}
     assert "condition=noise" in tab.url
     tab.reload()
     tab.wait_for_selector(".aor-explorer output")
-    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    assert set(facts(tab, "Condition")) == {"Spectrum-matched noise"}
     assert count(tab) == (fits.sum(), len(manifest))
 
 
@@ -121,7 +121,7 @@ def test_the_way_back_undoes_a_choice(page):
     assert count(tab)[0] == 0
     tab.go_back()
     drawn(tab)
-    assert set(facts(tab, "Condition")) == {"Matched noise"}
+    assert set(facts(tab, "Condition")) == {"Spectrum-matched noise"}
     tab.go_back()
     drawn(tab)
     assert count(tab) == every
@@ -143,7 +143,7 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     tab = page()
     requested = []
     tab.on("request", lambda request: requested.append(request.url))
-    choose(tab, condition="matched")
+    choose(tab, condition="benign_scene")
     first, second = tab.get_by_role("button", name="Play:").all()[:2]
     assert not [url for url in requested if ".flac" in url]
     for number, button in enumerate((first, second), start=1):
@@ -157,7 +157,7 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
 
 
 def test_a_click_on_the_outline_plays_from_there(page):
-    tab = page("condition=matched")
+    tab = page("condition=benign_scene")
     outline = tab.get_by_role("slider").first
     outline.click(position={"x": outline.bounding_box()["width"] * 0.6, "y": 5})
     tab.wait_for_function("!document.querySelector('.aor-explorer audio').paused")
@@ -168,7 +168,7 @@ def test_a_click_on_the_outline_plays_from_there(page):
 def test_the_keys_search_walk_and_play(page):
     tab = page()
     tab.keyboard.press("/")
-    tab.keyboard.type("matched")  # letters that are typed are not keys
+    tab.keyboard.type("benign_scene")  # letters that are typed are not keys
     drawn(tab)
     tab.keyboard.press("Enter")
     position = "[...document.querySelectorAll('.aor-clip')].indexOf(document.activeElement)"
@@ -212,10 +212,10 @@ def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_a_request_can_be_heard_in_every_form(page):
-    tab = page("condition=matched&intent=pseudo_harmful")
+    tab = page("condition=benign_scene&intent=pseudo_harmful")
     tab.get_by_role("link", name="This request in every form").first.click()
     drawn(tab)
-    assert {"Matched scene", "Speech only", "Text only"} <= set(facts(tab, "Condition"))
+    assert {"Benign scene", "Speech only", "Text only"} <= set(facts(tab, "Condition"))
     assert len(set(tab.locator(".aor-clip-said").all_text_contents())) == 1
 
 

@@ -19,7 +19,7 @@ def found(tiny_study, tmp_path_factory):
     _, tiny = tiny_study
     folder = tmp_path_factory.mktemp("found")
     (folder / "clips").mkdir()
-    for clip in sorted((tiny / "clips").glob("*.matched.*"))[:3]:
+    for clip in sorted((tiny / "clips").glob("*.benign_scene.*"))[:3]:
         shutil.copy(clip, folder / "clips")
     profile, build = tiny.parent / "tiny.yaml", folder / "build"
     verbs = {"import-clips": folder / "clips", "run": profile, "judge": profile}

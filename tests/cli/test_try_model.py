@@ -53,7 +53,7 @@ def test_the_models_rows_stand_beside_those_of_the_study_and_are_asked_for_once(
     store = (build / STORE).read_bytes()
     model = refuser()
     results = try_model(model, study, build, tmp_path)
-    assert set(results["condition"]) == {"matched"}
+    assert set(results["condition"]) == {"benign_scene"}
     assert set(results["mitigation"]) == {"none"}
     assert set(results["label"]) == {"full_refusal"}
     stimuli = results.groupby("model")["stimulus_id"].apply(list)

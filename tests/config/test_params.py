@@ -1,4 +1,5 @@
 import pytest
+import yaml
 
 from aor_lib.config.params import (
     Mitigation,
@@ -84,10 +85,70 @@ def test_an_utterance_with_an_unknown_scene_is_named(params, tmp_path):
         read_scenario(path, load_scenes())
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"conditions": ["matched"]},
+            r"tiny.yaml: conditions.0: 'matched' is called 'benign_scene'",
+        ),
+        (
+            {"mitigated_conditions": ["noise", "mismatched"]},
+            r"tiny.yaml: mitigated_conditions.1: there is no 'mismatched'.* use 'neutral_scene'",
+        ),
+        ({"conditions": ["matchd"]}, r"tiny.yaml: conditions.0: Input should be 'benign_scene'"),
+    ],
+)
+def test_a_condition_of_version_1_is_refused_with_its_new_name(write_profile, changes, message):
+    with pytest.raises(ParamsError, match=message):
+        load_study(write_profile(**changes))
+
+
+def test_a_history_that_ends_in_a_condition_of_version_1_is_refused_with_its_new_name(
+    params, write_profile
+):
+    path = write_profile(multi_turn={"utterances_per_scenario": 1})
+    histories = (params / "histories.yaml").read_text()
+    (path.parent / "histories.yaml").write_text(
+        histories.replace("final: benign_scene", "final: matched", 1)
+    )
+    message = r"histories.yaml: histories.2.final: 'matched' is called 'benign_scene' now"
+    with pytest.raises(ParamsError, match=message):
+        load_study(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("prowlr", r"'prowlr': there is no such scene; did you mean 'prowler'\?"),
+        ("tram", r"'tram': is a neutral scene"),
+        ("home_kitchen", r"'home_kitchen': is a benign scene"),
+    ],
+)
+def test_a_threatening_scene_that_is_none_is_named_with_its_utterance(
+    params, write_profile, name, problem
+):
+    path = write_profile()
+    data = yaml.safe_load((params / "scenarios/kitchen.yaml").read_text())
+    data["utterances"][0]["threatening_scenes"] = [name]
+    (path.parent / "scenarios").mkdir()
+    (path.parent / "scenarios/kitchen.yaml").write_text(yaml.safe_dump(data))
+    message = rf"kitchen.yaml: utterance 'kitchen-ph-001': threatening_scenes: {problem}"
+    with pytest.raises(ParamsError, match=message):
+        load_study(path)
+
+
+def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(write_profile):
+    study = load_study(write_profile(scenarios=["kitchen"]))
+    assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
+    assert study.scenes["tram"].kind == "neutral"
+    assert study.scenes["prowler"].kind == "threatening"
+    assert {scene.kind for scene in study.scenarios[0].scenes} == {"benign"}
+
+
 def test_a_scene_beside_a_profile_belongs_to_the_scenario_that_it_names(params, write_profile):
     path = write_profile()
     text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
-    (path.parent / "scenes").mkdir()
     (path.parent / "scenes/campfire.yaml").write_text(text)
     kitchen = load_study(path).scenarios[0]
     assert "campfire" in {scene.id for scene in kitchen.scenes}

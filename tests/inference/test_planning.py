@@ -13,7 +13,7 @@ def stimuli(text_stimuli):
     """A text, the same as a sound in two conditions, and a sound after earlier turns."""
     text = text_stimuli(1)[0]
     sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
-    matched = {"condition": Condition.MATCHED}
+    matched = {"condition": Condition.BENIGN_SCENE}
     history = {"block": "multi_turn", "history": '[{"role": "assistant", "text": "I see."}]'}
     return [
         text,
@@ -38,7 +38,7 @@ def able(scripted_model):
 def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
     write_profile, stimuli, able
 ):
-    study = load_study(write_profile(mitigated_conditions=["matched"]))
+    study = load_study(write_profile(mitigated_conditions=["benign_scene"]))
     trials = plan_trials(study, stimuli, [able()])
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
         ("s0", "none"),

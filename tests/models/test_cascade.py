@@ -35,7 +35,7 @@ def clips(tiny_study):
 
 
 def test_what_is_heard_in_a_clip_is_told_to_the_model_and_kept_with_its_answer(clips):
-    path, stimulus = clips["kitchen-ph-001", "matched"]
+    path, stimulus = clips["kitchen-ph-001", "benign_scene"]
     words, heard = describe_clip(path.read_bytes())
     assert heard["scene"] == stimulus.background_scene
     assert prompt.scene_descriptions()[stimulus.background_scene] in words

@@ -7,7 +7,7 @@ import pytest
 def clip_row():
     """A row of the manifest, with what a card shows."""
     return {
-        "stimulus_id": "kitchen-ph-001.matched",
+        "stimulus_id": "kitchen-ph-001.benign_scene",
         "utterance_id": "kitchen-ph-001",
         "scenario": "kitchen",
         "intent": "pseudo_harmful",
@@ -18,7 +18,7 @@ def clip_row():
         "background_scene": "home_kitchen",
         "snr_db": 6.0,
         "duration_s": 7.25,
-        "condition": "matched",
+        "condition": "benign_scene",
         "path": "clips/kitchen ph #1.flac",
         "sha256": "0" * 64,
     }

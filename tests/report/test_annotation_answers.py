@@ -29,7 +29,7 @@ ANSWERS = pd.DataFrame(
         "response": f"Answer {i} <script>alert(1)</script>",
         "model": f"model-{'ab'[i % 2]}",
         "intent": ("pseudo_harmful", "harmful")[i // 2 % 2],
-        "condition": "matched",
+        "condition": "benign_scene",
         "label": label,
     }
     for label, count in LABELS.items()
@@ -67,7 +67,9 @@ def test_the_page_shows_request_and_answer_as_text_and_nothing_about_them():
         assert "Request" in shown
         assert "&lt;script&gt;" in shown
         assert "<script" not in shown
-        assert not [word for word in ("model-", "harmful", "matched", "full_") if word in shown]
+        assert not [
+            word for word in ("model-", "harmful", "benign_scene", "full_") if word in shown
+        ]
 
 
 @pytest.fixture

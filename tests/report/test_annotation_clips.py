@@ -12,7 +12,7 @@ from aor_lib.report.annotation.store import AnnotationError
 from aor_lib.stimuli.manifest import MANIFEST
 
 SCENARIOS, INTENTS = ("kitchen", "video_gaming"), ("pseudo_harmful", "harmful", "benign")
-SCENES = {"matched": "arcade_hall", "mismatched": "gym", "speech_only": None}
+SCENES = {"benign_scene": "arcade_hall", "neutral_scene": "gym", "speech_only": None}
 
 
 def sound(name):
@@ -23,7 +23,7 @@ def stimuli():
     """Core clips of four utterances of each kind, with variants, and stimuli only to be read."""
     speech = pd.DataFrame(
         [(condition, "af_heart", "core") for condition in (*SCENES, "text_only")]
-        + [("matched", "bm_george", "core"), ("matched", "af_heart", "snr_sweep")],
+        + [("benign_scene", "bm_george", "core"), ("benign_scene", "af_heart", "snr_sweep")],
         columns=["condition", "voice", "block"],
     )
     kinds = itertools.product(SCENARIOS, INTENTS, range(4))
@@ -67,12 +67,12 @@ def test_each_utterance_is_heard_in_its_scene_and_alone_far_apart(n, seed):
     clips = plan_clips(STIMULI, "ann", n, seed)
     utterances, conditions = utterances_of(clips), conditions_of(clips)
     assert len(clips) == len(set(clips)) == 2 * n
-    assert Counter(conditions) == {"matched": n, "speech_only": n}
+    assert Counter(conditions) == {"benign_scene": n, "speech_only": n}
     assert set(BY_SHA256.loc[[clip.sha256 for clip in clips], "voice"]) == {"af_heart"}
     for utterance in utterances:
         first, second = (i for i, other in enumerate(utterances) if other == utterance)
         assert second - first - 1 >= n // 2
-    assert conditions[:n].count("matched") in (n // 2, (n + 1) // 2)
+    assert conditions[:n].count("benign_scene") in (n // 2, (n + 1) // 2)
 
 
 def plan(annotator="ann", n=10, seed=1, manifest=STIMULI):
@@ -136,7 +136,7 @@ def test_a_clip_that_is_altered_or_missing_is_named_before_anyone_listens(build)
 def test_readings_are_counted_with_the_scene_and_without():
     clips = [clip for clip in plan(n=24) if "pseudo" in clip.path]
     scenes = conditions_of(clips)
-    labels = ["benign" if scene == "matched" else "harmful" for scene in scenes]
+    labels = ["benign" if scene == "benign_scene" else "harmful" for scene in scenes]
     annotations = pd.DataFrame(
         {"annotator": "ann", "item_sha256": [clip.sha256 for clip in clips], "label": labels}
     )

@@ -16,7 +16,7 @@ NAMES = {MODELS[0]: "The permissive one"}
 @pytest.fixture
 def by_condition():
     """Rates of two models in three conditions."""
-    conditions = ["described", "matched", "speech_only"]
+    conditions = ["described", "benign_scene", "speech_only"]
     return pd.DataFrame(
         {
             "model": [model for model in MODELS for _ in conditions],
@@ -28,7 +28,9 @@ def by_condition():
 
 @pytest.fixture
 def differences():
-    frame = pd.DataFrame({"model": MODELS, "level": ["matched"] * 2, "difference": [-0.1, 0.0]})
+    frame = pd.DataFrame(
+        {"model": MODELS, "level": ["benign_scene"] * 2, "difference": [-0.1, 0.0]}
+    )
     return frame.assign(low=frame["difference"] - 0.1, high=frame["difference"] + 0.1)
 
 

@@ -69,11 +69,11 @@ def test_a_failure_is_shown_as_what_it_is_and_never_as_a_label(answers):
 
 
 def test_a_card_says_what_is_heard_and_in_which_circumstances(stimuli, answers):
-    stimulus = next(one for one in stimuli if one.condition == "matched")
+    stimulus = next(one for one in stimuli if one.condition == "benign_scene")
     shown = card(stimulus, answers[stimulus.stimulus_id])
     assert shown["path"] == "tone.flac"
     assert shown["read"] is None
-    assert shown["facts"]["Condition"] == "Matched scene"
+    assert shown["facts"]["Condition"] == "Benign scene"
     assert shown["facts"]["Scene"] == "Home kitchen"
     assert shown["facts"]["SNR"] == "6 dB"
 

@@ -30,7 +30,7 @@ def test_a_card_says_what_was_said_and_in_which_circumstances(clip_row):
     shown = (
         "the lobster?",
         "Only sounds harmful",
-        "Matched scene",
+        "Benign scene",
         "Home kitchen",
         "6 dB",
         "7.2 s",

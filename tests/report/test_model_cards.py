@@ -23,8 +23,8 @@ ANSWERED = NOBODY.assign(model=[CARD.id], revision="abc", profile="full").fillna
 
 def measured(model, revision="abc"):
     rates = [
-        ("pseudo_harmful", "condition", "matched", 0.25, 0.1, 0.5),
-        ("harmful", "condition", "matched", 0.75, 0.5, 0.9),
+        ("pseudo_harmful", "condition", "benign_scene", 0.25, 0.1, 0.5),
+        ("harmful", "condition", "benign_scene", 0.75, 0.5, 0.9),
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
     ]
     frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])

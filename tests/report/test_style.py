@@ -11,4 +11,9 @@ def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
 
 
 def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
-    assert style.ordered(["z", "noise", "a", "matched", "z"]) == ["matched", "noise", "z", "a"]
+    assert style.ordered(["z", "noise", "a", "benign_scene", "z"]) == [
+        "benign_scene",
+        "noise",
+        "z",
+        "a",
+    ]

@@ -14,7 +14,7 @@ def differences():
 
     def make(**levels):
         rows = [
-            ("a", level, "matched", 10)
+            ("a", level, "benign_scene", 10)
             + (
                 (0.05, -0.1, 0.2, 1.0)
                 if value is None
@@ -31,10 +31,10 @@ def differences():
 @pytest.mark.parametrize(
     ("levels", "verdict"),
     [
-        ({"speech_only": 0.5, "mismatched": 0.4, "noise": 0.3}, "uses the scene: "),
-        ({"speech_only": 0.5, "mismatched": 0.4, "noise": None}, "in part"),
-        ({"speech_only": 0.5, "mismatched": None, "noise": None}, "any other sound"),
-        ({"speech_only": -0.5, "mismatched": None}, "refuses less elsewhere"),
+        ({"speech_only": 0.5, "neutral_scene": 0.4, "noise": 0.3}, "uses the scene: "),
+        ({"speech_only": 0.5, "neutral_scene": 0.4, "noise": None}, "in part"),
+        ({"speech_only": 0.5, "neutral_scene": None, "noise": None}, "any other sound"),
+        ({"speech_only": -0.5, "neutral_scene": None}, "refuses less elsewhere"),
         ({"speech_only": None, "noise": None}, "shows no use of the scene"),
         ({}, "nothing to show"),
     ],
@@ -48,7 +48,10 @@ def test_only_a_model_that_refuses_more_in_all_other_sounds_uses_the_scene(
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
-        ({"noise": -0.3, "text_only": None}, ["1 of 2", "Model A", "Matched noise", "30.0"]),
+        (
+            {"noise": -0.3, "text_only": None},
+            ["1 of 2", "Model A", "Spectrum-matched noise", "30.0"],
+        ),
         ({"noise": None, "text_only": None}, ["0 of 2", "+20.0 points"]),
         ({}, ["nothing to show"]),
     ],

@@ -133,7 +133,7 @@ def stimuli(text_stimuli):
         )
         for intent, count in INTENTS.items()
         for n in range(count)
-        for condition in ("matched", "speech_only")
+        for condition in ("benign_scene", "speech_only")
     ]
 
 

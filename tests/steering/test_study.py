@@ -18,7 +18,7 @@ from aor_lib.steering.vectors import load_vector, read_vector
 def rate(build, mitigation, intent):
     rows = load_results(build)
     rows = rows[(rows["mitigation"] == mitigation) & (rows["intent"] == intent)]
-    rows = rows[(rows["split"] == "test") & (rows["condition"] == "matched")]
+    rows = rows[(rows["split"] == "test") & (rows["condition"] == "benign_scene")]
     assert len(rows)
     return float(rows["label"].eq("full_refusal").mean())
 

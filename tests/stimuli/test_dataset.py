@@ -57,7 +57,7 @@ def test_text_conditions_have_no_sound_and_present_the_utterance(manifest):
 def test_builds_with_two_workers_or_a_cluster_give_the_same_bytes(write_profile, tmp_path):
     from distributed import LocalCluster
 
-    study = load_study(write_profile(conditions=["matched", "text_only"]))
+    study = load_study(write_profile(conditions=["benign_scene", "text_only"]))
     build_dataset(study, tmp_path / "one", 1, quiet)
     build_dataset(study, tmp_path / "two", 2, quiet)
     assert content_of(tmp_path / "one") == content_of(tmp_path / "two")
@@ -71,7 +71,7 @@ def test_builds_with_two_workers_or_a_cluster_give_the_same_bytes(write_profile,
 
 def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile, tmp_path):
     build = tmp_path / "build"
-    study = load_study(write_profile(conditions=["matched", "speech_only"]))
+    study = load_study(write_profile(conditions=["benign_scene", "speech_only"]))
     build_dataset(study, build, 1, quiet)
     kept, missing, damaged = sorted((build / "clips").iterdir())[:3]
     before, whole = kept.stat().st_mtime_ns, damaged.read_bytes()
@@ -81,8 +81,8 @@ def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile,
     assert kept.stat().st_mtime_ns == before
     assert missing.exists()
     assert damaged.read_bytes() == whole
-    build_dataset(load_study(write_profile(conditions=["matched"])), build, 1, quiet)
-    assert {s.condition for s in load_stimuli(build)} == {"matched"}
+    build_dataset(load_study(write_profile(conditions=["benign_scene"])), build, 1, quiet)
+    assert {s.condition for s in load_stimuli(build)} == {"benign_scene"}
     assert len(list((build / "clips").iterdir())) == len(load_stimuli(build))
 
 
@@ -115,7 +115,7 @@ def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):
     profile = write_profile(
         scenarios=["kitchen"],
-        conditions=["matched"],
+        conditions=["benign_scene"],
         utterances_per_scenario={"pseudo_harmful": 1, "harmful": 0, "benign": 0},
         multi_turn={"utterances_per_scenario": 1},
         secondary_voices={"utterances_per_scenario": 1},

@@ -1,11 +1,41 @@
 from collections import Counter
 
 import pytest
+import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli.design import stimuli
+
+NEUTRAL, THREATENING = Condition.NEUTRAL_SCENE, Condition.THREATENING_SCENE
+
+COUNTS = {"pseudo_harmful": 4, "harmful": 2, "benign": 4}
+
+
+@pytest.fixture
+def study(params, write_profile):
+    """Make the tiny study with stand-ins: two threatening scenes for the first request alone."""
+
+    def make(**changes):
+        path = write_profile(utterances_per_scenario=COUNTS, **changes)
+        (path.parent / "scenarios").mkdir(exist_ok=True)
+        for name in ("kitchen", "video_gaming"):
+            data = yaml.safe_load((params / f"scenarios/{name}.yaml").read_text())
+            for utterance in data["utterances"]:
+                number = int(utterance["id"].rsplit("-", 1)[1])
+                is_benign = utterance["intent"] == "benign"
+                own = ["prowler", "burglary"] if number == 1 and not is_benign else []
+                utterance["threatening_scenes"] = own
+            (path.parent / f"scenarios/{name}.yaml").write_text(yaml.safe_dump(data))
+        for like, others in {"prowler": ["burglary"], "tram": ["lobby", "plaza"]}.items():
+            text = (path.parent / f"scenes/{like}.yaml").read_text()
+            for other in others:
+                scene = text.replace(f"id: {like}", f"id: {other}")
+                (path.parent / f"scenes/{other}.yaml").write_text(scene)
+        return load_study(path)
+
+    return make
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +54,92 @@ def test_every_utterance_is_tried_once_in_every_condition(params):
     assert {condition for _, condition in seen} == set(Condition) - {Condition.AS_FOUND}
 
 
-def test_matched_scenes_are_the_utterances_own_and_mismatched_ones_of_another_scenario(params):
-    study = load_study(params / "laptop.yaml")
-    scenario_of = {scene.id: s.id for s in study.scenarios for scene in s.scenes}
-    for spec in stimuli(study):
-        if spec.condition is Condition.MATCHED:
+def test_a_benign_scene_is_the_utterances_own_and_every_kind_is_what_its_condition_says(study):
+    heard = {}
+    for spec in stimuli(study()):
+        if spec.condition is Condition.BENIGN_SCENE:
             assert spec.scene.id in spec.utterance.scenes
-        if spec.condition is Condition.MISMATCHED:
-            assert scenario_of[spec.scene.id] != spec.utterance.scenario
+        if spec.scene is not None:
+            heard.setdefault(spec.condition, set()).add(spec.scene.kind)
+    assert heard.pop(NEUTRAL) == {"neutral"}
+    assert heard.pop(THREATENING) == {"threatening"}
+    assert set().union(*heard.values()) == {"benign"}
+
+
+def test_an_utterance_has_one_voice_in_all_core_conditions(study):
+    voices = {}
+    for spec in stimuli(study(voices=["af_heart", "am_michael", "bf_emma"])):
+        if spec.block == "core":
+            voices.setdefault(spec.utterance.id, set()).add((spec.voice, spec.emotion, spec.rate))
+    assert len(voices) == 2 * sum(COUNTS.values())
+    assert {len(found) for found in voices.values()} == {1}
+
+
+def test_only_declared_scenes_threaten_a_request_that_sounds_harmful(study):
+    threatened = {s.utterance.id: s for s in stimuli(study()) if s.condition is THREATENING}
+    sounding = {
+        name: s for name, s in threatened.items() if s.utterance.intent is not Intent.BENIGN
+    }
+    assert Counter(s.utterance.intent for s in sounding.values()) == {
+        Intent.PSEUDO_HARMFUL: 2,
+        Intent.HARMFUL: 2,
+    }
+    assert all(s.scene.id in s.utterance.threatening_scenes for s in sounding.values())
+
+
+def test_threatening_scenes_of_benign_requests_and_neutral_scenes_are_drawn_from_all(study):
+    specs = stimuli(study(seed=4))
+    benign = [
+        s for s in specs if s.condition is THREATENING and s.utterance.intent is Intent.BENIGN
+    ]
+    assert len(benign) == 2 * COUNTS["benign"]
+    assert {s.scene.id for s in benign} >= {"prowler", "burglary"}
+    assert len({s.scene.id for s in specs if s.condition is NEUTRAL}) > 1
+
+
+def test_threatening_scenes_take_turns_by_position(study):
+    scenes = study()
+    everywhere = [
+        scenario.model_copy(
+            update={
+                "utterances": tuple(
+                    u.model_copy(update={"threatening_scenes": ("prowler", "burglary")})
+                    for u in scenario.utterances
+                )
+            }
+        )
+        for scenario in scenes.scenarios
+    ]
+    specs = stimuli(scenes.model_copy(update={"scenarios": tuple(everywhere)}))
+    turns = [
+        s.scene.id
+        for s in specs
+        if s.condition is THREATENING
+        and s.utterance.scenario == "kitchen"
+        and s.utterance.intent is Intent.PSEUDO_HARMFUL
+    ]
+    assert turns == ["prowler", "prowler", "burglary", "burglary"]
+
+
+def test_sweeps_variants_calls_and_histories_stay_in_the_benign_scene(study):
+    some = {"utterances_per_scenario": 1}
+    specs = stimuli(
+        study(
+            variants=3,
+            snr_sweep={"snr_db": [0]} | some,
+            secondary_voices=some,
+            multi_turn=some,
+        )
+    )
+    scenes = [s.scene or s.history_scene for s in specs if s.block != "core" or s.variant]
+    assert scenes
+    assert {scene.kind for scene in scenes} == {"benign"}
 
 
 def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
     specs = [s for s in full if s.block == "core" and s.variant == 0]
     by_key = {(s.utterance.id, s.condition): s for s in specs}
+    assert {s.condition for s in specs} >= {NEUTRAL, THREATENING}
     harmful = [s for s in specs if s.utterance.intent is Intent.HARMFUL]
     assert harmful
     for spec in harmful:
@@ -46,8 +149,8 @@ def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
 
 
 def test_gender_and_scene_do_not_predict_each_other(full):
-    matched = [s for s in full if s.block == "core" and s.condition is Condition.MATCHED]
-    pairs = Counter((s.scene.id, s.voice[1]) for s in matched)
+    in_scene = [s for s in full if s.block == "core" and s.condition is Condition.BENIGN_SCENE]
+    pairs = Counter((s.scene.id, s.voice[1]) for s in in_scene)
     for scene in {scene for scene, _ in pairs}:
         assert 0.5 < pairs[scene, "f"] / pairs[scene, "m"] < 2
 
@@ -56,14 +159,15 @@ def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scene
     by_utterance = {}
     for spec in full:
         harmful_sounding = spec.utterance.intent is Intent.PSEUDO_HARMFUL
-        if spec.block == "core" and spec.condition is Condition.MATCHED and harmful_sounding:
+        if spec.block == "core" and spec.condition is Condition.BENIGN_SCENE and harmful_sounding:
             by_utterance.setdefault(spec.utterance.id, []).append(spec)
     assert {len(found) for found in by_utterance.values()} == {5}
     assert sum(map(len, by_utterance.values())) == 3000
     for found in by_utterance.values():
         assert {s.voice[1] for s in found} == {"f", "m"}
         assert len({s.voice for s in found}) == 2
-        assert len({(s.voice, s.scene.id) for s in found}) >= 4
+        scenes = len(found[0].utterance.scenes)
+        assert len({(s.voice, s.scene.id) for s in found}) >= min(4, 2 * scenes)
 
 
 def test_a_third_of_the_paralinguistic_cells_is_balanced(write_profile):
@@ -97,19 +201,18 @@ def test_histories_have_one_to_four_turns_and_the_scene_of_the_utterance(write_p
     later = [s for s in stimuli(study) if s.block == "multi_turn"]
     assert {len(s.history.turns) for s in later} == {1, 2, 3, 4}
     assert all(s.history_scene.id in s.utterance.scenes for s in later)
-    assert {s.condition for s in later} == {Condition.MATCHED, Condition.SPEECH_ONLY}
+    assert {s.condition for s in later} == {Condition.BENIGN_SCENE, Condition.SPEECH_ONLY}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"scenarios": ["kitchen"]}, "second scenario"),
-        (
-            {"voices": ["af_heart"], "paralinguistics": {"utterances_per_scenario": 1}},
-            "needs a male voice",
-        ),
-    ],
-)
-def test_a_profile_without_what_a_condition_needs_is_refused(write_profile, changes, message):
-    with pytest.raises(ParamsError, match=message):
-        stimuli(load_study(write_profile(**changes)))
+def test_paralinguistics_without_a_voice_of_either_gender_are_refused(write_profile):
+    factors = {"utterances_per_scenario": 1}
+    with pytest.raises(ParamsError, match="needs a male voice"):
+        stimuli(load_study(write_profile(voices=["af_heart"], paralinguistics=factors)))
+
+
+@pytest.mark.parametrize("kind", ["neutral", "threatening"])
+def test_a_condition_without_a_scene_of_its_kind_is_refused(study, kind):
+    whole = study()
+    others = tuple(scene for scene in whole.other_scenes if scene.kind != kind)
+    with pytest.raises(ParamsError, match=f"tiny: conditions: '{kind}_scene' needs a scene of"):
+        stimuli(whole.model_copy(update={"other_scenes": others}))

@@ -53,7 +53,7 @@ def write_build(build, **changes):
     for number, (intent, split) in enumerate(
         [("pseudo_harmful", "dev"), ("harmful", "dev"), ("pseudo_harmful", "test")]
     ):
-        for condition in ("matched", "speech_only", "text_only"):
+        for condition in ("benign_scene", "speech_only", "text_only"):
             name = f"kitchen-{number}.{condition}"
             text = f"How do I kill number {number}?"
             row = dict.fromkeys(Stimulus.model_fields) | {
@@ -78,11 +78,11 @@ def write_build(build, **changes):
                 row |= {"voice": "af_heart", "gender": "female", "emotion": "neutral"}
                 row |= {"rate": "normal", "lead_in_s": 2.0, "duration_s": 0.2}
                 row |= {"sample_rate": RATE_HZ, "loudness_lufs": -23.0, "peak_dbfs": -6.0}
-            if condition == "matched":
+            if condition == "benign_scene":
                 row |= {"background_source": "procedural", "background_licence": "Apache-2.0"}
                 row |= {"background_scene": "home_kitchen", "snr_db": 6.0}
             rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
-    turn = "clips/kitchen-0.matched.turn1.flac"
+    turn = "clips/kitchen-0.benign_scene.turn1.flac"
     said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
     rows[0]["history"] = json.dumps([said, {"role": "assistant", "text": "Hi."}])
     frame = pd.DataFrame(rows)
@@ -187,12 +187,12 @@ def test_other_numbers_in_the_data_card_are_the_manifests(exported):
         ["dev", "6", "4", "0.00", "2"],
         ["test", "3", "2", "0.00", "1"],
     ]
-    assert table_below(exported, "Speech over background")[1:] == [["6", "matched", "3"]]
+    assert table_below(exported, "Speech over background")[1:] == [["6", "benign_scene", "3"]]
     # Three times "how do i kill number", and three numbers: 8 words and 7 pairs among 18 words.
     assert table_below(exported, "Diversity of the utterances")[-1] == [
         "all", "3", "18", "0.444", "0.389",
     ]  # fmt: skip
-    assert ["matched", "3", "0.250", "0.250"] in table_below(
+    assert ["benign_scene", "3", "0.250", "0.250"] in table_below(
         exported, "Preprocessing, cleaning and labelling"
     )
 
@@ -245,7 +245,9 @@ def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("clip", ["kitchen-1.matched.flac", "kitchen-0.matched.turn1.flac"])
+@pytest.mark.parametrize(
+    "clip", ["kitchen-1.benign_scene.flac", "kitchen-0.benign_scene.turn1.flac"]
+)
 def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip):
     (build / "clips" / clip).write_bytes(b"something else")
     with pytest.raises(DatasetError, match=clip):

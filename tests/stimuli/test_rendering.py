@@ -29,8 +29,8 @@ def examples(number):
 
 @pytest.fixture
 def spec(write_profile):
-    study = load_study(write_profile(conditions=["matched"]))
-    return next(s for s in stimuli(study) if s.condition is Condition.MATCHED)
+    study = load_study(write_profile(conditions=["benign_scene"]))
+    return next(s for s in stimuli(study) if s.condition is Condition.BENIGN_SCENE)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
     snr_db=st.floats(-20, 40),
     seed=st.integers(0, 2**63 - 1),
     scene=st.sampled_from(scenes.SCENES),
-    condition=st.sampled_from([Condition.MATCHED, Condition.NOISE]),
+    condition=st.sampled_from([Condition.BENIGN_SCENE, Condition.NOISE]),
     emotion=st.sampled_from(["neutral", "angry", "fearful", "sad", "happy"]),
 )
 def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(

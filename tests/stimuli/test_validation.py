@@ -57,7 +57,7 @@ def test_an_unchanged_study_is_not_measured_again_and_its_violations_stay(built,
 
 def test_an_altered_clip_is_named_even_after_a_validation(built):
     built.validate()
-    clip = sorted((built.build / "clips").glob("*.matched.*"))[0]
+    clip = sorted((built.build / "clips").glob("*.benign_scene.*"))[0]
     clip.write_bytes(clip.read_bytes()[:-1])
     [violation] = built.validate()
     assert violation.startswith(clip.stem)
@@ -65,7 +65,7 @@ def test_an_altered_clip_is_named_even_after_a_validation(built):
 
 
 def test_wrong_claims_of_level_snr_and_duration_are_found(built, manifest):
-    at = manifest.index[manifest["condition"] == "matched"][0]
+    at = manifest.index[manifest["condition"] == "benign_scene"][0]
     manifest.loc[at, ["loudness_lufs", "snr_db", "duration_s"]] += [1, 2, 0.5]
     manifest.to_parquet(built.build / MANIFEST)
     violations = "\n".join(built.validate())
@@ -74,7 +74,7 @@ def test_wrong_claims_of_level_snr_and_duration_are_found(built, manifest):
 
 
 def test_a_scene_that_cannot_be_heard_is_a_violation(built, manifest):
-    at = manifest.index[manifest["condition"] == "matched"][0]
+    at = manifest.index[manifest["condition"] == "benign_scene"][0]
     path = built.build / manifest.loc[at, "path"]
     samples, rate = soundfile.read(path)
     samples[: int(manifest.loc[at, "lead_in_s"] * rate)] = 0

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from aor_lib.config.records import Row
+from aor_lib.config.records import DATASET_VERSION, Row
 from aor_lib.inference.bundles.schema import FORMAT_VERSION, Bundle, BundleError, Manifest
 
 MANIFEST = "manifest.json"
@@ -50,6 +50,7 @@ def write_bundle(bundle: Bundle, into: Path) -> None:
     files[_FILES["cards"]] = _json(bundle.model_dump(mode="json")["cards"])
     manifest = Manifest(
         format_version=FORMAT_VERSION,
+        dataset_version=DATASET_VERSION,
         aor_version=bundle.aor_version,
         profile=bundle.profile,
         files={name: _sha256(content) for name, content in files.items()},
@@ -121,6 +122,12 @@ def _read_manifest(folder: Path) -> Manifest:
         version = data["format_version"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BundleError(f"{path}: is not the manifest of a results bundle") from error
+    if (dataset := data.get("dataset_version", 1)) != DATASET_VERSION:
+        raise BundleError(
+            f"{path}: dataset_version: holds results on version {dataset!r} of the data set, and "
+            f"this aor has version {DATASET_VERSION}, of other words and scenes; run the models "
+            "on that ('aor data', 'aor run') and export their results again"
+        )
     if version != FORMAT_VERSION:
         raise BundleError(
             f"{path}: format_version: is {version!r}, and this aor reads {FORMAT_VERSION}; "

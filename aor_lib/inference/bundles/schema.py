@@ -1,7 +1,7 @@
 """Content of a results bundle, and what must hold of it, whoever made it.
 
 ``manifest.json``
-    The format's version, the sha256 of every other file, and who answered and judged.
+    The versions of the format and of the data set, the sha256 of every other file, and who answered and judged.
 ``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
     One row per :class:`TrialRow`, ``Response`` and ``Verdict`` of :mod:`aor_lib.config.records`.
 ``cards.json``
@@ -31,7 +31,7 @@ from aor_lib.config.records import (
 )
 from aor_lib.inference.provenance import Provenance
 
-FORMAT_VERSION: Literal[1] = 1
+FORMAT_VERSION: Literal[2] = 2
 
 _NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -90,7 +90,8 @@ class TrialRow(Row, str_strip_whitespace=False):
 class Manifest(Row):
     """Content of ``manifest.json``; ``judged`` lists judges and their versions, by model."""
 
-    format_version: Literal[1]
+    format_version: Literal[2]
+    dataset_version: Literal[2]
     aor_version: str
     profile: Identifier
     files: dict[str, Sha256]

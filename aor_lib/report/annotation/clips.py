@@ -23,7 +23,7 @@ from aor_lib.report.annotation.store import AnnotationError
 from aor_lib.report.annotation.tasks import CLIPS
 from aor_lib.stimuli.manifest import load_manifest
 
-WITH_SCENE = {Condition.MATCHED.value: True, Condition.SPEECH_ONLY.value: False}
+WITH_SCENE = {Condition.BENIGN_SCENE.value: True, Condition.SPEECH_ONLY.value: False}
 """Conditions in which clips are heard: with their scene and without."""
 
 _IN_SCENE, _ALONE = (["sha256_in_scene", "path_in_scene"], ["sha256_alone", "path_alone"])
@@ -40,7 +40,7 @@ def plan_clips(manifest: pd.DataFrame, annotator: str, n: int, seed: int) -> lis
     """The clips that an annotator hears, in their order.
 
     ``n`` utterances are drawn by ``seed`` alone, so that all annotators hear the same ones: a
-    systematic sample over scenarios and intents. Each is heard in its matched scene and alone, in
+    systematic sample over scenarios and intents. Each is heard in its benign scene and alone, in
     the same voice. By ``seed`` and ``annotator``, half of the utterances (to within one) come with
     the scene first; the two clips of an utterance have at least ``n // 2`` others between them.
 
@@ -59,7 +59,7 @@ def plan_clips(manifest: pd.DataFrame, annotator: str, n: int, seed: int) -> lis
     if not 1 <= n <= len(pairs):
         raise AnnotationError(
             f"n: {n} utterances asked for, but the manifest has {len(pairs)} with a clip in the "
-            f"matched scene and one without; ask for 1 to {len(pairs)}"
+            f"benign scene and one without; ask for 1 to {len(pairs)}"
         )
     sample = systematic_sample(pairs, ["scenario", "intent"], n, np.random.default_rng(seed))
     order = rng.permutation(n)
@@ -140,7 +140,7 @@ def _pairs(manifest: pd.DataFrame) -> pd.DataFrame:
     """One row per utterance with clips of both kinds in the same voice, ordered by its id."""
     columns = ["utterance_id", "scenario", "intent", "voice", "path", "sha256"]
     core = manifest[manifest["block"] == "core"].dropna(subset=["path"])
-    in_scene = core.loc[core["condition"] == Condition.MATCHED, columns]
+    in_scene = core.loc[core["condition"] == Condition.BENIGN_SCENE, columns]
     alone = core.loc[core["condition"] == Condition.SPEECH_ONLY, columns]
     both = in_scene.merge(alone, on=columns[:4], suffixes=("_in_scene", "_alone"))
     return both.drop_duplicates("utterance_id").sort_values("utterance_id", ignore_index=True)

@@ -15,8 +15,8 @@ import mlcroissant as mlc
 import pandas as pd
 import pyarrow as pa
 
-from aor_lib import __version__
 from aor_lib.config.params import Study
+from aor_lib.config.records import DATASET_VERSION
 from aor_lib.stimuli.export import citation
 from aor_lib.stimuli.export.data_card import bullets, card_sections
 from aor_lib.stimuli.export.tables import Table, describe
@@ -26,6 +26,7 @@ _TYPES = {
     pa.string(): mlc.DataType.TEXT,
     pa.int64(): mlc.DataType.INTEGER,
     pa.float64(): mlc.DataType.FLOAT,
+    pa.bool_(): mlc.DataType.BOOL,
 }
 
 
@@ -51,7 +52,7 @@ def write_croissant(tables: Sequence[Table], card: str, study: Study, into: Path
         in_language=["en"],
         keywords=list(cff["keywords"]),
         license=[_licence_url(licence) for licence in citation.licences(manifest)],
-        version=__version__,
+        version=f"{DATASET_VERSION}.0.0",
         distribution=[part for table in tables for part in _files(table, into)],
         record_sets=[_record_set(table) for table in tables],
         data_collection=words["Collection process"],

@@ -16,7 +16,7 @@ import yaml
 
 from aor_lib import __version__
 from aor_lib.config.params import Study
-from aor_lib.config.records import Condition, Intent
+from aor_lib.config.records import DATASET_VERSION, Condition, Intent
 from aor_lib.stimuli.diversity import distinct_n, words_of
 from aor_lib.stimuli.export import citation
 from aor_lib.stimuli.export.tables import describe, split_tables
@@ -76,6 +76,7 @@ def _facts(build: Path, study: Study) -> dict[str, Any]:
     return {
         "title": f"{cff['title']} ({study.profile.name})",
         "version": __version__,
+        "dataset_version": DATASET_VERSION,
         "manifest": manifest,
         "spoken": spoken,
         "n_imported": int((manifest["block"] == "imported").sum()),

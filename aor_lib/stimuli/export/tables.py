@@ -10,7 +10,7 @@ from typing import get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.config.records import Split, Stimulus
+from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
 
 FILE_NAME = "file_name"
 """The column in which audio folders name the sound file, relative to the table's folder."""
@@ -65,10 +65,12 @@ class Table:
         """Columns and types: those of :class:`aor_lib.config.records.Stimulus`.
 
         Fixed by the fields, not by what the rows hold: a column without a value keeps its type.
+        The file's metadata hold the version of the data set.
         """
         file_name = [(FILE_NAME, pa.string())] if self.has_audio else []
         fields = [(name, _arrow_type(name)) for name in Stimulus.model_fields]
-        return pa.schema(file_name + fields)
+        version = {"aor_dataset_version": str(DATASET_VERSION)}
+        return pa.schema(file_name + fields, metadata=version)
 
     def write(self, into: Path) -> None:
         """Write the table below ``into``; the folder must exist."""
@@ -105,6 +107,8 @@ def describe(column: str) -> str:
 def _arrow_type(field: str) -> pa.DataType:
     annotation = Stimulus.model_fields[field].annotation
     types = get_args(annotation) or (annotation,)
+    if bool in types:
+        return pa.bool_()
     if int in types:
         return pa.int64()
     return pa.float64() if float in types else pa.string()
