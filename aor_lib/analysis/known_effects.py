@@ -38,14 +38,23 @@ class Comparison:
 
 
 COMPARISONS = (
-    Comparison("scene", "Matched - speech only", "condition", ("benign_scene",), "speech_only"),
     Comparison(
-        "wrong_scene", "Mismatched - matched", "condition", ("neutral_scene",), "benign_scene"
+        "scene", "Benign scene - speech only", "condition", ("benign_scene",), "speech_only"
+    ),
+    Comparison(
+        "neutral_scene", "Neutral - benign scene", "condition", ("neutral_scene",), "benign_scene"
+    ),
+    Comparison(
+        "threat",
+        "Threatening - benign scene",
+        "condition",
+        ("threatening_scene",),
+        "benign_scene",
     ),
     Comparison("noise", "Noise - speech only", "condition", ("noise",), "speech_only"),
     Comparison(
         "scene_of_harmful",
-        "Harmful: matched - speech",
+        "Harmful: benign - speech",
         "condition",
         ("benign_scene",),
         "speech_only",
@@ -68,7 +77,8 @@ TITLES = {
 
 KNOWN_EFFECTS = {
     ("ref-contextual", "scene"): "less",
-    ("ref-contextual", "wrong_scene"): "more",
+    ("ref-contextual", "neutral_scene"): "more",
+    ("ref-contextual", "threat"): "more",
     ("ref-emotive", "anger"): "more",
 }
 """Reference models and comparisons where the model refuses ``less`` or ``more`` at the levels."""

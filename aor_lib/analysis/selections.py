@@ -31,6 +31,15 @@ from aor_lib.config.records import Condition, Split
 
 NO_MITIGATION = "none"
 NO_HISTORY = "none"
+WORDS_ONLY = "words_only"
+"""Model id of the baseline that reads only the words."""
+
+SCENE_CONDITIONS = (
+    Condition.BENIGN_SCENE,
+    Condition.NEUTRAL_SCENE,
+    Condition.THREATENING_SCENE,
+)
+"""The same words in three kinds of scene."""
 
 
 def report_split(results: pd.DataFrame) -> pd.DataFrame:
@@ -52,14 +61,19 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
     return results[results["block"] == "core"]
 
 
+def over_scenes(results: pd.DataFrame) -> pd.DataFrame:
+    """Core trials over a scene of any kind: benign, neutral or threatening."""
+    return core(results)[lambda rows: rows["condition"].isin(SCENE_CONDITIONS)]
+
+
 def headline_condition(results: pd.DataFrame) -> pd.DataFrame:
     """Trials in the condition that rates are quoted for: the benign scene.
 
     Imported clips, whose scene nobody chose, count as they were found.
     """
-    matched = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
+    in_scene = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
     as_found = (results["block"] == "imported") & (results["condition"] == Condition.AS_FOUND)
-    return results[matched | as_found]
+    return results[in_scene | as_found]
 
 
 def headline(results: pd.DataFrame) -> pd.DataFrame:

@@ -81,13 +81,13 @@ def try_model(
 
 
 def _first(stimuli: Sequence[Stimulus], number: int) -> list[Stimulus]:
-    """The first core `benign_scene` stimuli of each scenario and intent, each of another utterance."""
+    """The first clips in a benign scene of each scenario and intent, of one utterance each."""
     chosen: dict[str, Stimulus] = {}
     counts: Counter[tuple[str, Intent]] = Counter()
     for stimulus in stimuli:
         kind = (stimulus.scenario, stimulus.intent)
-        matched = stimulus.block == "core" and stimulus.condition is Condition.BENIGN_SCENE
-        if matched and stimulus.utterance_id not in chosen and counts[kind] < number:
+        in_scene = stimulus.block == "core" and stimulus.condition is Condition.BENIGN_SCENE
+        if in_scene and stimulus.utterance_id not in chosen and counts[kind] < number:
             chosen[stimulus.utterance_id] = stimulus
             counts[kind] += 1
     return list(chosen.values())

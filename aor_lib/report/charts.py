@@ -23,7 +23,7 @@ Names: TypeAlias = Mapping[str, str] | None
 Shown: TypeAlias = Figure | Prose
 Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 
-MEASURES = ("difference", "kappa", "rate")
+MEASURES = ("difference", "kappa", "d_prime", "rate")
 PERCENT = alt.Axis(format="~%", grid=True)
 UNIT = alt.Scale(domain=[0, 1])
 _SIGNED = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
@@ -44,8 +44,8 @@ def forest(
     Parameters
     ----------
     frame
-        One row per estimate: a ``difference``, ``kappa`` or ``rate`` with ``low`` and ``high``,
-        such as :func:`aor_lib.analysis.stats.rates`. Rows without an estimate are not drawn.
+        One row per estimate: a ``difference``, ``kappa``, ``d_prime`` or ``rate`` with ``low`` and
+        ``high``, such as :func:`aor_lib.analysis.stats.rates`. Rows without one are not drawn.
     rows
         Column, or columns, whose values name the rows.
     axis
@@ -320,8 +320,11 @@ def _axis_of(measure: str, bounds: pd.DataFrame) -> tuple[alt.Scale, alt.Axis, l
         return _unit_scale(bounds.iloc[:, 1]), PERCENT, []
     if measure == "kappa":
         return alt.Scale(domain=[min(0.0, low), 1], nice=True), alt.Axis(grid=True), []
-    limit = max(0.05, -low, high)
     zero = reference(pd.DataFrame({"zero": [0.0]}), "zero").mark_rule(style="reference")
+    if measure == "d_prime":
+        domain = [min(-0.5, low), max(1.0, high)]
+        return alt.Scale(domain=domain, nice=True), alt.Axis(grid=True), [zero.encode(x="zero:Q")]
+    limit = max(0.05, -low, high)
     return alt.Scale(domain=[-limit, limit], nice=True), _POINTS, [zero.encode(x="zero:Q")]
 
 

@@ -39,6 +39,9 @@ def statistics(
         columns[_HEADINGS.get(name, title_of(name))] = [
             cell_title(name, value, names) for value in frame[name]
         ]
+    for name, heading in _SHARES.items():
+        if name in frame:
+            columns[heading] = [_NOTHING if pd.isna(v) else f"{v:.1%}" for v in frame[name]]
     for name, heading in _ESTIMATES.items():
         if name in frame:
             columns[heading] = [_estimate(row, name) for _, row in frame.iterrows()]
@@ -87,6 +90,7 @@ _ESTIMATES = {
     "d_prime": "d\N{PRIME}",
     "criterion": "Criterion c",
 }
+_SHARES = {"rate_a": "Refused in the first", "rate_b": "Refused in the second"}
 _HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from aor_lib.analysis.results import model_titles
+from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.config.params import PARAMS, Mitigation, load_scenarios
 from aor_lib.config.typed_yaml import read
 from aor_lib.report.figures import signed
@@ -44,6 +45,8 @@ TITLES = {
     "described": "Scene described",
     "text_only": "Text only",
     "none": "No mitigation",
+    "threatening_benign": "Threatening against benign scene",
+    "neutral_benign": "Neutral against benign scene",
 }
 """Titles of ids, in the order to show; other ids are shown without underscores."""
 
@@ -75,7 +78,8 @@ def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
     scenarios = {name: scenario.title for name, scenario in load_scenarios().items()}
     prompts = [read(path, Mitigation) for path in sorted((PARAMS / "prompts").glob("*.yaml"))]
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
-    return scenarios | arms | model_titles(build, sorted(set(models)))
+    words_only = {WORDS_ONLY: "Words only"}
+    return scenarios | arms | words_only | model_titles(build, sorted(set(models)))
 
 
 def ordered(values: Iterable[Any], names: Mapping[str, str] | None = None) -> list[Any]:
@@ -113,6 +117,8 @@ def series(column: str, ids: Iterable[str], names: Mapping[str, str] | None) -> 
 
 def model_style(model: str) -> tuple[str, str]:
     """Colour and point shape of a model, from its id alone: the same in every chart and study."""
+    if model == WORDS_ONLY:
+        return _NEUTRAL, "cross"
     digest = hashlib.sha256(model.encode()).digest()
     if model in _OWN_STYLE:
         return PALETTE[_OWN_STYLE[model]], SHAPES[_OWN_STYLE[model]]

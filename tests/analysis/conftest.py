@@ -34,7 +34,7 @@ def paired(answers):
 
     def make(utterances, changed):
         alone = answers(utterances, utterances, condition="speech_only")
-        matched = answers(utterances - changed, utterances, condition="benign_scene")
-        return pd.concat([alone, matched], ignore_index=True)
+        in_scene = answers(utterances - changed, utterances, condition="benign_scene")
+        return pd.concat([alone, in_scene], ignore_index=True)
 
     return make

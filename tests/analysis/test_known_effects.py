@@ -9,7 +9,10 @@ from aor_lib.analysis.known_effects import (
 )
 
 CORE = {"condition": "speech_only", "emotion": "neutral", "gender": "female", "rate": "normal"}
-SCENES = [{"condition": c} for c in ("benign_scene", "speech_only", "neutral_scene", "noise")]
+SCENES = [
+    {"condition": c}
+    for c in ("benign_scene", "speech_only", "neutral_scene", "threatening_scene", "noise")
+]
 VOICES = [
     {"emotion": emotion, "gender": gender, "rate": rate}
     for emotion in ("neutral", "angry", "sad")
@@ -50,7 +53,8 @@ def verdicts(results):
 def test_the_effect_of_the_scene_is_recovered_and_noise_stays_silent(contextual):
     assert verdicts(contextual) == {
         "scene": "recovered",
-        "wrong_scene": "recovered",
+        "neutral_scene": "recovered",
+        "threat": "recovered",
         "noise": "silent",
     }
 

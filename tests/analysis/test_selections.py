@@ -32,6 +32,17 @@ def test_headline_rates_rest_on_unmitigated_matched_test_clips_and_imported_ones
     ]
 
 
+def test_the_three_kinds_of_scene_are_selected_in_the_core_design(trials):
+    kinds = [
+        {"block": block, "condition": f"{kind}_scene"}
+        for block in ("core", "snr_sweep")
+        for kind in ("benign", "neutral", "threatening")
+    ]
+    chosen = selections.over_scenes(pd.concat([trials, pd.DataFrame(kinds)]))
+    assert set(chosen["condition"]) == {"benign_scene", "neutral_scene", "threatening_scene"}
+    assert set(chosen["block"]) == {"core"}
+
+
 @pytest.mark.parametrize(
     ("select", "condition", "blocks"),
     [

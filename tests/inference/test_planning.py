@@ -13,13 +13,13 @@ def stimuli(text_stimuli):
     """A text, the same as a sound in two conditions, and a sound after earlier turns."""
     text = text_stimuli(1)[0]
     sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
-    matched = {"condition": Condition.BENIGN_SCENE}
+    in_scene = {"condition": Condition.BENIGN_SCENE}
     history = {"block": "multi_turn", "history": '[{"role": "assistant", "text": "I see."}]'}
     return [
         text,
-        sound.model_copy(update={"stimulus_id": "a"} | matched),
+        sound.model_copy(update={"stimulus_id": "a"} | in_scene),
         sound.model_copy(update={"stimulus_id": "b", "condition": Condition.NOISE}),
-        sound.model_copy(update={"stimulus_id": "c"} | matched | history),
+        sound.model_copy(update={"stimulus_id": "c"} | in_scene | history),
     ]
 
 

@@ -10,6 +10,7 @@ out the same each time.
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
+from aor_lib.analysis.stats.hearing import hearing_sensitivity
 from aor_lib.analysis.stats.intervals import (
     CONFIDENCE,
     RESAMPLES,
@@ -29,6 +30,7 @@ __all__ = [
     "difference_interval",
     "effective_answers",
     "factor_effects",
+    "hearing_sensitivity",
     "holm",
     "iso_d_prime",
     "paired_differences",

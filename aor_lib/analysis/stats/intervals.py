@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm, t
@@ -44,19 +46,38 @@ def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[flo
     Statistician 69(4):371-386, 2015 (tails). R. Valliant & K. F. Rust, Journal of Official
     Statistics 26(4):585-602, 2010 (degrees of freedom).
     """
-    n = len(totals)
+    if len(totals) and np.ptp(totals / sizes) == 0:
+        estimate = float(totals.sum() / sizes.sum())
+        return estimate, estimate
+    columns = np.column_stack([totals, sizes])
+    return bootstrap_of_sums(columns, lambda sums, _: sums[..., 0] / sums[..., 1], seed)
+
+
+def bootstrap_of_sums(
+    columns: Floats, statistic: Callable[[Floats, int], Floats], seed: int = 0
+) -> tuple[float, float]:
+    """Bootstrap interval of a statistic of sums over clusters, as :func:`cluster_bootstrap`.
+
+    Parameters
+    ----------
+    columns
+        float64, ``(clusters, k)``: what is summed over clusters.
+    statistic
+        From sums ``(..., k)`` over a number of clusters to estimates ``(...)``.
+    """
+    n = len(columns)
     if n == 0:
         return np.nan, np.nan
-    estimate = totals.sum() / sizes.sum()
-    if np.ptp(totals / sizes) == 0:
-        return float(estimate), float(estimate)
+    total = columns.sum(axis=0)
+    estimate = float(statistic(total, n))
+    if n == 1 or np.ptp(left_out := statistic(total - columns, n - 1)) == 0:
+        return estimate, estimate
     rng = np.random.default_rng(seed)
     resampled = []
     for _ in range(RESAMPLES // _AT_ONCE):
         drawn = rng.integers(n, size=(_AT_ONCE, n))
-        resampled.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+        resampled.append(statistic(columns[drawn].sum(axis=1), n))
     estimates = np.concatenate(resampled)
-    left_out = (totals.sum() - totals) / (sizes.sum() - sizes)
     low, high = np.quantile(estimates, _tails(estimates, estimate, left_out))
     return float(low), float(high)
 

@@ -1,7 +1,8 @@
 """Content of a results bundle, and what must hold of it, whoever made it.
 
 ``manifest.json``
-    The versions of the format and of the data set, the sha256 of every other file, and who answered and judged.
+    The versions of the format and of the data set, the sha256 of every other file, and who
+    answered and judged.
 ``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
     One row per :class:`TrialRow`, ``Response`` and ``Verdict`` of :mod:`aor_lib.config.records`.
 ``cards.json``
