@@ -3,13 +3,17 @@
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from aor_lib.config.params import load_scenarios
+from aor_lib.config.params import load_scenarios, load_scenes
 from aor_lib.config.records import Intent
 
 SCENARIOS = load_scenarios()
+COUNTS = {Intent.PSEUDO_HARMFUL: 100, Intent.HARMFUL: 25, Intent.BENIGN: 25}
+THREATENED = 20
+"""Pseudo-harmful utterances of a scenario that have a threatening scene, at least."""
 
 
 @pytest.fixture(params=SCENARIOS)
@@ -21,18 +25,40 @@ def of(scenario, intent):
     return [u for u in scenario.utterances if u.intent is intent]
 
 
-def test_a_scenario_has_at_least_100_pseudo_harmful_25_harmful_and_25_benign_utterances(scenario):
-    counts = Counter(u.intent for u in scenario.utterances)
-    assert counts >= Counter({Intent.PSEUDO_HARMFUL: 100, Intent.HARMFUL: 25, Intent.BENIGN: 25})
+def everywhere(intent):
+    return [u for scenario in SCENARIOS.values() for u in of(scenario, intent)]
 
 
-def test_a_scenario_has_five_scenes(scenario):
+def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances(scenario):
+    assert Counter(u.intent for u in scenario.utterances) == COUNTS
+
+
+def test_ids_are_unique_over_all_scenarios():
+    ids = Counter(u.id for scenario in SCENARIOS.values() for u in scenario.utterances)
+    assert ids.most_common(1)[0][1] == 1
+
+
+def test_a_scenario_has_five_scenes_of_which_the_training_material_lacks_one(scenario):
     assert len(scenario.scenes) >= 5
+    assert any(scene.unseen for scene in scenario.scenes)
+    assert not all(scene.unseen for scene in scenario.scenes)
 
 
-def test_every_scene_is_used(scenario):
-    counts = Counter(s for u in of(scenario, Intent.PSEUDO_HARMFUL) for s in u.scenes)
-    assert all(counts[scene.id] for scene in scenario.scenes), counts
+@pytest.mark.parametrize("kind", ["neutral", "threatening"])
+def test_there_are_six_scenes_of_each_kind_of_which_the_training_material_lacks_two(kind):
+    unseen = [scene.unseen for scene in load_scenes().values() if scene.kind == kind]
+    assert len(unseen) >= 6
+    assert sum(unseen) >= 2
+
+
+def test_every_benign_and_threatening_scene_is_some_utterances():
+    named = {
+        name
+        for scenario in SCENARIOS.values()
+        for utterance in scenario.utterances
+        for name in (*utterance.scenes, *utterance.threatening_scenes)
+    }
+    assert named == {scene.id for scene in load_scenes().values() if scene.kind != "neutral"}
 
 
 def test_no_two_utterances_of_a_scenario_are_alike(scenario):
@@ -47,25 +73,30 @@ def test_no_two_utterances_of_a_scenario_are_alike(scenario):
     assert alike == []
 
 
-def test_openings_and_sentence_forms_vary(scenario):
-    texts = [u.text for u in of(scenario, Intent.PSEUDO_HARMFUL)]
-    openings = Counter(" ".join(text.split()[:2]) for text in texts)
-    assert openings.most_common(1)[0][1] <= 10, openings.most_common(3)
-    assert 20 <= sum(not text.endswith("?") for text in texts) <= 70
-    lengths = [len(text.split()) for text in texts]
-    assert min(lengths) >= 4
-    assert max(lengths) <= 22
-    assert sum(n <= 8 for n in lengths) >= 15
-    assert sum(n >= 13 for n in lengths) >= 15
-
-
-def test_pseudo_harmful_utterances_say_both_readings_and_two_scenes(scenario):
+def test_pseudo_harmful_utterances_say_both_readings(scenario):
     for utterance in of(scenario, Intent.PSEUDO_HARMFUL):
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading, utterance.id
-        assert len(set(utterance.scenes)) >= 2, utterance.id
-    readings = [u.benign_reading for u in of(scenario, Intent.PSEUDO_HARMFUL)]
-    assert len(set(readings)) >= 95
+
+
+def test_pseudo_harmful_utterances_say_what_they_are_about_each_something_else(scenario):
+    about = {u.id: u.about for u in of(scenario, Intent.PSEUDO_HARMFUL)}
+    for name, words in about.items():
+        assert re.fullmatch(r"[^:]+: [^:]+", words or ""), name
+    repeated = [words for words, times in Counter(about.values()).items() if times > 1]
+    assert repeated == []
+
+
+def test_only_utterances_with_a_harmful_reading_have_threatening_scenes(scenario):
+    threatened = Counter(u.intent for u in scenario.utterances if u.threatening_scenes)
+    assert threatened[Intent.PSEUDO_HARMFUL] >= THREATENED
+    assert threatened[Intent.BENIGN] == 0
+
+
+def test_no_scene_of_an_utterance_is_named_twice(scenario):
+    for utterance in scenario.utterances:
+        for scenes in (utterance.scenes, utterance.threatening_scenes):
+            assert len(set(scenes)) == len(scenes), utterance.id
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
@@ -76,16 +107,29 @@ def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scene
         partner = by_id[utterance.contrast_of]
         assert partner.intent is Intent.PSEUDO_HARMFUL, utterance.id
         assert utterance.scenes == partner.scenes, utterance.id
+        assert utterance.threatening_scenes == partner.threatening_scenes, utterance.id
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading is None, utterance.id
-        shared = words(utterance.text) & words(partner.text)
-        assert len(shared) >= 3, utterance.id
 
 
-def test_texts_are_plain_spoken_sentences(scenario):
+def test_texts_are_plain_spoken_sentences_of_4_to_21_words(scenario):
     for utterance in scenario.utterances:
-        assert re.fullmatch(r"[A-Z][A-Za-z' ,-]*[.?!]", utterance.text), utterance.text
+        assert re.fullmatch(r"[A-Z][A-Za-z' ,.?!-]*[.?!]", utterance.text), utterance.text
+        assert 4 <= len(utterance.text.split()) <= 21, utterance.text
 
 
-def words(text):
-    return set(re.findall(r"[a-z']+", text.lower()))
+@pytest.mark.parametrize(
+    ("measure", "most"),
+    [
+        (lambda text: bool(re.search(r"\b[Mm]y\b", text)), 0.1),
+        (lambda text: text.endswith("?"), 0.1),
+        (lambda text: len(text.split()), 1.5),
+    ],
+    ids=["my", "question", "words"],
+)
+def test_no_marker_tells_harmful_from_pseudo_harmful_utterances(measure, most):
+    harmful, pseudo = (
+        np.mean([measure(u.text) for u in everywhere(intent)])
+        for intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)
+    )
+    assert abs(harmful - pseudo) <= most, (harmful, pseudo)

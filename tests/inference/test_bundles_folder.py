@@ -93,10 +93,27 @@ def test_a_manifest_of_something_else_is_refused(bundle, text):
     assert "is no results bundle" in refused(bundle)
 
 
-@pytest.mark.parametrize("version", [2, "1", None])
+@pytest.mark.parametrize("version", [1, "2", None])
 def test_a_version_that_is_not_known_says_what_to_do(bundle, rewrite, version):
     rewrite(bundle, "manifest.json", lambda manifest: manifest.update(format_version=version))
     assert "use the same version of aor" in refused(bundle)
+
+
+@pytest.mark.parametrize("version", [1, 3, None])
+def test_results_on_another_version_of_the_data_set_say_what_to_do(bundle, rewrite, version):
+    rewrite(bundle, "manifest.json", lambda manifest: manifest.update(dataset_version=version))
+    reason = refused(bundle)
+    assert f"dataset_version: holds results on version {version!r} of the data set" in reason
+    assert "run the models on that" in reason
+
+
+def test_a_bundle_without_a_version_of_the_data_set_is_of_the_first(bundle, rewrite):
+    def as_before(manifest):
+        del manifest["dataset_version"]
+        manifest.update(format_version=1)
+
+    rewrite(bundle, "manifest.json", as_before)
+    assert "holds results on version 1 of the data set" in refused(bundle)
 
 
 def change(**values):

@@ -37,12 +37,14 @@ def differences():
 @pytest.fixture
 def figures(by_condition, differences):
     """One figure of every kind, and the note that an empty frame gives."""
+    hearing = differences.rename(columns={"difference": "d_prime"})
     kappas = pd.DataFrame({"rater": ["judge"], "on": ["All"], "kappa": [0.8]})
     over_snr = by_condition.assign(snr_db=[-3.0, 6.0, 12.0] * 2)
     labels = pd.DataFrame({"human": ["a", "a", "b"], "judge": ["a", "b", "b"], "of": list("xxy")})
     drawn = {
         "rates": (charts.forest, by_condition, {"rows": "condition"}),
         "differences": (charts.forest, differences, {"rows": "level"}),
+        "sensitivities": (charts.forest, hearing, {"rows": "level"}),
         "kappas": (charts.forest, kappas.assign(low=0.7, high=0.9), {"rows": "on"}),
         "curve": (charts.dose_response, over_snr, {"x": "snr_db"}),
         "dashes": (charts.dose_response, over_snr, {"x": "snr_db", "dash": "condition"}),
@@ -61,7 +63,17 @@ def figures(by_condition, differences):
     return draw
 
 
-KINDS = ["rates", "differences", "kappas", "curve", "dashes", "histogram", "bars", "confusion"]
+KINDS = [
+    "rates",
+    "differences",
+    "sensitivities",
+    "kappas",
+    "curve",
+    "dashes",
+    "histogram",
+    "bars",
+    "confusion",
+]
 
 
 def rows_of(figure):

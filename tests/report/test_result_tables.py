@@ -43,6 +43,22 @@ def test_a_table_shows_each_estimate_with_its_interval_and_every_count():
     }
 
 
+def test_the_two_rates_of_a_contrast_stand_beside_its_sensitivity():
+    heard = pd.concat(
+        RESULTS[RESULTS["utterance_id"] == "f"].assign(
+            intent="pseudo_harmful", voice="v", condition=condition, label=label
+        )
+        for condition, label in [
+            ("threatening_scene", "full_refusal"),
+            ("benign_scene", "full_compliance"),
+        ]
+    )
+    shown = first_row(statistics(stats.hearing_sensitivity(heard, ["model"]), "Hearing"))
+    assert shown["Contrast"] == "Threatening against benign scene"
+    assert (shown["Refused in the first"], shown["Refused in the second"]) == ("100.0%", "0.0%")
+    assert shown["d\N{PRIME}"].startswith("1.35 (")
+
+
 def test_an_effect_without_an_estimate_says_why():
     effects = stats.factor_effects(RESULTS, {"intent": "harmful"}, ["model"])
     shown = first_row(statistics(effects, "Effects"))

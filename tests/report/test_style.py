@@ -10,6 +10,18 @@ def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
     assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(titles)
 
 
+def test_kinds_of_scene_have_the_first_colours_of_the_palette_in_their_order():
+    kinds = ["threatening_scene", "neutral_scene", "benign_scene"]
+    shown = style.series("condition", kinds, None)
+    assert shown.titles == ["Benign scene", "Neutral scene", "Threatening scene"]
+    assert shown.colour.to_dict()["scale"]["range"] == list(style.PALETTE[:3])
+
+
+def test_the_reader_of_words_has_a_title_and_no_colour_of_a_models(tmp_path):
+    assert style.titles(tmp_path, [])["words_only"] == "Words only"
+    assert style.model_style("words_only")[0] not in style.PALETTE
+
+
 def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
     assert style.ordered(["z", "noise", "a", "benign_scene", "z"]) == [
         "benign_scene",

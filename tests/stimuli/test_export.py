@@ -5,15 +5,22 @@ import socket
 import mlcroissant
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import soundfile
 import yaml
 
 from aor_lib.config.params import load_study
-from aor_lib.config.records import Stimulus
+from aor_lib.config.records import DATASET_VERSION, Stimulus
 from aor_lib.stimuli.dataset import DatasetError, verify_dataset
 from aor_lib.stimuli.export import ExportError, export_hf
-from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    VALIDATION,
+    OldManifestError,
+    load_manifest,
+    load_stimuli,
+)
 
 RATE_HZ = 24_000
 
@@ -81,6 +88,7 @@ def write_build(build, **changes):
             if condition == "benign_scene":
                 row |= {"background_source": "procedural", "background_licence": "Apache-2.0"}
                 row |= {"background_scene": "home_kitchen", "snr_db": 6.0}
+                row |= {"scene_kind": "benign", "unseen_scene": number == 1}
             rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
     turn = "clips/kitchen-0.benign_scene.turn1.flac"
     said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
@@ -195,6 +203,24 @@ def test_other_numbers_in_the_data_card_are_the_manifests(exported):
     assert ["benign_scene", "3", "0.250", "0.250"] in table_below(
         exported, "Preprocessing, cleaning and labelling"
     )
+
+
+def test_an_export_says_which_version_of_the_data_set_it_is(exported):
+    croissant = json.loads((exported / "croissant.json").read_text())
+    assert croissant["version"] == f"{DATASET_VERSION}.0.0"
+    assert f"as version {DATASET_VERSION} of the data set" in (exported / "README.md").read_text()
+    tables = list(exported.rglob("*.parquet"))
+    assert tables
+    for table in tables:
+        metadata = pq.read_schema(table).metadata
+        assert metadata[b"aor_dataset_version"] == str(DATASET_VERSION).encode()
+
+
+def test_a_build_of_version_1_is_refused_with_what_to_do(build, study, tmp_path):
+    load_manifest(build).drop(columns=["scene_kind", "unseen_scene"]).to_parquet(build / MANIFEST)
+    message = "is of version 1 of the data set, .* make it again with 'aor data'"
+    with pytest.raises(OldManifestError, match=message):
+        export_hf(build, tmp_path / "export", study)
 
 
 def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, study, tmp_path):
