@@ -62,6 +62,18 @@ def test_a_clip_is_made_from_what_sounds_in_its_scene_and_not_from_what_is_said_
     assert made_after() != made_after(events=spec.scene.events[1:])
 
 
+def test_a_stimulus_is_made_from_the_words_and_not_from_what_is_said_of_them(study):
+    spec = stimuli(study)[0]
+
+    def made_after(**changes):
+        utterance = spec.utterance.model_copy(update=changes)
+        changed = spec.model_copy(update={"utterance": utterance})
+        return made_from(changed, study.profile.mixing, None)
+
+    assert made_after() == made_after(about="other: words", threatening_scenes=("prowler",))
+    assert made_after() != made_after(text="Something else?")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("emotion", ["neutral", "angry"])
 def test_speech_noise_and_mixing_sound_as_they_did_in_this_version(emotion):
