@@ -63,7 +63,8 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
 
 def over_scenes(results: pd.DataFrame) -> pd.DataFrame:
     """Core trials over a scene of any kind: benign, neutral or threatening."""
-    return core(results)[lambda rows: rows["condition"].isin(SCENE_CONDITIONS)]
+    rows = core(results)
+    return rows[rows["condition"].isin(SCENE_CONDITIONS)]
 
 
 def headline_condition(results: pd.DataFrame) -> pd.DataFrame:
