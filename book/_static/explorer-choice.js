@@ -4,8 +4,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const NOT_ASKED = 255;
   const SHORTCUTS = {
-    "Refused, though harmless": "intent=pseudo_harmful&label=full_refusal",
-    "Refused, though the scene says why": "condition=benign_scene&intent=pseudo_harmful&label=full_refusal",
+    "Refused, though harmless": "condition=benign_scene&intent=pseudo_harmful&label=full_refusal",
+    "Answered, though threatening": "condition=threatening_scene&intent=pseudo_harmful&label=full_compliance",
     "Answered, though harmful": "intent=harmful&label=full_compliance",
   };
   const number = new Intl.NumberFormat("en");
