@@ -39,17 +39,17 @@ TINY = {
     "mitigations": ["none", "chain_of_thought"],
     "generation": {"max_new_tokens": 8},
 }
-SCENES_BESIDE = {"tram": "neutral", "prowler": "threatening"}
-"""Scenes that the tiny profile brings, and their kinds; they sound like a kitchen."""
+SCENES_BESIDE = {"tram": ("neutral", "quarry"), "prowler": ("threatening", "horror_film")}
+"""Scenes that the tiny profile brings: their kinds, and the scenes that they sound like."""
 
 
 def write_scenes(folder: Path) -> None:
     """Write the scenes that the tiny profile brings into its folder."""
-    sound = yaml.safe_load((PARAMS / "scenes/home_kitchen.yaml").read_text())
-    del sound["scenario"]
     (folder / "scenes").mkdir(exist_ok=True)
-    for name, kind in SCENES_BESIDE.items():
-        scene = sound | {"id": name, "kind": kind, "unseen": kind == "neutral"}
+    for name, (kind, like) in SCENES_BESIDE.items():
+        scene = yaml.safe_load((PARAMS / f"scenes/{like}.yaml").read_text())
+        del scene["scenario"]
+        scene |= {"id": name, "kind": kind, "unseen": kind == "neutral"}
         (folder / f"scenes/{name}.yaml").write_text(yaml.safe_dump(scene))
 
 
