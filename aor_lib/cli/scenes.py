@@ -18,12 +18,12 @@ app = typer.Typer(
 
 @app.command("list")
 def list_scenes() -> None:
-    """Say which scenes there are, of which kind or scenario, and what is heard in each."""
+    """Say which scenes there are, of which scenario or kind, and what is heard in each."""
     rows = [
-        (scene.id, scene.kind, scene.scenario or "", scene.description)
+        (scene.id, scene.scenario or scene.kind, scene.description)
         for scene in load_scenes().values()
     ]
-    print_table(("scene", "kind", "scenario", "what is heard"), rows)
+    print_table(("scene", "scenario or kind", "what is heard"), rows)
 
 
 @app.command("sounds")

@@ -84,7 +84,7 @@ def read_mapping(path: Path) -> Mapping:
     Raises
     ------
     ParamsError
-        It cannot be used, or names a scene that there is not; one line says where and why.
+        It cannot be used, or names a scene that does not exist; one line says where and why.
     """
     written = read(path, Mapping)
     known = scene_ids()

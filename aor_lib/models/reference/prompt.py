@@ -71,6 +71,5 @@ def revision() -> str:
 @functools.cache
 def scene_descriptions() -> dict[str, str]:
     """Descriptions of the scenes by scene id, with ``noise`` among them."""
-    return {scene.id: scene.description for scene in load_scenes().values()} | {
-        scene_classifier.NOISE: NOISE_DESCRIPTION
-    }
+    described = {name: scene.description for name, scene in load_scenes().items()}
+    return described | {scene_classifier.NOISE: NOISE_DESCRIPTION}
