@@ -69,7 +69,7 @@ def exported_stimuli(export: Path) -> Exported:
     for path in tables:
         rows = pd.read_parquet(path).astype(object)
         rows = rows.drop(columns="file_name", errors="ignore")
-        if unlike := set(rows) ^ set(Stimulus.model_fields):
+        if unlike := set(map(str, rows)) ^ set(Stimulus.model_fields):
             raise DatasetError(
                 f"{path}: its columns are of another version of the benchmark ({min(unlike)!r} is "
                 "not in both); take an export of this one"
