@@ -11,9 +11,15 @@ import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
-from aor_lib.stimuli.dataset import DatasetError, verify_dataset
 from aor_lib.stimuli.export import ExportError, export_hf
-from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_manifest, load_stimuli
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    VALIDATION,
+    DatasetError,
+    load_manifest,
+    load_stimuli,
+    verify_dataset,
+)
 
 RATE_HZ = 24_000
 
