@@ -134,7 +134,11 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("answers", {"answers": {"kitchen-ph-001": "Yes."}}, r"answers.kitchen-ph-001: is of test"),
+        (
+            "answers/kitchen",
+            {"answers": {"kitchen-ph-001": "Yes."}},
+            r"answers.kitchen-ph-001: is of test",
+        ),
         (
             "contrasts",
             {"groups": [{"scenes": ["barbecu"], "sets": [CONTRAST]}]},

@@ -72,21 +72,23 @@ def load_material(params: Path = PARAMS) -> Material:
     scenarios = load_scenarios(params)
     scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}
     files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
+    answers = {name: folder / "answers" / f"{name}.yaml" for name in scenarios}
     situations = {name: read(path, _Situations) for name, path in files.items()}
     settings = {
         scene.description: situations[scene.scenario].setting
         for scene in scenes.values()
         if scene.scenario is not None
     }
-    written, dev = folder / "contrasts.yaml", folder / "answers.yaml"
+    written = folder / "contrasts.yaml"
     contrasts = [
         _contrast(written, one, group.scenes, group.heard, scenes, settings)
         for group in read(written, _Contrasts).groups
         for one in group.sets
     ]
     contrasts += [
-        _contrast(dev, one, fitting, None, scenes, settings)
-        for one, fitting in _dev_sets(dev, scenarios, scenes)
+        _contrast(path, one, fitting, None, scenes, settings)
+        for path, scenario in zip(answers.values(), scenarios.values(), strict=True)
+        for one, fitting in _dev_sets(path, scenario, scenes)
     ]
     benign = [
         u.text
@@ -194,11 +196,11 @@ def _contrast(
 
 
 def _dev_sets(
-    path: Path, scenarios: Mapping[str, Scenario], scenes: Mapping[str, Scene]
+    path: Path, scenario: Scenario, scenes: Mapping[str, Scene]
 ) -> Iterator[tuple[_Set, Sequence[str]]]:
     """The dev utterances that are answered, each with those of its scenes that may be heard."""
     answers = read(path, _Answers).answers
-    utterances = {u.id: u for s in scenarios.values() for u in s.utterances}
+    utterances = {u.id: u for u in scenario.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}
     for name, answer in answers.items():
         if name not in utterances:
