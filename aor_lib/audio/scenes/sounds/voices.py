@@ -181,4 +181,5 @@ def _partials(vowel: str, pitch_hz: float, tract: float) -> FloatArray:
 def _muffled(vowel: str, pitch_hz: float, tract: float, muffle_hz: float) -> FloatArray:
     partials = _partials(vowel, pitch_hz, tract)
     harmonics = np.arange(1, partials.size + 1) * pitch_hz
-    return partials / (1.0 + np.square(harmonics / muffle_hz))
+    muffled: FloatArray = partials / (1.0 + np.square(harmonics / muffle_hz))
+    return muffled
