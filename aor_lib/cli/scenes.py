@@ -18,9 +18,12 @@ app = typer.Typer(
 
 @app.command("list")
 def list_scenes() -> None:
-    """Say which scenes there are, of which scenario, and what is heard in each."""
-    rows = [(scene.id, scene.scenario, scene.description) for scene in load_scenes().values()]
-    print_table(("scene", "scenario", "what is heard"), rows)
+    """Say which scenes there are, of which scenario or kind, and what is heard in each."""
+    rows = [
+        (scene.id, scene.scenario or scene.kind, scene.description)
+        for scene in load_scenes().values()
+    ]
+    print_table(("scene", "scenario or kind", "what is heard"), rows)
 
 
 @app.command("sounds")

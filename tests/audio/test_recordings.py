@@ -1,4 +1,3 @@
-import functools
 import hashlib
 import json
 from pathlib import Path
@@ -9,13 +8,11 @@ import pytest
 import soundfile
 import yaml
 
-from aor_lib.audio.recordings import collections as sound_collections
 from aor_lib.audio.recordings.backgrounds import recorded_scene
 from aor_lib.audio.recordings.collections import read_mapping
 from aor_lib.audio.recordings.importing import import_recordings
 from aor_lib.audio.recordings.library import LibraryError, library_sha256, recordings_of
 from aor_lib.audio.sound_files import CollectionError
-from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import encoded, hiss, put, quiet
 
@@ -45,13 +42,6 @@ def put_fsd50k(folder: Path, rows: list[tuple[str, str]], info: object) -> Path:
 
 def table(library: Path) -> pd.DataFrame:
     return pd.read_parquet(library / "recordings.parquet")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _scenarios_are_read_once():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sound_collections, "load_scenarios", functools.cache(load_scenarios))
-        yield
 
 
 @pytest.fixture

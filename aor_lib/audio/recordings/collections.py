@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError, file_names, one_line
-from aor_lib.config.params import load_scenarios
+from aor_lib.config.params import scene_ids
 from aor_lib.config.records import Identifier
 from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
 
@@ -84,10 +84,10 @@ def read_mapping(path: Path) -> Mapping:
     Raises
     ------
     ParamsError
-        It cannot be used, or names a scene that no scenario has; one line says where and why.
+        It cannot be used, or names a scene that does not exist; one line says where and why.
     """
     written = read(path, Mapping)
-    known = [scene.id for scenario in load_scenarios().values() for scene in scenario.scenes]
+    known = scene_ids()
     labels: dict[str, tuple[str, ...]] = {scene: (scene,) for scene in known}
     for label, scenes in written.labels.items():
         for scene in scenes:

@@ -9,7 +9,7 @@ import functools
 from dataclasses import dataclass
 
 from aor_lib.audio.hearing import scene_classifier
-from aor_lib.config.params import load_scenarios
+from aor_lib.config.params import load_scenes
 from aor_lib.config.records import content_hash
 
 VERSION = 1
@@ -71,7 +71,5 @@ def revision() -> str:
 @functools.cache
 def scene_descriptions() -> dict[str, str]:
     """Descriptions of the scenes by scene id, with ``noise`` among them."""
-    scenes = [scene for scenario in load_scenarios().values() for scene in scenario.scenes]
-    return {scene.id: scene.description for scene in scenes} | {
-        scene_classifier.NOISE: NOISE_DESCRIPTION
-    }
+    described = {name: scene.description for name, scene in load_scenes().items()}
+    return described | {scene_classifier.NOISE: NOISE_DESCRIPTION}
