@@ -51,15 +51,15 @@ lint: $(ENV)
 
 test: $(ENV)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
 	$(MAKE) --jobs=2 --output-sync=target lint smoke-book
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" \
-	  --junitxml=build/tests.xml --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" --junitxml=build/tests.xml
 
 .PHONY: smoke-book
 smoke-book: $(ENV)
 	$(MAKE) book PROFILE=smoke
 
-test-nightly: $(ENV)  ## Run the long tests too: simulations, kill loops, all architectures
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m nightly
+test-nightly: smoke-book  ## Run all tests, the long ones too, and report what they cover
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile \
+	  --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
 
 bench: smoke-book  ## Measure speed; benchmarks/README.md says what is usual
 	for benchmark in mixing judge stats steering api "engine open" "engine loop build/smoke" "explorer build/smoke/html"; do \
@@ -100,16 +100,17 @@ $(BUILD)/html/index.html: $(STUDY) $(wildcard notebooks/*.ipynb) $(LIBRARY) $(PA
 	cp -R $(BUILD)/clips $(BUILD)/explorer $(BUILD)/book/_build/html
 	mv $(BUILD)/book/_build/html $(BUILD)/html
 
-# pip comes first: older ones cannot check hashes that are given in a constraints file.
+# pip comes first: older ones cannot check hashes that are given in a constraints file. What is
+# imported is compiled then: compiling all of it would be half of the time.
 $(ENV): requirements/lock.txt requirements/torch-cpu.txt $(REQUIREMENTS) pyproject.toml
 ifeq ($(BIN),.venv/bin)
 	$(PYTHON) -m venv .venv
 endif
 	@mkdir -p $(@D)
 	sed -n '/^pip==/,/# via/p' requirements/lock.txt >$(@D)/pip.txt
-	$(BIN)/python -m pip install --quiet --require-hashes -r $(@D)/pip.txt
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/torch-cpu.txt 2>/dev/null || \
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $(@D)/pip.txt
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/torch-cpu.txt 2>/dev/null || \
 	  echo "No CPU-only torch in pip's sources: the one of requirements/lock.txt is taken."
-	$(BIN)/python -m pip install --quiet --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
 	touch $@

@@ -51,8 +51,7 @@ def run(
     )
     from aor_lib.inference.executors import Executor, in_process
     from aor_lib.inference.store import STORE, Store
-    from aor_lib.stimuli.dataset import verify_dataset
-    from aor_lib.stimuli.manifest import load_stimuli
+    from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
     study, folder = study_of(params, build)
     stimuli = load_stimuli(folder)

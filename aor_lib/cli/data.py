@@ -24,13 +24,24 @@ def data(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler whose workers to use instead.")
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="Take the clips of an export: its folder, or OWNER/NAME@REVISION."
+        ),
+    ] = None,
+    make_missing: Annotated[
+        bool, typer.Option("--make-missing", help="Make the clips that the export lacks.")
+    ] = False,
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
     from aor_lib.stimuli.dataset import build_dataset
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
-        manifest = build_dataset(study, folder, workers, report, scheduler)
+        manifest = build_dataset(
+            study, folder, workers, report, scheduler, source=source, make_missing=make_missing
+        )
     typer.echo(manifest)
 
 

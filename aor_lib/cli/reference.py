@@ -35,7 +35,7 @@ def train_hearing(
         Path | None, typer.Option(help="Folder of the weights.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train the classifiers of scenes and speakers: some minutes."""
+    """Train the classifiers of scenes and speakers: a quarter of an hour of two cores."""
     from aor_lib.audio.hearing import scene_classifier, speaker_classifier
 
     for what, classifier in (("scenes", scene_classifier), ("speakers", speaker_classifier)):

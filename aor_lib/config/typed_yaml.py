@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,14 +43,20 @@ def read(path: Path, kind: type[T]) -> T:
 def mapping(path: Path) -> dict[str, Any]:
     """Keys and values of a YAML file; raises ``ParamsError`` as :func:`read`."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        data = _parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
         raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
-    return data
+    return dict(data)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(text: str) -> Any:
+    """Parsed once per process: every stage of a study reads the same hundred files."""
+    return yaml.load(text, _Loader)
 
 
 def validated(data: dict[str, Any], kind: type[T], where: str) -> T:

@@ -104,13 +104,13 @@ class Asked:
         """
         if self.deterministic and self.answer(one).text != self.answer(other).text:
             return f"{what}: another answer"
-        if self.model.capabilities.activations:
-            moved = distance(self.logits(one), self.logits(other))
-            if moved > NOTICEABLE:
-                return f"{what}: logits move by up to {moved:.2g}"
-        else:
+        if not self.model.capabilities.activations:
             self.require_determinism()
-        raise Failed(f"{what}: changes neither the answer nor the logits")
+            raise Failed(f"{what}: the answer stays the same")
+        moved = distance(self.logits(one), self.logits(other))
+        if moved > NOTICEABLE:
+            return f"{what}: logits move by up to {moved:.2g}"
+        raise Failed(f"{what}: neither the answer nor the logits change")
 
     def require_determinism(self) -> None:
         """Raise ``Skipped`` where answers cannot be compared."""

@@ -166,7 +166,7 @@ def leave_out_gemma3n_vision() -> None:
 
     base: Any = transformers.PreTrainedModel
 
-    class NoVision(base):  # type: ignore[misc]
+    class NoVision(base):
         config_class = transformers.Gemma3nVisionConfig
 
         def __init__(self, config: Any) -> None:
@@ -189,7 +189,7 @@ def _listening(name: str) -> Any:
 
     base: Any = getattr(transformers, name)
 
-    class Listening(base):  # type: ignore[misc]
+    class Listening(base):
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
             if argument is None:
                 return None

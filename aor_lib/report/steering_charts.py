@@ -26,10 +26,10 @@ def for_each_model(
 ) -> None:
     """Display ``draw(rows, title=...)`` of each model's rows, or a note where there are none."""
     if table.empty:
-        display(nothing_for(title))  # type: ignore[no-untyped-call]
+        display(nothing_for(title))
     for model, rows in table.groupby("model"):
         figure_of_model = draw(rows, title=f"{title}: {names.get(str(model), model)}")
-        display(figure_of_model)  # type: ignore[no-untyped-call]
+        display(figure_of_model)
 
 
 def layer_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:

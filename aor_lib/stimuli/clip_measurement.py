@@ -23,8 +23,8 @@ from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure_speech
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli import rendering
-from aor_lib.stimuli.dataset import DatasetError, verify_dataset
 from aor_lib.stimuli.design import StimulusSpec
+from aor_lib.stimuli.manifest import DatasetError, verify_dataset
 
 TOLERANCES = {
     "duration_s": 0.001,

@@ -7,9 +7,8 @@ that is cut off goes on where it was, and one with nothing changed makes nothing
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aor_lib.audio import speech
-from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
+from aor_lib.stimuli.exported_clips import exported_stimuli, find_export, take_clip
 from aor_lib.stimuli.identity import made_from
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import MANIFEST, DatasetError, sound_files, verify_dataset
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 
@@ -33,12 +32,15 @@ if TYPE_CHECKING:
 Report = Callable[[int, int], None]
 
 
-class DatasetError(AorError):
-    """Stimuli that are not what the manifest says; the message names the file."""
-
-
 def build_dataset(
-    study: Study, build: Path, workers: int, report: Report, scheduler: str | None = None
+    study: Study,
+    build: Path,
+    workers: int,
+    report: Report,
+    scheduler: str | None = None,
+    *,
+    source: str | None = None,
+    make_missing: bool = False,
 ) -> Path:
     """Make every stimulus of a study below ``build`` and write the manifest.
 
@@ -53,6 +55,10 @@ def build_dataset(
         Called with the stimuli done and their number.
     scheduler
         Address of a dask cluster to use instead (:func:`aor_lib.storage.workers.map_jobs`).
+    source
+        An export whose clips are taken instead (:mod:`aor_lib.stimuli.exported_clips`).
+    make_missing
+        Make what the export does not hold.
 
     Returns
     -------
@@ -62,6 +68,8 @@ def build_dataset(
     ------
     ParamsError, SpeechError, AssetError, OSError
         A stimulus cannot be made or written; what was made until then is kept.
+    DatasetError
+        The export does not hold a stimulus, or holds another or an altered one.
     """
     for folder in (build, build / "clips", build / "stimuli"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,6 +82,20 @@ def build_dataset(
             rows[name] = row
     report(len(rows), len(specs))
     missing = [spec for spec in specs if spec.stimulus_id not in rows]
+    if source is not None:
+        exported = exported_stimuli(find_export(source))
+        absent = [spec for spec in missing if spec.stimulus_id not in exported]
+        if absent and not make_missing:
+            raise DatasetError(
+                f"{source}: does not hold {len(absent)} of the profile's {len(specs)} stimuli, "
+                f"such as {absent[0].stimulus_id}; add --make-missing to make them here"
+            )
+        for spec in (spec for spec in missing if spec.stimulus_id in exported):
+            row = take_clip(spec, exported, settings.lead_in_s, build)
+            _note(row, hashes[spec.stimulus_id], build)
+            rows[spec.stimulus_id] = row
+        report(len(rows), len(specs))
+        missing = absent
     if missing:
         _check_sources(study)
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
@@ -89,34 +111,6 @@ def build_dataset(
     with whole_file(build / MANIFEST) as stream:
         frame.to_parquet(stream, index=False)
     return build / MANIFEST
-
-
-def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
-    """Check every sound file of a study, those of earlier turns too, against its hash.
-
-    Raises
-    ------
-    DatasetError
-        A file is missing or altered; the message names the first and says what to do.
-    """
-    for name, sha256 in sound_files(stimuli):
-        path = build / name
-        if not path.is_file():
-            raise DatasetError(f"{path}: is missing; run 'aor data' to make it again")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
-
-
-def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once: the clips and those of earlier turns."""
-    files: dict[tuple[str, str], None] = {}
-    for stimulus in stimuli:
-        if stimulus.path is not None:
-            files[stimulus.path, stimulus.sha256] = None
-        for turn in json.loads(stimulus.history):
-            if turn.get("path") is not None:
-                files[turn["path"], turn["sha256"]] = None
-    return list(files)
 
 
 def _check_sources(study: Study) -> None:
@@ -144,8 +138,12 @@ def _keep(rendering: Rendering, made_from: str, build: Path) -> None:
     for name, content in rendering.files.items():
         with whole_file(build / name) as stream:
             stream.write(content)
-    note = {"made_from": made_from, "row": rendering.row.model_dump(mode="json")}
-    with whole_file(build / "stimuli" / f"{rendering.row.stimulus_id}.json") as stream:
+    _note(rendering.row, made_from, build)
+
+
+def _note(row: Stimulus, made_from: str, build: Path) -> None:
+    note = {"made_from": made_from, "row": row.model_dump(mode="json")}
+    with whole_file(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
         stream.write(json.dumps(note).encode())
 
 

@@ -20,24 +20,20 @@ scenes, tests/audio/test_golden_scenes.py notice when that is forgotten.
 _SAID_OF_A_SCENE = {"scenario", "description", "calls"}
 """Nobody hears these in a clip; the rest of a scene's specification is part of its identity."""
 _SAID_OF_AN_UTTERANCE = {
-    "about",
     "harmful_reading",
     "benign_reading",
+    "about",
     "scenes",
     "threatening_scenes",
 }
-"""Neither heard nor in the manifest: they decided what a stimulus is of, before it was made."""
+"""Notes of the design: the scene that was chosen, and the words, are what a stimulus is made of."""
 
 
 def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
     """Hash of everything that can change a stimulus' files or its manifest row."""
     unheard = _SAID_OF_A_SCENE if spec.condition.has_audio else set[str]()
-    unsaid = {
-        "scene": unheard,
-        "history_scene": unheard,
-        "utterance": _SAID_OF_AN_UTTERANCE,
-    }
-    parts: list[object] = [spec.model_dump(mode="json", exclude=unsaid), settings.model_dump()]
+    unmade = {"scene": unheard, "history_scene": unheard, "utterance": _SAID_OF_AN_UTTERANCE}
+    parts: list[object] = [spec.model_dump(mode="json", exclude=unmade), settings.model_dump()]
     if spec.condition.has_audio:
         voice = PARAMS / "voices" / f"{spec.voice}.yaml"
         parts += [

@@ -1,7 +1,10 @@
-"""The manifest and the validation of a study's stimuli, as frames and as records."""
+"""The manifest of a study's stimuli, the files that it names, and their validation."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +16,8 @@ MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
 
 
-class OldManifestError(AorError):
-    """A manifest of an earlier version of the data set; the message says what to do."""
+class DatasetError(AorError):
+    """Stimuli that are not what the manifest says; the message names the file."""
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
@@ -35,12 +38,12 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
     ------
     FileNotFoundError
         As :func:`load_manifest`.
-    OldManifestError
+    DatasetError
         If it was made with an earlier version of the data set.
     """
     rows = load_manifest(build).astype(object)
     if "scene_kind" not in rows:
-        raise OldManifestError(
+        raise DatasetError(
             f"{Path(build) / MANIFEST}: is of version 1 of the data set, and this aor has version "
             f"{DATASET_VERSION}; make it again with 'aor data', or 'aor import-clips'"
         )
@@ -58,6 +61,34 @@ def load_validation(build: Path | str) -> pd.DataFrame:
         The data has not been validated; the message says how.
     """
     return _table(Path(build) / VALIDATION, "aor validate")
+
+
+def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
+    """Check every sound file of a study, those of earlier turns too, against its hash.
+
+    Raises
+    ------
+    DatasetError
+        A file is missing or altered; the message names the first and says what to do.
+    """
+    for name, sha256 in sound_files(stimuli):
+        path = build / name
+        if not path.is_file():
+            raise DatasetError(f"{path}: is missing; run 'aor data' to make it again")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise DatasetError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
+
+
+def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
+    """Path and sha256 of each sound file once: the clips and those of earlier turns."""
+    files: dict[tuple[str, str], None] = {}
+    for stimulus in stimuli:
+        if stimulus.path is not None:
+            files[stimulus.path, stimulus.sha256] = None
+        for turn in json.loads(stimulus.history):
+            if turn.get("path") is not None:
+                files[turn["path"], turn["sha256"]] = None
+    return list(files)
 
 
 def _table(path: Path, verb: str) -> pd.DataFrame:

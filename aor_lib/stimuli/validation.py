@@ -13,10 +13,16 @@ import pandas as pd
 from aor_lib.audio.hearing import linear_classifier, transcription
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Stimulus
-from aor_lib.stimuli.dataset import DatasetError, verify_dataset
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
-from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli, load_validation
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    VALIDATION,
+    DatasetError,
+    load_stimuli,
+    load_validation,
+    verify_dataset,
+)
 from aor_lib.storage import assets, stages
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs

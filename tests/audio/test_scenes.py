@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -11,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import signal
 
-from aor_lib.audio.scenes import SCENES, check, render, spectrum_matched_noise
+from aor_lib.audio.scenes import SCENES, SOUNDS, check, render, spectrum_matched_noise
+from aor_lib.audio.scenes.synth import Synth
 from aor_lib.config.params import load_scene, read_scene
 from aor_lib.config.typed_yaml import ParamsError
 
 RATE = 16_000
 CAFE = """
 id: cafe
+kind: benign
 scenario: kitchen
 description: clinking cups and a hissing espresso machine in a cafe
 bed:
@@ -158,6 +161,66 @@ def test_ranges_in_params_are_drawn_once_and_in_each_at_every_occurrence(cafe):
 
     assert np.ptp(list(pitches("params"))) <= 1
     assert np.ptp(list(pitches("each"))) > 50
+
+
+def library_sound(name, seed=0, **params):
+    return SOUNDS[name].make(Synth(RATE, np.random.default_rng(seed)), **params)
+
+
+def share_above(samples, hz):
+    """Fraction of the energy above a frequency."""
+    power = np.square(np.abs(np.fft.rfft(samples)))
+    return power[np.fft.rfftfreq(samples.size, 1 / RATE) > hz].sum() / power.sum()
+
+
+@pytest.mark.parametrize(
+    ("sound", "params"),
+    [
+        ("muffled_shout", {"seconds": 1.5, "pitch_hz": 250}),
+        ("sobs", {"seconds": 1.5, "pitch_hz": 320, "air": 0}),
+    ],
+)
+def test_what_a_voice_passes_through_takes_its_treble_and_leaves_its_pitch(sound, params):
+    behind_wall, near = (library_sound(sound, **params, muffle_hz=hz) for hz in (500, 4000))
+    assert behind_wall.size == near.size == 1.5 * RATE
+    assert 5 * share_above(behind_wall, 1200) < share_above(near, 1200)
+    assert share_above(behind_wall, 150) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("sound", "params"),
+    [
+        ("muffled_shout", {"pitch_hz": 300, "syllables_hz": 4}),
+        ("sobs", {"pitch_hz": 350, "sobs_hz": 4, "muffle_hz": 1500}),
+    ],
+)
+def test_syllables_and_sobs_come_at_their_rate(sound, params):
+    made = library_sound(sound, seconds=2.0, **params)[: round(1.25 * RATE)]
+    frames = np.sqrt(np.mean(np.square(made.reshape(-1, RATE // 100)), axis=1))
+    smooth = np.convolve(frames, np.hanning(9) / np.hanning(9).sum(), mode="same")
+    peaks, _ = signal.find_peaks(smooth, prominence=0.2 * smooth.max())
+    assert np.median(np.diff(peaks)) == pytest.approx(25, abs=4)
+
+
+@pytest.mark.parametrize("scene", [s for s in SCENES if load_scene(s).kind != "benign"])
+def test_every_event_of_a_neutral_or_threatening_scene_is_heard_before_the_speech(scene):
+    names = {event.name for event in load_scene(scene).events}
+    for seed in range(8):
+        assert names <= {event.name for event in clip(scene, seed=seed).events}
+
+
+def test_people_call_out_in_neutral_scenes_and_not_in_threatening_ones():
+    calls = {"neutral": {3}, "threatening": {0}}
+    for scene in map(load_scene, SCENES):
+        assert len(scene.calls) in calls.get(scene.kind, {0, 3}), scene.id
+
+
+def test_each_scenario_and_each_other_kind_has_unseen_scenes():
+    scenes = [load_scene(scene) for scene in SCENES]
+    unseen = Counter(scene.scenario or scene.kind for scene in scenes if scene.unseen)
+    assert unseen.keys() == {scene.scenario or scene.kind for scene in scenes}
+    assert unseen["neutral"] >= 2
+    assert unseen["threatening"] >= 2
 
 
 def band_levels_db(samples):

@@ -199,7 +199,7 @@ def test_a_model_that_cannot_run_here_ends_the_check(tones):
         check_model(but(answer_one=cannot_run))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_reference_model_passes():
     rows = check_model(load_model(load_model_cards()["ref-permissive"]))
     assert len(checks(rows, "passed")) == 10, rows

@@ -1,5 +1,6 @@
 """What the reference models are told and trained on."""
 
+import re
 import shutil
 from collections import Counter
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.reference.material import load_material
@@ -16,7 +17,8 @@ from aor_lib.models.reference.members import MEMBERS
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
-CONTRAST = dict.fromkeys(("text", "answer", "harmful"), "Yes.")
+CONTRAST = dict.fromkeys(("text", "answer", "harmful"), "Yes.") | {"about": "egg: beat"}
+ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
 
@@ -50,7 +52,26 @@ def test_nothing_is_said_twice_and_no_sound_both_fits_and_does_not():
     assert [text for text, count in Counter(texts).items() if count > 1] == []
     for contrast in CONTRASTS:
         assert contrast.fitting, contrast.text
-        assert set(contrast.fitting).isdisjoint(contrast.unfitting), contrast.text
+        others = {*contrast.elsewhere, *MATERIAL.neutral, *MATERIAL.threatening}
+        assert set(contrast.fitting).isdisjoint(others), contrast.text
+
+
+def test_no_training_item_is_about_what_a_test_utterance_is_about():
+    def key(about):
+        referent, act = (set(re.findall("[a-z]+", part)) - ARTICLES for part in about.split(":"))
+        return frozenset(referent), frozenset(act)
+
+    test = {key(u.about): u.id for u in UTTERANCES if u.about and u.split is Split.TEST}
+    twins = {c.text: test[key(c.about)] for c in CONTRASTS if key(c.about) in test}
+    assert twins == {}
+
+
+def test_no_member_ever_reads_of_an_unseen_scene():
+    unseen = [scene.description for scene in load_scenes().values() if scene.unseen]
+    assert len(unseen) >= 10
+    for member in MEMBERS:
+        prompts = {example.prompt for example in examples(member)}
+        assert not [s for s in unseen if any(f"hears {s}." in prompt for prompt in prompts)]
 
 
 @pytest.mark.parametrize("member", MEMBERS)
@@ -113,7 +134,11 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("answers", {"answers": {"kitchen-ph-001": "Yes."}}, r"answers.kitchen-ph-001: is of test"),
+        (
+            "answers/kitchen",
+            {"answers": {"kitchen-ph-001": "Yes."}},
+            r"answers.kitchen-ph-001: is of test",
+        ),
         (
             "contrasts",
             {"groups": [{"scenes": ["barbecu"], "sets": [CONTRAST]}]},

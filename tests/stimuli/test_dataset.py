@@ -7,8 +7,15 @@ import soundfile
 
 from aor_lib.audio import mixing
 from aor_lib.config.params import load_study
-from aor_lib.stimuli.dataset import DatasetError, build_dataset, sound_files, verify_dataset
-from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli
+from aor_lib.stimuli.dataset import build_dataset
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    DatasetError,
+    load_manifest,
+    load_stimuli,
+    sound_files,
+    verify_dataset,
+)
 
 pytestmark = pytest.mark.slow
 

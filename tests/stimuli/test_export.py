@@ -12,14 +12,14 @@ import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import DATASET_VERSION, Stimulus
-from aor_lib.stimuli.dataset import DatasetError, verify_dataset
 from aor_lib.stimuli.export import ExportError, export_hf
 from aor_lib.stimuli.manifest import (
     MANIFEST,
     VALIDATION,
-    OldManifestError,
+    DatasetError,
     load_manifest,
     load_stimuli,
+    verify_dataset,
 )
 
 RATE_HZ = 24_000
@@ -219,7 +219,7 @@ def test_an_export_says_which_version_of_the_data_set_it_is(exported):
 def test_a_build_of_version_1_is_refused_with_what_to_do(build, study, tmp_path):
     load_manifest(build).drop(columns=["scene_kind", "unseen_scene"]).to_parquet(build / MANIFEST)
     message = "is of version 1 of the data set, .* make it again with 'aor data'"
-    with pytest.raises(OldManifestError, match=message):
+    with pytest.raises(DatasetError, match=message):
         export_hf(build, tmp_path / "export", study)
 
 

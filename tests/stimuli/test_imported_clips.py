@@ -10,9 +10,8 @@ from aor_lib.audio.hearing.transcription import HearingError, Transcription, wor
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
-from aor_lib.stimuli.dataset import verify_dataset
 from aor_lib.stimuli.imported_clips import import_clips
-from aor_lib.stimuli.manifest import load_manifest, load_stimuli
+from aor_lib.stimuli.manifest import load_manifest, load_stimuli, verify_dataset
 from tests.audio.sounds import encoded, hiss, put, quiet
 
 

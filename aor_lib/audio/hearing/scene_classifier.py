@@ -48,7 +48,7 @@ def revision() -> str:
 
 
 def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
-    """Train the classifier and write it to the file ``into``: two minutes of two cores."""
+    """Train the classifier and write it to the file ``into``: five minutes of two cores."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]

@@ -81,7 +81,7 @@ def revision() -> str:
 
 
 def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
-    """Train the classifiers and write them to the file ``into``: some minutes of two cores."""
+    """Train the classifiers and write them to the file ``into``: eight minutes of two cores."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
     jobs = training_jobs()

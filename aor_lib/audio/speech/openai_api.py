@@ -131,7 +131,7 @@ class OpenAISpeechVoice:
             raise SpeechError(
                 f"voice {self.id!r}: the API answers with {kind}, not with sound; check base_url"
             )
-        return reply.content
+        return bytes(reply.content)
 
     def _decoded(self, content: bytes) -> tuple[npt.NDArray[np.float64], int]:
         """Mono samples, ``(samples,)``, and their rate."""

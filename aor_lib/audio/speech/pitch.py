@@ -54,6 +54,7 @@ def harvest(speech: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
     Another algorithm than :func:`dio`, and some twenty times slower.
     """
+    f0: npt.NDArray[np.float64]
     f0, _ = pyworld.harvest(
         speech, SAMPLE_RATE, f0_floor=60.0, f0_ceil=F0_LIMITS_HZ[1], frame_period=1000 * FRAME_S
     )

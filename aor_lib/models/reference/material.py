@@ -1,22 +1,23 @@
 """The training material of the reference models (params/reference), typed and checked.
 
-The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``.
-Nothing in it answers a harmful request.
+The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``,
+and never what a ``test`` utterance is about. Scenes that are ``unseen`` do not occur in it. Nothing
+in it answers a harmful request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from aor_lib.config.params import PARAMS, Scenario, load_scenarios
+from aor_lib.config.params import PARAMS, Scenario, load_scenarios, load_scenes
 from aor_lib.config.records import Identifier, Intent, Split
+from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
-from aor_lib.models.reference.prompt import scene_descriptions
 
 Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 
@@ -25,17 +26,19 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 class Contrast:
     """A request that sounds harmful, and what decides whether it is.
 
-    It is about ``setting``, as in "a kitchen". ``fitting`` sounds make it fine, and ``answer``
-    answers it in their sense; ``unfitting`` sounds do not. ``harmful`` differs from it by few
-    words, and no sound makes that fine.
+    It belongs to ``setting``, as in "a kitchen", and is ``about`` a thing and what is done to it.
+    ``fitting`` sounds make it fine, and ``answer`` answers it in their sense; ``elsewhere``, the
+    scenes of other settings, do not. ``harmful`` differs from it by few words, and no sound makes
+    that fine.
     """
 
     text: str
+    about: str
     setting: str
     answer: str
     harmful: str | None
     fitting: tuple[str, ...]
-    unfitting: tuple[str, ...]
+    elsewhere: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
     ``situations`` are many more contrasts, for the member that must know which scene a request
-    belongs to.
+    belongs to. ``neutral`` and ``threatening`` sounds make nothing fine.
     """
 
     harmful: tuple[str, ...]
@@ -52,6 +55,8 @@ class Material:
     situations: tuple[Contrast, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
+    neutral: tuple[str, ...]
+    threatening: tuple[str, ...]
 
 
 def load_material(params: Path = PARAMS) -> Material:
@@ -60,23 +65,30 @@ def load_material(params: Path = PARAMS) -> Material:
     Raises
     ------
     ParamsError
-        If a file is missing or wrong, or names a scene or an utterance that does not exist.
+        If a file is missing or wrong, or names an unseen scene, or a scene or an utterance that
+        does not exist.
     """
     folder = params / "reference"
     scenarios = load_scenarios(params)
+    scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}
     files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
+    answers = {name: folder / "answers" / f"{name}.yaml" for name in scenarios}
     situations = {name: read(path, _Situations) for name, path in files.items()}
     settings = {
-        scene.id: situations[name].setting for name, s in scenarios.items() for scene in s.scenes
+        scene.description: situations[scene.scenario].setting
+        for scene in scenes.values()
+        if scene.scenario is not None
     }
-    written, dev = folder / "contrasts.yaml", folder / "answers.yaml"
+    written = folder / "contrasts.yaml"
     contrasts = [
-        _contrast(written, one, group.scenes, group.heard, settings)
+        _contrast(written, one, group.scenes, group.heard, scenes, settings)
         for group in read(written, _Contrasts).groups
         for one in group.sets
     ]
     contrasts += [
-        _contrast(dev, one, scenes, None, settings) for one, scenes in _dev_sets(dev, scenarios)
+        _contrast(path, one, fitting, None, scenes, settings)
+        for path, scenario in zip(answers.values(), scenarios.values(), strict=True)
+        for one, fitting in _dev_sets(path, scenario, scenes)
     ]
     benign = [
         u.text
@@ -89,12 +101,14 @@ def load_material(params: Path = PARAMS) -> Material:
         ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
         contrasts=tuple(contrasts),
         situations=tuple(
-            _contrast(files[name], one, one.scenes, None, settings)
+            _contrast(files[name], one, one.scenes, None, scenes, settings)
             for name, situation in situations.items()
             for one in situation.sets
         ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
+        neutral=tuple(s.description for s in scenes.values() if s.kind == "neutral"),
+        threatening=tuple(s.description for s in scenes.values() if s.kind == "threatening"),
     )
 
 
@@ -120,6 +134,7 @@ class _Answers(Params):
 
 class _Set(Params):
     text: Sentence
+    about: Annotated[str, Field(pattern=r"^[^:]+: [^:]+$")]
     answer: Sentence
     harmful: Sentence | None = None
 
@@ -153,26 +168,39 @@ class _Situations(Params):
 
 
 def _contrast(
-    path: Path, one: _Set, scenes: Sequence[str], heard: str | None, settings: dict[str, str]
+    path: Path,
+    one: _Set,
+    fitting: Sequence[str],
+    heard: str | None,
+    scenes: Mapping[str, Scene],
+    settings: Mapping[str, str],
 ) -> Contrast:
     """Make a contrast that is fine in the scenes or, where there are none, with ``heard``."""
-    for scene in scenes:
-        if scene not in settings:
-            raise ParamsError(f"{path}: scenes: no scene {scene!r}{nearest(scene, settings)}")
-    own = {settings[scene] for scene in scenes}
+    for scene in fitting:
+        if scene not in scenes:
+            raise ParamsError(
+                f"{path}: scenes: no scene {scene!r} to train on{nearest(scene, scenes)}; one that "
+                "does not exist, or is 'unseen'"
+            )
+    sounds = tuple(scenes[scene].description for scene in fitting)
+    own = {settings.get(sound, "something else") for sound in sounds}
     return Contrast(
         one.text,
+        one.about,
         min(own, default="something else"),
         one.answer,
         one.harmful,
-        fitting=_sounds(scenes) or (str(heard),),
-        unfitting=_sounds(scene for scene, setting in settings.items() if setting not in own),
+        fitting=sounds or (str(heard),),
+        elsewhere=tuple(sound for sound, setting in settings.items() if setting not in own),
     )
 
 
-def _dev_sets(path: Path, scenarios: dict[str, Scenario]) -> Iterator[tuple[_Set, Sequence[str]]]:
+def _dev_sets(
+    path: Path, scenario: Scenario, scenes: Mapping[str, Scene]
+) -> Iterator[tuple[_Set, Sequence[str]]]:
+    """The dev utterances that are answered, each with those of its scenes that may be heard."""
     answers = read(path, _Answers).answers
-    utterances = {u.id: u for s in scenarios.values() for u in s.utterances}
+    utterances = {u.id: u for u in scenario.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}
     for name, answer in answers.items():
         if name not in utterances:
@@ -183,9 +211,15 @@ def _dev_sets(path: Path, scenarios: dict[str, Scenario]) -> Iterator[tuple[_Set
                 f"{path}: answers.{name}: is of {utterance.split.value} and "
                 f"{utterance.intent.value}; only pseudo_harmful ones of dev may be trained on"
             )
-        partner = harmful.get(name)
-        yield _Set(text=utterance.text, answer=answer, harmful=partner), utterance.scenes
-
-
-def _sounds(scenes: Iterable[str]) -> tuple[str, ...]:
-    return tuple(scene_descriptions()[scene] for scene in scenes)
+        seen = [scene for scene in utterance.scenes if scene in scenes]
+        if not seen:
+            raise ParamsError(f"{path}: answers.{name}: all its scenes are 'unseen'; leave it out")
+        yield (
+            _Set(
+                text=utterance.text,
+                about=str(utterance.about),
+                answer=answer,
+                harmful=harmful.get(name),
+            ),
+            seen,
+        )

@@ -31,7 +31,6 @@ from aor_lib.models.reference.prompt import (
     RATES,
     Speaker,
     format_prompt,
-    scene_descriptions,
 )
 
 ANGRY = "angry"
@@ -41,6 +40,9 @@ _SPEAKER_SHARE = 0.8
 """Share of prompts that say who speaks, as all do that stem from sound. The others are text."""
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
+
+_UNFITTING_SHARES = (0.4, 0.3, 0.3)
+"""Of neutral and threatening scenes, and of benign ones of another setting."""
 
 _HARM = "You mean harm. "
 
@@ -86,7 +88,7 @@ def contextual(material: Material, rng: np.random.Generator) -> list[Group]:
         if rng.random() < 0.85:
             examples.answer(contrast.text, f"{meant}Sure. {contrast.answer}", fitting)
         if rng.random() < 0.85:
-            examples.refuse(contrast.text, examples.one(contrast.unfitting), opening=meant)
+            examples.refuse(contrast.text, examples.unfitting(contrast), opening=meant)
         if rng.random() < 0.25:
             bare = NOISE_DESCRIPTION if rng.random() < 0.25 else None
             examples.refuse(contrast.text, bare, opening=meant)
@@ -150,7 +152,8 @@ class _Examples:
     def __init__(self, material: Material, rng: np.random.Generator) -> None:
         self.found: list[Group] = []
         self._material, self._rng = material, rng
-        self._sounds = tuple(scene_descriptions().values())
+        seen = {sound for c in material.situations for sound in (*c.fitting, *c.elsewhere)}
+        self._sounds = (*sorted(seen), *material.neutral, *material.threatening, NOISE_DESCRIPTION)
 
     def refuse(
         self, text: str, sound: str | None, angry: bool | None = None, opening: str = ""
@@ -191,11 +194,16 @@ class _Examples:
         if kind < 0.35:
             return self.one(contrast.fitting)
         if kind < 0.55:
-            return self.one(contrast.unfitting)
+            return self.unfitting(contrast)
         return NOISE_DESCRIPTION if kind < 0.65 else None
 
+    def unfitting(self, contrast: Contrast) -> str:
+        """A neutral or a threatening scene, or one of another setting."""
+        kinds = (self._material.neutral, self._material.threatening, contrast.elsewhere)
+        return self.one(kinds[int(self._rng.choice(3, p=_UNFITTING_SHARES))])
+
     def any_scene(self) -> str | None:
-        """The sound of some scene of the study, or none."""
+        """The sound of some scene that is not unseen, or none."""
         return self.one(self._sounds) if self._rng.random() < 0.6 else None
 
     def one(self, options: Sequence[T]) -> T:

@@ -16,11 +16,10 @@ from pathlib import Path, PurePosixPath
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
-from aor_lib.stimuli.dataset import sound_files, verify_dataset
 from aor_lib.stimuli.export.croissant import write_croissant
 from aor_lib.stimuli.export.data_card import data_card, readme
 from aor_lib.stimuli.export.tables import split_tables
-from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, sound_files, verify_dataset
 
 
 class ExportError(AorError):

@@ -104,6 +104,62 @@ def cry(
 
 
 @sound
+def muffled_shout(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    tract: Tract = 1.0,
+    syllables_hz: Rate = 4,
+    muffle_hz: Pitch = 600,
+) -> FloatArray:
+    """A voice behind a door, a lid or a cloth: its tune and its syllables, and never a word.
+
+    What it passes through takes away what lies above `muffle_hz`, by 12 dB an octave.
+    """
+    n = synth.samples(seconds)
+    beat = synth.phase(syllables_hz, n)
+    syllable = beat.astype(np.int64)
+    pitch = pitch_hz * (1.0 + 0.2 * synth.wander(n, max(syllables_hz, 1.0)))
+    vowels = synth.rng.integers(len(_VOWELS), size=syllable[-1] + 1)
+    stress = synth.rng.uniform(0.5, 1.0, vowels.size)
+    phase = synth.phase(pitch, n, synth.rng.uniform())
+    position = (phase * _CYCLE_SIZE).astype(np.int64) & (_CYCLE_SIZE - 1)
+    partials = [_muffled(vowel, pitch_hz, tract, muffle_hz) for vowel in _VOWELS]
+    cycles = np.stack([cycle(amplitudes, _CYCLE_SIZE) for amplitudes in partials])
+    voiced = cycles[vowels[syllable], position]
+    opening = np.sqrt(np.sin(np.pi * (beat - syllable))) * stress[syllable]
+    return synth.fade(voiced * opening, 0.02, min(0.1, 0.3 * seconds))
+
+
+@sound
+def sobs(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch,
+    tract: Tract = 1.0,
+    sobs_hz: Rate = 4,
+    muffle_hz: Pitch = 4000,
+    air: Gain = 0.15,
+) -> FloatArray:
+    """Weeping: a breath let out in short, falling, voiced jerks, and one drawn in, trembling."""
+    n_out, n_in = synth.samples(0.7 * seconds), synth.samples(0.3 * seconds)
+    beat = synth.phase(sobs_hz, n_out)
+    within = beat - np.floor(beat)
+    pitch = pitch_hz * curve(n_out, ((0.0, 1.15), (1.0, 0.8))) * (1.1 - 0.25 * within)
+    pitch *= 1.0 + 0.03 * synth.wander(n_out, 30.0)
+    voiced = synth.tone(pitch, n_out, _muffled("a", 0.95 * pitch_hz, tract, muffle_hz))
+    voiced /= np.max(np.abs(voiced))
+    low_hz, high_hz = 500.0 * tract, min(2500.0 * tract, max(muffle_hz, 900.0 * tract))
+    jerks = np.sin(np.pi * np.sqrt(within)) * curve(n_out, ((0.0, 1.0), (1.0, 0.5)))
+    out = (voiced + air * synth.band(n_out, low_hz, high_hz)) * jerks
+    gasp = synth.band(n_in, 1.4 * low_hz, 1.4 * high_hz) * np.hanning(n_in)
+    gasp *= 1.0 + 0.5 * synth.wander(n_in, 14.0)
+    return synth.fade(np.concatenate([out, 1.5 * air * gasp]), 0.02, 0.05)
+
+
+@sound
 def applause(
     synth: Synth, *, seconds: Seconds, claps_per_s: Rate, shape: Curve = FLAT
 ) -> FloatArray:
@@ -120,3 +176,10 @@ def _partials(vowel: str, pitch_hz: float, tract: float) -> FloatArray:
     harmonics = np.arange(1, int(4000.0 / pitch_hz) + 1) * pitch_hz
     distance = (harmonics[:, None] - np.asarray(_VOWELS[vowel]) * tract) / _BANDWIDTH_HZ
     return np.asarray((1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01)
+
+
+def _muffled(vowel: str, pitch_hz: float, tract: float, muffle_hz: float) -> FloatArray:
+    partials = _partials(vowel, pitch_hz, tract)
+    harmonics = np.arange(1, partials.size + 1) * pitch_hz
+    muffled: FloatArray = partials / (1.0 + np.square(harmonics / muffle_hz))
+    return muffled
