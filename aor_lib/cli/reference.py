@@ -36,13 +36,13 @@ def train_hearing(
     ] = None,
 ) -> None:
     """Train the classifiers of scenes and speakers: a quarter of an hour of two cores."""
-    from aor_lib.audio.hearing import scene_classifier, speaker_classifier
+    from aor_lib.audio.hearing import scene_training, speaker_training
 
-    for what, classifier in (("scenes", scene_classifier), ("speakers", speaker_classifier)):
-        folder = into or classifier.WEIGHTS.parent
+    for what, training in (("scenes", scene_training), ("speakers", speaker_training)):
+        folder = into or training.WEIGHTS.parent
         folder.mkdir(parents=True, exist_ok=True)
         with progress(what) as report:
-            classifier.train(os.cpu_count() or 1, report, folder / classifier.WEIGHTS.name)
+            training.train(os.cpu_count() or 1, report, folder / training.WEIGHTS.name)
 
 
 @app.command("measure-reference")

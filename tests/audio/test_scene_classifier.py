@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
+from aor_lib.audio import scenes
 from aor_lib.audio.hearing import scene_classifier as sc
+from aor_lib.audio.hearing.scene_training import training_features
 
 
 def test_it_knows_every_scene():
     with np.load(sc.WEIGHTS) as weights:
-        assert set(weights["classes"]) == {*sc.scenes.SCENES, sc.NOISE, sc.QUIET}
+        assert set(weights["classes"]) == {*scenes.SCENES, sc.NOISE, sc.QUIET}
 
 
 @pytest.mark.slow
@@ -14,12 +16,10 @@ def test_it_knows_every_scene():
     ("labels", "numbers"),
     [
         (["barbecue", "stadium", sc.QUIET], [1001]),
-        pytest.param(
-            [*sc.scenes.SCENES, sc.NOISE, sc.QUIET], [1001, 1002], marks=pytest.mark.nightly
-        ),
+        pytest.param([*scenes.SCENES, sc.NOISE, sc.QUIET], [1001, 1002], marks=pytest.mark.nightly),
     ],
 )
 def test_it_names_scenes_of_seeds_that_it_was_not_trained_on(labels, numbers):
     clips = [(label, number) for label in labels for number in numbers]
-    right = [sc.classify(sc.training_features(clip))[0] == clip[0] for clip in clips]
+    right = [sc.classify(training_features(clip))[0] == clip[0] for clip in clips]
     assert np.mean(right) >= 0.9

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import speech
-from aor_lib.audio.hearing import speaker_classifier as sc
+from aor_lib.audio.hearing import speaker_training as st
+from aor_lib.audio.hearing.speaker_classifier import classify
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.profile import Profile
@@ -15,9 +16,9 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
     profiles = [
         read(PARAMS / f"{name}.yaml", Profile) for name in ("smoke", "laptop", "reference", "full")
     ]
-    assert set(sc.VOICES).isdisjoint(voice for profile in profiles for voice in profile.voices)
+    assert set(st.VOICES).isdisjoint(voice for profile in profiles for voice in profile.voices)
     texts = {u.text for scenario in load_scenarios().values() for u in scenario.utterances}
-    assert texts.isdisjoint(sc.SENTENCES)
+    assert texts.isdisjoint(st.SENTENCES)
 
 
 SPOKEN = [
@@ -35,8 +36,8 @@ def heard():
     def heard(voice, sentence):
         # Each over a background of its own: one alone could decide all.
         number = 1000 + SPOKEN.index((voice, sentence))
-        features = sc.training_features((number, voice, sentence, "normal"))
-        return dict(zip(TARGETS, map(sc.classify, features), strict=True))
+        features = st.training_features((number, voice, sentence, "normal"))
+        return dict(zip(TARGETS, map(classify, features), strict=True))
 
     return heard
 

@@ -1,0 +1,72 @@
+"""Training of the scene classifier: a sentence over every scene, over noise and in quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.hearing import linear_classifier, transcription
+from aor_lib.audio.hearing.linear_classifier import Features
+from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS
+from aor_lib.storage import assets
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
+
+_CLIPS_PER_CLASS = 20
+_SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
+_VOICES = ("af_sarah", "am_adam", "bf_lily", "bm_lewis")
+_SENTENCES = (
+    "Could you tell me what time the next train leaves?",
+    "I would like to know more about this.",
+    "What is the best way to get it done before tonight?",
+)
+_SEED = 7_000_000
+
+
+def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
+    """Train the classifier and write it to the file ``into``: five minutes of two cores."""
+    for asset in ("kokoro", "whisper-tiny-en"):
+        assets.fetch(asset)  # here, or every worker would fetch it
+    clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
+    features = []
+    for made in map_jobs(training_features, clips, workers):
+        features.append(made)
+        report(len(features), len(clips))
+    model = linear_classifier.fit(features, [label for label, _ in clips], c=0.05)
+    with whole_file(into) as stream:
+        np.savez(stream, allow_pickle=False, **model)
+
+
+def training_features(clip: tuple[str, int]) -> Features:
+    """Features of one training clip, given by its class and its number: a sentence over a scene."""
+    label, number = clip
+    rng = np.random.default_rng([_SEED, _classes().index(label), number])
+    voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
+    spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
+    lead_in_s = float(rng.uniform(1.5, 2.5))
+    length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, 0.5)
+    background = None
+    if label != QUIET:
+        scene = label if label != NOISE else str(rng.choice(scenes.SCENES))
+        seconds = length / speech.SAMPLE_RATE
+        background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+        if label == NOISE:
+            background = scenes.spectrum_matched_noise(background, length, rng)
+    mixed = mixing.mix(
+        spoken,
+        background,
+        sample_rate=speech.SAMPLE_RATE,
+        snr_db=_SNRS_DB[number % len(_SNRS_DB)],
+        lead_in_s=lead_in_s,
+        tail_s=0.5,
+        loudness_lufs=-23.0,
+        true_peak_dbfs=-1.0,
+    )
+    return transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
+
+
+def _classes() -> list[str]:
+    return [*scenes.SCENES, NOISE, QUIET]
