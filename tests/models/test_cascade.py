@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
@@ -39,7 +40,7 @@ def test_what_is_heard_in_a_clip_is_told_to_the_model_and_kept_with_its_answer(c
     words, heard = describe_clip(path.read_bytes())
     assert heard["scene"] == stimulus.background_scene
     assert prompt.scene_descriptions()[stimulus.background_scene] in words
-    assert heard["transcript"].rstrip(".?!") == stimulus.text.rstrip(".?!")
+    assert word_error_rate(stimulus.text, heard["transcript"]) <= 0.2
     assert heard["gender"] == stimulus.gender
     assert set(heard) >= {"emotion", "rate", "probability"}
     waveform = Waveform(*soundfile.read(path, dtype="float32"))
