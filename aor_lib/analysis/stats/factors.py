@@ -131,7 +131,7 @@ def _effects(values: pd.Series[Any], reference: str | float) -> list[_Effect]:
             f"{factor}: {values.isna().sum()} trials have no value; leave them out first"
         )
     if not isinstance(reference, str):
-        if not pd.api.types.is_numeric_dtype(values):
+        if len(values) and not pd.api.types.is_numeric_dtype(values):
             raise ValueError(f"{factor}: is not numeric and has no step; name its baseline")
         return [_Effect(factor, float(reference), 0.0, is_step=True)]
     levels = sorted(values.unique())
