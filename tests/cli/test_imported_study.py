@@ -22,7 +22,8 @@ def found(tiny_study, tmp_path_factory):
     for clip in sorted((tiny / "clips").glob("*.benign_scene.*"))[:3]:
         shutil.copy(clip, folder / "clips")
     profile, build = tiny.parent / "tiny.yaml", folder / "build"
-    verbs = {"import-clips": folder / "clips"} | dict.fromkeys(("validate", "run", "judge"), profile)
+    verbs = {"import-clips": folder / "clips"}
+    verbs |= dict.fromkeys(("validate", "run", "judge"), profile)
     for verb, what in verbs.items():
         done = CliRunner().invoke(app, [verb, str(what), "--build", str(build)])
         assert done.exit_code == 0, done.output
