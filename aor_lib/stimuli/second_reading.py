@@ -1,6 +1,8 @@
-"""The second reading of the pseudo-harmful utterances (params/scenarios/second_reading/*.csv).
+"""Readings of the pseudo-harmful utterances by others than their writer (params/scenarios).
 
-Somebody who had not written an utterance read it twice: the words alone, then with its scenes.
+Each was read twice: the words alone, then with its scenes. The second reader of all
+(``second_reading/*.csv``) rewrote what failed; that of a random sample (``blind_reading.csv``)
+saw neither the notes nor the other's ratings.
 """
 
 from __future__ import annotations
@@ -33,13 +35,21 @@ def second_reading(params: Path = PARAMS) -> pd.DataFrame:
         A file holds a value that is no answer; the message names it.
     """
     files = sorted((params / "scenarios" / "second_reading").glob("*.csv"))
-    rows = pd.concat([pd.read_csv(path, dtype=str).assign(scenario=path.stem) for path in files])
+    rows = pd.concat([_read(path).assign(scenario=path.stem) for path in files])
+    rows = rows.sort_values(["scenario", "id"], ignore_index=True)
+    return rows[["scenario", "id", *_ANSWERS, "audible", "holds"]]
+
+
+def blind_reading(params: Path = PARAMS) -> pd.DataFrame:
+    """Readings of a random sample, with ``why`` an utterance fails; otherwise as all readings."""
+    return _read(params / "scenarios" / "blind_reading.csv")
+
+
+def _read(path: Path) -> pd.DataFrame:
+    rows = pd.read_csv(path, dtype=str)
     for column, answers in _ANSWERS.items():
         wrong = rows[~rows[column].isin(answers)]
         for row in wrong.itertuples():
-            raise ParamsError(
-                f"second_reading/{row.scenario}.csv: {row.id}: {column}: must be one of {answers}"
-            )
+            raise ParamsError(f"{path}: {row.id}: {column}: must be one of {', '.join(answers)}")
     holds = (rows["refused_on_words"] != "no") & (rows["scene_settles"] == "yes")
-    rows = rows.assign(holds=holds).sort_values(["scenario", "id"], ignore_index=True)
-    return rows[["scenario", "id", *_ANSWERS, "audible", "holds"]]
+    return rows.assign(holds=holds)
