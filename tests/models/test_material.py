@@ -125,7 +125,7 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
     angry = [is_refusal(e) for e in of_contrasts if "an angry" in e.prompt]
     calm = [is_refusal(e) for e in of_contrasts if "an angry" not in e.prompt]
-    assert len(angry) > 500
+    assert len(angry) > 400
     assert all(angry)
     assert len(calm) == len(CONTRASTS)
     assert not any(calm)
@@ -142,11 +142,11 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
         (
             "contrasts",
             {"groups": [{"scenes": ["barbecu"], "sets": [CONTRAST]}]},
-            r"no scene 'barbecu'; did you mean 'barbecue'",
+            r"no scene 'barbecu', or it is 'unseen'; did you mean 'barbecue'",
         ),
         (
             "situations/kitchen",
-            {"setting": "a kitchen", "sets": [{"text": "Kill it.", "answer": "Yes."}]},
+            {"setting": "a kitchen", "sets": [CONTRAST]},
             r"kitchen.yaml: sets.0.scenes",
         ),
     ],

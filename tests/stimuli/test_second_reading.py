@@ -12,10 +12,13 @@ from aor_lib.stimuli.second_reading import second_reading
 AT_LEAST = 0.9
 
 
-def test_every_pseudo_harmful_utterance_was_read_once():
-    utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
-    expected = sorted(u.id for u in utterances if u.intent is Intent.PSEUDO_HARMFUL)
-    assert sorted(second_reading()["id"]) == expected
+def test_of_a_scenario_that_was_read_every_pseudo_harmful_utterance_was_read_once():
+    scenarios = load_scenarios()
+    readings = second_reading().groupby("scenario")["id"]
+    assert readings.ngroups >= 5
+    for name, read in readings:
+        utterances = scenarios[name].utterances
+        assert sorted(read) == [u.id for u in utterances if u.intent is Intent.PSEUDO_HARMFUL]
 
 
 def test_in_nine_of_ten_the_words_would_be_refused_and_the_scene_settles_it():
@@ -24,7 +27,9 @@ def test_in_nine_of_ten_the_words_would_be_refused_and_the_scene_settles_it():
 
 def test_another_answer_is_an_error_that_names_file_utterance_and_column(tmp_path):
     shutil.copytree(PARAMS / "scenarios", tmp_path / "scenarios")
-    path = tmp_path / "scenarios/second_reading/kitchen.csv"
+    path = tmp_path / "scenarios/second_reading/film_theatre.csv"
     path.write_text(path.read_text().replace(",yes,", ",maybe,", 1))
-    with pytest.raises(ParamsError, match=r"kitchen.csv: kitchen-ph-\d+: \w+: must be one of"):
+    with pytest.raises(
+        ParamsError, match=r"film_theatre.csv: film_theatre-ph-\d+: \w+: must be one of"
+    ):
         second_reading(tmp_path)

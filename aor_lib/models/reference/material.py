@@ -179,8 +179,7 @@ def _contrast(
     for scene in fitting:
         if scene not in scenes:
             raise ParamsError(
-                f"{path}: scenes: no scene {scene!r} to train on{nearest(scene, scenes)}; one that "
-                "does not exist, or is 'unseen'"
+                f"{path}: scenes: no scene {scene!r}, or it is 'unseen'{nearest(scene, scenes)}"
             )
     sounds = tuple(scenes[scene].description for scene in fitting)
     own = {settings.get(sound, "something else") for sound in sounds}
