@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from aor_lib.cli.steps import print_table
-from aor_lib.config.params import load_scene, load_scenes, read_scene
 
 app = typer.Typer(
     no_args_is_help=True, help="List background scenes and their sounds, or play one."
@@ -19,6 +18,8 @@ app = typer.Typer(
 @app.command("list")
 def list_scenes() -> None:
     """Say which scenes there are, of which scenario or kind, and what is heard in each."""
+    from aor_lib.config.params import load_scenes
+
     rows = [
         (scene.id, scene.scenario or scene.kind, scene.description)
         for scene in load_scenes().values()
@@ -50,6 +51,7 @@ def play(
 
     from aor_lib.audio import scenes, speech
     from aor_lib.audio.sound_files import flac
+    from aor_lib.config.params import load_scene, read_scene
 
     if out.suffix != ".flac":
         raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")

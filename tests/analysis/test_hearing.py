@@ -108,10 +108,8 @@ def test_groups_are_models_under_a_mitigation(heard):
     assert list(table["contrast"]) == list(CONTRASTS) * 2
 
 
-@pytest.mark.parametrize(
-    ("utterances", "rate_a", "rate_b"),
-    [(100, 0.6, 0.2), pytest.param(30, 0.9, 0.1, marks=pytest.mark.nightly)],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("utterances", "rate_a", "rate_b"), [(100, 0.6, 0.2), (30, 0.9, 0.1)])
 def test_intervals_cover_95_percent(utterances, rate_a, rate_b):
     rng = np.random.default_rng(0)
     z = norm.ppf([rate_a, rate_b])
