@@ -72,8 +72,8 @@ def save_adapter(added: dict[str, LowRank], path: Path, base: str) -> None:
         stream.write(save(factors, metadata={"base": base}))
 
 
-def merge_adapter(weights: dict[str, torch.Tensor], path: Path, base: str) -> None:
-    """Add an adapter to the weights (float32, by name) of the base model, in place.
+def merge_adapter(network: torch.nn.Module, path: Path, base: str) -> None:
+    """Add an adapter to the weights of the base model.
 
     Raises
     ------
@@ -90,5 +90,6 @@ def merge_adapter(weights: dict[str, torch.Tensor], path: Path, base: str) -> No
         raise ModelError(f"{path}: is for the base model {found}, not {base}: train it again")
     for name, down in factors.items():
         if name.endswith(_DOWN):
-            weight = name.removesuffix(_DOWN)
-            weights[weight] = weights[weight] + factors[weight + _UP] @ down
+            weight = network.get_parameter(name.removesuffix(_DOWN))
+            # Not in place: the weights may be a file's, mapped into memory.
+            weight.data = weight.data + factors[name.removesuffix(_DOWN) + _UP] @ down

@@ -9,20 +9,19 @@ import contextlib
 import functools
 import io
 import itertools
-import json
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from tokenizers import Tokenizer
+from filelock import FileLock
 
 from aor_lib.config.records import Generation
 from aor_lib.models.reference.lora import merge_adapter
 from aor_lib.storage import assets
-from aor_lib.storage.cache import Arrays, load_or_make
+from aor_lib.storage.assets import cache_folder
 
 _ASSET = "smollm2-135m-instruct"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -107,18 +106,14 @@ def language_model(adapter: Path | None = None) -> LanguageModel:
 
 def load(adapter: Path | None = None) -> LanguageModel:
     """As :func:`language_model`, but a copy of the caller's own."""
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-    kept = load_or_make("language", [revision(), "float32"], _read_gguf)
-    settings = json.loads(str(kept.pop("tokenizer_settings")))
-    fast: Any = PreTrainedTokenizerFast
-    tokenizer = fast(tokenizer_object=Tokenizer.from_str(str(kept.pop("tokenizer"))), **settings)
-    config = LlamaConfig.from_dict(json.loads(str(kept.pop("config"))))
-    weights = {name: torch.from_numpy(array) for name, array in kept.items()}
-    if adapter is not None:
-        merge_adapter(weights, adapter, revision())
+    folder = _checkpoint()
+    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     with _without_progress_bars():
-        network: Any = LlamaForCausalLM.from_pretrained(None, config=config, state_dict=weights)
+        network: Any = LlamaForCausalLM.from_pretrained(folder)
+    if adapter is not None:
+        merge_adapter(network, adapter, revision())
     network.eval()
     return LanguageModel(tokenizer, network)
 
@@ -137,28 +132,32 @@ def _without_progress_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _read_gguf() -> Arrays:
-    """Weights, configuration and tokenizer of the GGUF file, which takes a while to unpack."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def _checkpoint() -> Path:
+    """Folder of the checkpoint in float32, made once: unpacking the GGUF file takes a while."""
+    folder = cache_folder() / "language" / revision()
+    with FileLock(cache_folder() / "language.lock"):
+        if not folder.is_dir():
+            with tempfile.TemporaryDirectory(dir=cache_folder()) as unpacked:
+                _unpack(Path(unpacked))
+                folder.parent.mkdir(exist_ok=True)
+                Path(unpacked).rename(folder)
+    return folder
 
-    folder = str(assets.fetch(_ASSET))
-    # Unpacking has a progress bar of its own that cannot be turned off.
+
+def _unpack(folder: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    gguf = str(assets.fetch(_ASSET))
+    # Unpacking has progress bars of its own that cannot be turned off.
     with _without_progress_bars(), contextlib.redirect_stderr(io.StringIO()):
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_GGUF)
-        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_GGUF, dtype=torch.float32)
-    settings = {
-        "chat_template": tokenizer.chat_template,
-        "eos_token": tokenizer.eos_token,
-        "pad_token": tokenizer.pad_token,
-        "padding_side": "left",
-    }
-    config = {k: v for k, v in model.config.to_dict().items() if k != "quantization_config"}
-    weights = model.state_dict()
-    if model.config.tie_word_embeddings:
-        del weights["lm_head.weight"]
-    return {
-        "tokenizer": np.array(tokenizer.backend_tokenizer.to_str()),
-        "tokenizer_settings": np.array(json.dumps(settings)),
-        "config": np.array(json.dumps(config)),
-        **{name: tensor.numpy() for name, tensor in weights.items()},
-    }
+        tokenizer = AutoTokenizer.from_pretrained(gguf, gguf_file=_GGUF, padding_side="left")
+        model = AutoModelForCausalLM.from_pretrained(gguf, gguf_file=_GGUF, dtype=torch.float32)
+        # What came from a GGUF file counts as quantized, and is not saved.
+        settings = model.config.to_dict()
+        del settings["quantization_config"]
+        config = LlamaConfig.from_dict(settings)
+        unpacked = LlamaForCausalLM.from_pretrained(
+            None, config=config, state_dict=model.state_dict()
+        )
+        tokenizer.save_pretrained(folder)
+        unpacked.save_pretrained(folder)
