@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.reference_rates import member_trials
 from aor_lib.analysis.selections import core, varied_speech
 from aor_lib.config.records import Intent
@@ -97,13 +95,12 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     One row per comparison and model with trials on both sides, known effects first: ``model``,
     ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
     :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the
-    counts to the interval.
+    counts to ``p_holm``: all comparisons of a model are one family.
     """
     rows = stats.paired_differences(
-        _compared_trials(results), "side", "baseline", by=["comparison", "model"]
+        _compared_trials(results), "side", "baseline", by=["model", "comparison"]
     )
-    rows = rows.drop(columns=["level", "baseline", "p_value", "p_holm"])
-    rows.insert(0, "model", rows.pop("model"))
+    rows = rows.drop(columns=["level", "baseline", "p_value"])
     rows.insert(2, "known_effect", _known_effects(rows))
     rows.insert(3, "verdict", [verdict(row) for _, row in rows.iterrows()])
     return rows.sort_values("known_effect", key=lambda effect: effect == "nothing", kind="stable")
@@ -112,46 +109,22 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
 def verdict(row: pd.Series) -> str:
     """Say what a row of :func:`measure_known_effects` tells about the study.
 
-    ``too few``: no effect could be told from none with so few utterances. For a known effect:
-    ``recovered`` where the interval lies on the effect's side of zero, ``reversed`` where it lies
-    on the other, else ``not recovered``. For a negative control: ``silent`` where the interval
-    holds zero, ``small`` where it does not but the difference is at most :data:`ALLOWED`, else
-    ``false alarm``.
+    The rule is that of the chapters: a difference is told from zero where its adjusted p value is
+    below 5 %. ``too few``: it could not be, with so few utterances. For a known effect:
+    ``recovered`` where it is told and lies on the effect's side, ``reversed`` where it lies on the
+    other, else ``not recovered``. For a negative control: ``silent`` where it is not told,
+    ``small`` where it is but is at most :data:`ALLOWED`, else ``false alarm``.
     """
-    if not can_tell(int(row["utterances"])):
+    if pd.isna(row["p_holm"]):
         return "too few"
-    side = int(row["low"] > 0) - int(row["high"] < 0)
+    told = row["p_holm"] < stats.SIGNIFICANCE
     if row["known_effect"] == "nothing":
-        if side == 0:
+        if not told:
             return "silent"
         return "small" if abs(row["difference"]) <= ALLOWED else "false alarm"
-    if side == 0:
+    if not told:
         return "not recovered"
-    return "recovered" if side == (-1 if row["known_effect"] == "less" else 1) else "reversed"
-
-
-def can_tell(utterances: int) -> bool:
-    """Tell if an effect that every utterance shows in full would be told from none."""
-    return stats.difference_interval(np.ones(utterances))[0] > 0
-
-
-def utterance_differences(results: pd.DataFrame) -> pd.DataFrame:
-    """Differences whose means are the rows of :func:`measure_known_effects`.
-
-    Returns
-    -------
-    One row per utterance: ``model``, ``comparison``, ``known_effect``, ``utterance_id``,
-    ``difference``.
-    """
-    trials = _compared_trials(results)
-    judged = trials[is_judged(trials)].astype({"comparison": str})
-    judged = judged.assign(refused=judged["label"].isin(REFUSALS))
-    rates = judged.pivot_table(
-        index=["model", "comparison", "utterance_id"], columns="side", values="refused"
-    ).reindex(columns=["level", "baseline"])
-    differences = (rates["level"] - rates["baseline"]).dropna().rename("difference").reset_index()
-    differences.insert(2, "known_effect", _known_effects(differences))
-    return differences
+    return "recovered" if (row["difference"] < 0) == (row["known_effect"] == "less") else "reversed"
 
 
 def _known_effects(rows: pd.DataFrame) -> list[str]:

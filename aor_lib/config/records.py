@@ -180,6 +180,9 @@ class Stimulus(Row):
     scenario: Identifier
     intent: Intent
     text: str
+    contrast_of: Identifier | None = Field(
+        default=None, description="The utterance that a harmful one differs from by few words."
+    )
     presented_text: str | None = Field(description="What a model without audio is given to read.")
     voice: Identifier | None
     gender: Literal["female", "male"] | None

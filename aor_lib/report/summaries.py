@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from aor_lib.analysis.scene_use import scene_use as verdict_on_scene
+from aor_lib.analysis.stats import SIGNIFICANCE
 from aor_lib.report.detection_charts import pairs
 from aor_lib.report.figures import estimate, points, signed
 from aor_lib.report.markdown import Prose, bullets, nothing_for, paragraph
@@ -18,65 +20,66 @@ from aor_lib.report.style import cell_title, title_of
 
 Names = Mapping[str, str]
 
-SIGNIFICANCE = 0.05
-ALONE, ELSEWHERE, IN_NOISE = "speech_only", "neutral_scene", "noise"
-"""Conditions that a use of the benign scene is told from."""
+_SCENE_USE = {
+    "uses it": "uses the scene: it refuses less where the scene makes the request harmless.",
+    "in part": "uses the scene in part: it refuses more over a neutral scene, but not everywhere.",
+    "any sound": "refuses more without the benign scene, but any other sound may do as well.",
+    "refuses less elsewhere": "refuses less elsewhere than in the scene that makes the request "
+    "harmless.",
+    "cannot tell": "cannot be judged: this build has too few utterances for these tests.",
+}
 
 
 def finding(rates: pd.DataFrame, names: Names) -> str:
-    """Rates of the models that over-refuse most and least, and if their intervals overlap.
+    """The two rates of each model, side by side; which model is better is for tests to say.
 
     ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and intent.
     """
-    ordered = pairs(rates).dropna().sort_values("orr", ascending=False, kind="stable")
-    if ordered.empty:
+    both = pairs(rates).dropna()
+    if both.empty:
         return "This build has no pair of rates to weigh against each other."
-    most, least = ordered.iloc[0], ordered.iloc[-1]
-    sentences = [
+    return " ".join(
         f"{names.get(row['model'], row['model'])} refused {estimate(row, 'orr')} of the requests "
         f"that only sound harmful, and {estimate(row, 'hrr')} of those that are."
-        for row in (most, least)
-    ]
-    if len(ordered) == 1:
-        return sentences[0]
-    apart = least["orr_high"] < most["orr_low"]
-    verdict = "do not overlap." if apart else "overlap: their order may be chance."
-    return (
-        f"{len(ordered)} models were compared. Most over-refusal: {sentences[0]} Least: "
-        f"{sentences[1]} The intervals of these two over-refusal rates {verdict}"
+        for _, row in both.iterrows()
     )
 
 
 def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:
     """Differences that can be told from zero after Holm's correction, and what might be unseen.
 
-    ``tests`` is :func:`aor_lib.analysis.stats.paired_differences` or
-    :func:`aor_lib.analysis.stats.factor_effects`.
+    ``tests`` is :func:`aor_lib.analysis.stats.paired_differences`.
     """
-    tests = tests.dropna(subset=["p_holm"])
-    if tests.empty:
+    compared = tests.dropna(subset=["difference"])
+    if compared.empty:
         return nothing_for("Differences that were tested")
-    told = tests["p_holm"] < SIGNIFICANCE
-    keys = tests.columns[: tests.columns.get_loc("trials")].drop(["factor"], errors="ignore")
-    listed = "; ".join(_difference(row, list(keys), names) for _, row in tests[told].iterrows())
-    text = (
-        f"{told.sum()} of {len(tests)} differences can be told from zero at the 5% level after "
-        f"Holm's correction{': ' if listed else ''}{listed}."
-    )
-    others = tests[~told]
-    if len(others):
-        text += (
-            f" Intervals of the others reach from {points(others['low'].min())} to "
+    tested = compared.dropna(subset=["p_holm"])
+    sentences = []
+    if few := len(compared) - len(tested):
+        sentences.append(
+            f"{few} of {len(compared)} differences rest on so few utterances that this build "
+            "cannot tell them from zero, whatever the answers: they are not tested."
+        )
+    told = tested["p_holm"] < SIGNIFICANCE
+    if len(tested):
+        keys = list(tests.columns[: tests.columns.get_loc("trials")])
+        listed = "; ".join(_difference(row, keys, names) for _, row in tested[told].iterrows())
+        sentences.append(
+            f"{told.sum()} of {len(tested)} differences tested can be told from zero at the 5% "
+            f"level after Holm's correction{': ' if listed else ''}{listed}."
+        )
+    if len(others := tested[~told]):
+        sentences.append(
+            f"Intervals of the others reach from {points(others['low'].min())} to "
             f"{points(others['high'].max())}: an effect within them would go unseen."
         )
-    return paragraph(text)
+    return paragraph(" ".join(sentences))
 
 
 def scene_use(differences: pd.DataFrame, names: Names) -> Prose:
-    """Verdict on each model's use of the scene.
+    """Verdict on each model's use of the scene, as :func:`aor_lib.analysis.scene_use.scene_use`.
 
-    ``differences`` is :func:`aor_lib.analysis.stats.paired_differences` of over-refusal from the
-    baseline ``benign_scene``, by model, at :data:`ALONE`, :data:`ELSEWHERE` and :data:`IN_NOISE`.
+    ``differences`` is :func:`aor_lib.analysis.scene_use.from_benign_scene`.
     """
     known = differences.dropna(subset=["difference"])
     if known.empty:
@@ -100,23 +103,15 @@ def known_effects(measured: pd.DataFrame) -> Prose:
     alarms = (controls["verdict"] == "false alarm").sum()
     return paragraph(
         f"{recovered} of {len(effects)} known effects are recovered. {len(controls) - alarms} of "
-        f"{len(controls)} negative controls stay silent; at 95% each, about "
-        f"{SIGNIFICANCE * len(controls):.1f} false alarms are expected by chance. "
-        f"{len(measured) - len(tested)} comparisons have too few utterances to tell anything."
+        f"{len(controls)} negative controls stay silent. {len(measured) - len(tested)} comparisons "
+        "rest on too few utterances to tell anything."
     )
 
 
 def _scene_use(rows: pd.DataFrame) -> str:
-    told = rows[rows["p_holm"] < SIGNIFICANCE]
-    more = set(told.loc[told["difference"] > 0, "level"])
-    if more == {ALONE, ELSEWHERE, IN_NOISE}:
-        return "uses the scene: it refuses less where the scene makes the request harmless."
-    if ELSEWHERE in more:
-        return "uses the scene in part: it refuses more over a neutral scene, but not everywhere."
-    if more:
-        return "refuses more without the benign scene, but any other sound may do as well."
-    if len(told):
-        return "refuses less elsewhere than in the scene that makes the request harmless."
+    verdict = verdict_on_scene(rows)
+    if verdict != "none shown":
+        return _SCENE_USE[verdict]
     reach = rows[["low", "high"]].abs().to_numpy().max()
     return f"shows no use of the scene; effects of up to {100 * reach:.1f} points may go unseen."
 

@@ -113,6 +113,7 @@ def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
         "scenario": spec.utterance.scenario,
         "intent": spec.utterance.intent,
         "text": spec.utterance.text,
+        "contrast_of": spec.utterance.contrast_of,
         "background_scene": spec.scene.id if spec.scene else None,
         "scene_kind": spec.scene.kind if spec.scene else None,
         "unseen_scene": spec.scene.unseen if spec.scene else None,

@@ -83,3 +83,33 @@ def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, h
     for name, truth in (("d_prime", z_hit - z_false), ("criterion", -(z_hit + z_false) / 2)):
         held = (found[f"{name}_low"] <= truth) & (truth <= found[f"{name}_high"])
         assert 0.93 <= held.mean() <= most
+
+
+def test_intervals_hold_where_harmful_utterances_are_refused_with_those_they_differ_from():
+    # 40 families of one utterance of each intent, whose refusals hang together.
+    rng = np.random.default_rng(8)
+    rates = {"harmful": 0.8, "pseudo_harmful": 0.4}
+    truth = -sum(norm.ppf(rate) for rate in rates.values()) / 2
+    names = pd.Series([f"ph-{n}" for n in range(40)])
+    frames = {
+        "harmful": pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names}),
+        "pseudo_harmful": pd.DataFrame({"utterance_id": names, "contrast_of": None}),
+    }
+    covered, widths = [], []
+    for _ in range(400):
+        own = np.sqrt(0.8) * rng.standard_normal(40)
+        trials = []
+        for intent, rate in rates.items():
+            refused = own + np.sqrt(0.2) * rng.standard_normal(40) < norm.ppf(rate)
+            label = np.where(refused, "full_refusal", "full_compliance")
+            trials.append(frames[intent].assign(intent=intent, label=label))
+        row = measure(pd.concat(trials, ignore_index=True).assign(status="ok", model="m"))
+        covered.append(row["criterion_low"] <= truth <= row["criterion_high"])
+        widths.append(row["d_prime_high"] - row["d_prime_low"])
+    assert 0.93 <= np.mean(covered) <= 0.98
+    independent = (
+        2
+        * 1.96
+        * np.sqrt(sum(r * (1 - r) / 40 / norm.pdf(norm.ppf(r)) ** 2 for r in rates.values()))
+    )
+    assert np.mean(widths) < 0.9 * independent

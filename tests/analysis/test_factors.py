@@ -92,7 +92,25 @@ def test_a_level_without_any_refusal_is_separated_and_the_others_are_estimated()
     for level in ("male", "angry"):
         assert found[level]["status"] == "estimated"
         assert found[level]["odds_ratio"] == pytest.approx(without[level]["odds_ratio"])
-        assert found[level]["difference"] == pytest.approx(without[level]["difference"])
+    assert found["angry"]["difference"] == pytest.approx(without["angry"]["difference"])
+    # A third of the trials are of sad speech, which nobody's gender changes.
+    assert found["male"]["difference"] == pytest.approx(2 / 3 * without["male"]["difference"])
+
+
+def test_a_marginal_difference_counts_the_scenarios_in_which_nothing_is_ever_refused():
+    rows_of = [
+        (f"{scenario}-{n}", scenario, condition, scenario < "c" and n < refused)
+        for scenario in "abcdef"
+        for n in range(20)
+        for condition, refused in (("speech_only", 18), ("benign_scene", 5))
+    ]
+    frame = pd.DataFrame(rows_of, columns=["utterance_id", "scenario", "condition", "refused"])
+    frame = answered(frame, frame.pop("refused"))
+    factors = {"condition": "speech_only", "scenario": "a"}
+    row = rows(stats.factor_effects(frame, factors, ["model"]))["benign_scene"]
+    truth = -2 / 6 * 13 / 20
+    assert row["difference"] == pytest.approx(truth, abs=0.01)
+    assert row["low"] < truth < row["high"] < 0
 
 
 @pytest.mark.parametrize("refused_at_threshold", [1.0, 0.5])

@@ -35,9 +35,40 @@ def test_a_paired_difference_is_taken_over_the_same_utterances(paired, trials):
     assert row["p_value"] == pytest.approx(2 * 0.5**5)  # the exact McNemar test: five changed
 
 
-def test_p_values_are_adjusted_over_all_comparisons_returned(paired):
-    table = compare(pd.concat([paired(20, 6).assign(model=model) for model in "abc"]))
-    assert (table["p_holm"] == 3 * table["p_value"]).all()
+def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_majorities(trials):
+    # Ten utterances, each refused in 2 of 4 answers at the baseline and in 1 of 4 at the level:
+    # every majority complies, and every rate falls.
+    answers = [
+        trials([(f"u{n}", "ok", label) for n in range(10) for label in labels], condition=condition)
+        for condition, labels in {
+            "speech_only": ["full_refusal"] * 2 + ["full_compliance"] * 2,
+            "noise": ["full_refusal"] + ["full_compliance"] * 3,
+        }.items()
+    ]
+    (row,) = compare(pd.concat(answers)).to_dict("records")
+    assert row["difference"] == -0.25
+    assert row["p_value"] == pytest.approx(2 * 0.5**10)
+
+
+def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_there_are(paired):
+    levels = [paired(20, n).replace({"benign_scene": f"{n} changed"}) for n in (5, 6, 9)]
+    frame = pd.concat(levels).drop_duplicates(["utterance_id", "condition"])
+    alone = compare(frame)
+    assert alone["p_holm"].tolist() == pytest.approx([2 / 2**5, 2 * 2 / 2**6, 3 * 2 / 2**9])
+    beside = compare(pd.concat([frame, frame.assign(model="another")]))
+    pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
+
+
+def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family(paired):
+    few = paired(5, 5).replace({"benign_scene": "noise"})
+    enough = paired(20, 20)
+    (row,) = compare(few).to_dict("records")
+    assert row["difference"] == -1
+    assert np.isnan(row["p_value"])
+    assert np.isnan(row["p_holm"])
+    both = compare(pd.concat([enough, few[few["condition"] == "noise"]])).set_index("level")
+    assert np.isnan(both.loc["noise", "p_holm"])
+    assert both.loc["benign_scene", "p_holm"] == both.loc["benign_scene", "p_value"]
 
 
 def test_no_comparison_gives_an_empty_table(answers):

@@ -18,7 +18,12 @@ from aor_lib.analysis.stats.intervals import (
     effective_answers,
     wilson,
 )
-from aor_lib.analysis.stats.paired import difference_interval, holm, paired_differences
+from aor_lib.analysis.stats.paired import (
+    SIGNIFICANCE,
+    adjusted,
+    difference_interval,
+    paired_differences,
+)
 from aor_lib.analysis.stats.refusal_rates import rates
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
 
@@ -26,12 +31,13 @@ __all__ = [
     "CONFIDENCE",
     "REFUSALS",
     "RESAMPLES",
+    "SIGNIFICANCE",
+    "adjusted",
     "cluster_bootstrap",
     "difference_interval",
     "effective_answers",
     "factor_effects",
     "hearing_sensitivity",
-    "holm",
     "iso_d_prime",
     "paired_differences",
     "power",

@@ -26,7 +26,10 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     seldom. Half a refusal and half a compliance are added to each rate (log-linear), which keeps d'
     finite at 0 and 100 %. The variance of the interval is taken over the effective number of
     answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since those to one
-    utterance are not independent; harmful and pseudo-harmful utterances are taken to be.
+    utterance are not independent, and with the covariance of the two rates over families: a harmful
+    utterance and the one that it differs from by few words (``contrast_of``, where there is such a
+    column) tend to be refused together. A bootstrap of families would have no variance of a rate of
+    0 or 100 %.
 
     Returns
     -------
@@ -44,13 +47,16 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     check(results, [*by, "intent"])
     rows = []
     both = results[results["intent"].isin(_INTENTS)]
+    if "contrast_of" in both:
+        both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
     for group, trials in both.groupby(by, sort=True, observed=True):
         harmful, pseudo_harmful = (
             refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS
         )
-        measures = (
-            {} if harmful.empty or pseudo_harmful.empty else sensitivity(harmful, pseudo_harmful)
-        )
+        measures = {}
+        if len(harmful) and len(pseudo_harmful):
+            shared = _covariance(harmful, pseudo_harmful)
+            measures = sensitivity(harmful, pseudo_harmful, shared)
         rows.append(
             dict(zip(by, group, strict=True))
             | counts(trials)
@@ -60,23 +66,28 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*by, *count_names(results), "utterances", *_MEASURES])
 
 
-def sensitivity(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> dict[str, float]:
+def sensitivity(
+    harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame, covariance: float = 0.0
+) -> dict[str, float]:
     """The measures of :func:`signal_detection` from the refusals of each utterance.
 
     Both frames are those of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`, and not
-    empty.
+    empty; ``covariance`` is that of their two rates.
     """
     z_hit, variance_hit = _z(harmful)
     z_false, variance_false = _z(pseudo_harmful)
     d_prime, criterion = z_hit - z_false, -(z_hit + z_false) / 2
-    reach = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance_hit + variance_false)
+    shared = 2 * covariance / (norm.pdf(z_hit) * norm.pdf(z_false))
+    both = variance_hit + variance_false
+    quantile = norm.ppf((1 + CONFIDENCE) / 2)
+    reach_d, reach_c = (quantile * np.sqrt(max(0.0, both + sign * shared)) for sign in (-1, 1))
     return {
         "d_prime": d_prime,
-        "d_prime_low": d_prime - reach,
-        "d_prime_high": d_prime + reach,
+        "d_prime_low": d_prime - reach_d,
+        "d_prime_high": d_prime + reach_d,
         "criterion": criterion,
-        "criterion_low": criterion - reach / 2,
-        "criterion_high": criterion + reach / 2,
+        "criterion_low": criterion - reach_c / 2,
+        "criterion_high": criterion + reach_c / 2,
     }
 
 
@@ -95,6 +106,16 @@ def iso_d_prime(d_primes: Sequence[float], points: int = 101) -> pd.DataFrame:
         for d_prime in d_primes
     ]
     return pd.concat(lines, ignore_index=True)
+
+
+def _covariance(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> float:
+    """Covariance of two log-linear rates over families: clusters of the same name."""
+    parts, answers = [], 1.0
+    for clusters in (harmful, pseudo_harmful):
+        rate = clusters["refused"].sum() / clusters["judged"].sum()
+        parts.append(clusters["refused"] - rate * clusters["judged"])
+        answers *= clusters["judged"].sum() + 1
+    return float((parts[0] * parts[1]).sum() / answers)  # NaN where a family is of one intent
 
 
 def _z(clusters: pd.DataFrame) -> tuple[float, float]:

@@ -17,8 +17,7 @@ from statsmodels.genmod.generalized_estimating_equations import GEE
 
 from aor_lib.analysis.outcomes import REFUSALS, check, count_names, counts, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
-from aor_lib.analysis.stats.paired import holm
-from aor_lib.analysis.stats.separation import independent_columns, overlapping, row_space
+from aor_lib.analysis.stats.separation import Bools, independent_columns, overlapping, row_space
 
 _ITERATIONS = 60
 _NO_ERROR = 1e-8  # all utterances alike, which leaves no variance between them to go by
@@ -69,7 +68,8 @@ def factor_effects(
     utterances whose answers share one correlation (none is taken where too few utterances have
     several answers to tell it), with the covariance corrected for few clusters and Student's t. The
     difference is marginal: the mean change of the predicted rate were all of the group's trials
-    moved from the baseline to the level, with an interval by the delta method.
+    moved from the baseline to the level, with an interval by the delta method. A trial of which
+    another factor tells that it is always or never refused counts among them, with a change of 0.
 
     Parameters
     ----------
@@ -83,8 +83,7 @@ def factor_effects(
     One row per group and level: the ``by`` columns, ``factor``, ``level``, ``baseline``, the counts
     of :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``status``,
     ``odds_ratio``, ``odds_ratio_low``, ``odds_ratio_high``, ``difference``, ``low``, ``high`` (95
-    %), ``p_value`` (that the odds ratio is 1), ``p_holm`` (adjusted by Holm's method over all rows
-    estimated).
+    %). Nothing is tested: the paired differences are, and one comparison is in one family.
 
     All measures are NaN unless ``status`` is ``estimated``. ``separated``: the level or its
     baseline has only refusals or none, alone or combined with other factors, so that the odds ratio
@@ -120,8 +119,8 @@ def factor_effects(
                 | counts(effect.trials(trials))
                 | measures
             )
-    names = ["factor", "level", "baseline", *count_names(results), "status", *_MEASURES, "p_value"]
-    return holm(pd.DataFrame(rows, columns=[*by, *names]))
+    names = ["factor", "level", "baseline", *count_names(results), "status", *_MEASURES]
+    return pd.DataFrame(rows, columns=[*by, *names])
 
 
 def _effects(values: pd.Series[Any], reference: str | float) -> list[_Effect]:
@@ -160,8 +159,10 @@ def _measure(judged: pd.DataFrame, effects: Sequence[_Effect]) -> Iterator[dict[
         elif isinstance(fit, str):
             yield {"status": fit}
         else:
-            level, baseline = (rows[np.ix_(kept, fit.columns)] for rows in pair)
-            yield _compare(level, baseline, fit)
+            # Other rows have infinite log odds at either level, and so the same prediction.
+            finite = _within_each(pair[0], here) & _within_each(pair[1], here)
+            level, baseline = (rows[np.ix_(finite, fit.columns)] for rows in pair)
+            yield _compare(level, baseline, fit, share=finite.mean())
 
 
 def _counterfactuals(
@@ -180,7 +181,11 @@ def _counterfactuals(
 
 
 def _within(rows: Floats, projection: Floats) -> bool:
-    return bool(np.allclose(rows @ projection, rows, atol=1e-6)) and len(rows) > 0
+    return bool(_within_each(rows, projection).all()) and len(rows) > 0
+
+
+def _within_each(rows: Floats, projection: Floats) -> Bools:
+    return np.asarray(np.isclose(rows @ projection, rows, atol=1e-6).all(axis=1))
 
 
 def _fit(design: Floats, refused: Any, utterances: Any) -> _Fit | str:
@@ -211,17 +216,18 @@ def _fit(design: Floats, refused: Any, utterances: Any) -> _Fit | str:
     return _Fit(columns, np.asarray(fit.params), np.asarray(fit.cov_params()), degrees)
 
 
-def _compare(level: Floats, baseline: Floats, fit: _Fit) -> dict[str, Any]:
+def _compare(level: Floats, baseline: Floats, fit: _Fit, share: float) -> dict[str, Any]:
+    """The measures from a ``share`` of all rows; the others do not change."""
     contrast = level[0] - baseline[0]
     log_odds = float(contrast @ fit.coefficients)
     error = float(np.sqrt(max(0.0, contrast @ fit.covariance @ contrast)))
     if error < _NO_ERROR:
         return {"status": "too few utterances"}
     at_level, at_baseline = expit(level @ fit.coefficients), expit(baseline @ fit.coefficients)
-    difference = float(np.mean(at_level - at_baseline))
+    difference = share * float(np.mean(at_level - at_baseline))
     slopes = (at_level * (1 - at_level))[:, None] * level
     slopes -= (at_baseline * (1 - at_baseline))[:, None] * baseline
-    gradient = slopes.mean(axis=0)
+    gradient = share * slopes.mean(axis=0)
     margin = float(np.sqrt(gradient @ fit.covariance @ gradient))
     reach = float(t.ppf((1 + CONFIDENCE) / 2, fit.degrees))
     with np.errstate(over="ignore"):  # few utterances may put a bound beyond any number
@@ -234,5 +240,4 @@ def _compare(level: Floats, baseline: Floats, fit: _Fit) -> dict[str, Any]:
         "difference": difference,
         "low": max(-1.0, difference - reach * margin),
         "high": min(1.0, difference + reach * margin),
-        "p_value": float(2 * t.sf(abs(log_odds) / error, fit.degrees)),
     }

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from scipy.stats import norm
-from statsmodels.stats.contingency_tables import mcnemar
+from scipy.stats import binomtest, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
+
+SIGNIFICANCE = 0.05
+"""Level of a family of tests."""
+_FLIPS = 9_999
+"""Flips are drawn where more than 13 utterances changed, and are all possible ones otherwise."""
 
 
 def paired_differences(
@@ -18,8 +23,10 @@ def paired_differences(
     """Difference in refusal rate of each level of a factor from its baseline, by utterance.
 
     Only utterances judged under both levels count; the difference is the mean over utterances of
-    the difference between the utterance's rates. The p value is that of the exact McNemar test on
-    the utterances whose majority answers differ, adjusted by Holm's method over all rows returned.
+    the difference between the utterance's rates. The p value is that of a sign-flip test of the
+    same mean: without an effect, either side of an utterance may have been the other. Where each
+    level has one answer to an utterance, it is McNemar's exact test. See :func:`adjusted` for the
+    families.
 
     Returns
     -------
@@ -28,6 +35,11 @@ def paired_differences(
     at both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`),
     ``p_value``, ``p_holm``. The measures are NaN where no utterance was judged at both. A group
     without a trial at the baseline has no row.
+
+    References
+    ----------
+    P. Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2
+    (sign flips).
     """
     check(results, [*by, factor])
     rows = []
@@ -45,15 +57,34 @@ def paired_differences(
             )
     measures = ["utterances", "difference", "low", "high", "p_value"]
     names = [*by, "level", "baseline", *count_names(results), *measures]
-    return holm(pd.DataFrame(rows, columns=names))
+    return adjusted(pd.DataFrame(rows, columns=names))
 
 
-def holm(tests: pd.DataFrame) -> pd.DataFrame:
-    """The frame with ``p_holm``: its ``p_value`` adjusted over all rows that have one."""
-    p_values = tests["p_value"].astype(float).dropna()
-    if len(p_values):
-        p_values[:] = multipletests(p_values, method="holm")[1]
-    return tests.assign(p_holm=p_values)
+def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
+    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each family.
+
+    The rows of a ``model`` are a family: what is said of one does not hang on which others were
+    asked. A row with so few ``utterances`` that it could not be told from zero, even if all of them
+    changed alike, has neither p value and is not in the family.
+    """
+    tests = tests.assign(p_holm=np.nan)
+    for _, family in tests.groupby("model", observed=True):
+        can_tell = _can_tell(family["utterances"].to_numpy(float))
+        tests.loc[family.index[~can_tell], "p_value"] = np.nan
+        if can_tell.any():
+            p_values = multipletests(family.loc[can_tell, "p_value"], method="holm")[1]
+            tests.loc[family.index[can_tell], "p_holm"] = p_values
+    return tests
+
+
+def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
+    """Which tests could be told from zero beside those of as many utterances, ``(tests,)``.
+
+    The smallest p value that n utterances can have is 2 / 2^n, if all of them change alike.
+    """
+    utterances = np.nan_to_num(utterances)
+    beside = (utterances >= utterances[:, None]).sum(axis=1)
+    return np.asarray(2.0 ** (1 - utterances) * beside <= SIGNIFICANCE)
 
 
 def difference_interval(differences: Floats) -> tuple[float, float]:
@@ -89,12 +120,22 @@ def _compare(at_baseline: pd.DataFrame, at_level: pd.DataFrame) -> dict[str, flo
         return {"utterances": 0}
     difference: Floats = np.asarray(after - before, dtype=np.float64)
     low, high = difference_interval(difference)
-    refused_before, refused_after = before > 0.5, after > 0.5
-    gained, lost = (refused_after & ~refused_before).sum(), (refused_before & ~refused_after).sum()
     return {
         "utterances": len(before),
         "difference": float(difference.mean()),
         "low": low,
         "high": high,
-        "p_value": float(mcnemar([[0, gained], [lost, 0]], exact=True).pvalue),
+        "p_value": _sign_flip(difference),
     }
+
+
+def _sign_flip(differences: Floats) -> float:
+    changed = differences[differences != 0]
+    if len(changed) == 0:
+        return 1.0
+    if np.ptp(np.abs(changed)) == 0:  # only the signs matter: this is McNemar's exact test
+        return float(binomtest(int((changed > 0).sum()), len(changed)).pvalue)
+    test = permutation_test(
+        (changed,), np.mean, permutation_type="samples", n_resamples=_FLIPS, rng=0, vectorized=True
+    )
+    return float(test.pvalue)

@@ -1,0 +1,42 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from aor_lib.analysis import simulated_models
+from aor_lib.analysis.scene_use import from_benign_scene, scene_use
+
+
+@pytest.mark.parametrize(
+    ("model", "verdict"),
+    [
+        ("ignoring", "none shown"),
+        ("understanding", "uses it"),
+        ("lulled by any scene", "any sound"),
+        ("distracted by noise", "refuses less elsewhere"),
+        ("alarmed by sound", "refuses less elsewhere"),
+    ],
+)
+def test_each_simulated_model_is_seen_for_what_it_is_where_the_effect_is_large(model, verdict):
+    moved = simulated_models.MODELS[model]
+    trials = simulated_models.simulate(moved, 0.4, 200, np.random.default_rng(2))
+    assert scene_use(from_benign_scene(trials)) == verdict
+
+
+def test_a_study_of_few_utterances_cannot_tell_whether_a_model_uses_the_scene():
+    moved = simulated_models.MODELS["understanding"]
+    trials = simulated_models.simulate(moved, 0.4, 6, np.random.default_rng(2))
+    assert scene_use(from_benign_scene(trials)) == "cannot tell"
+
+
+def test_the_committed_table_covers_the_truth_and_raises_few_false_alarms():
+    table = simulated_models.load()
+    assert set(table["model"]) == set(simulated_models.MODELS)
+    assert table["studies"].min() >= 500
+    assert table["coverage"].min() >= 0.93
+    assert table.loc[table["truth"] == 0, "told"].max() <= 0.05
+    assert table["bias"].abs().max() <= 0.01
+
+
+@pytest.mark.nightly
+def test_the_committed_table_is_what_the_code_measures():
+    pd.testing.assert_frame_equal(simulated_models.measure(), simulated_models.load())
