@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.report.figures import Figure, in_words, is_share
+from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.style import PALETTE, cell_title, ordered, series, title_of
 
@@ -83,7 +84,7 @@ def forest(
     words = (
         f"{len(shown)} estimates with 95% intervals, {_extremes(shown, measure, [colour, 'row'])}"
     )
-    return figure(chart, title, words, height)
+    return figure(chart, title_for(frame, title), words, height)
 
 
 def dose_response(
@@ -138,7 +139,7 @@ def dose_response(
     if dashed is not None:
         layers.insert(0, dashed_line(dashed, x, "rate"))
     words = f"{len(shown)} rates over {x_axis}, {_extremes(shown, 'rate', [*keys, x])}"
-    return figure(alt.layer(*layers), title, words, 280)
+    return figure(alt.layer(*layers), title_for(frame, title), words, 280)
 
 
 def histogram(
@@ -210,7 +211,9 @@ def bars(
     )
     totals = shown.groupby(colour, sort=False)["count"].sum()
     words = ", ".join(f"{name} {total}" for name, total in totals.items())
-    return figure(chart, title, f"{axis} in {len(order)} bars: {words}", 32 * len(order))
+    return figure(
+        chart, title_for(frame, title), f"{axis} in {len(order)} bars: {words}", 32 * len(order)
+    )
 
 
 def confusion(
@@ -256,7 +259,7 @@ def confusion(
     )
     agreeing = counts.loc[counts[row] == counts[column], "count"].sum() / counts["count"].sum()
     words = f"{counts['count'].sum()} cases in {len(rows)} rows; {agreeing:.0%} lie on the diagonal"
-    return figure(chart, title, words, 26 * len(rows))
+    return figure(chart, title_for(frame, title), words, 26 * len(rows))
 
 
 def figure(chart: Chart, title: str, words: str, height: int) -> Figure:

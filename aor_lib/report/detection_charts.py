@@ -19,6 +19,7 @@ from aor_lib.report.charts import (
     tooltips,
 )
 from aor_lib.report.figures import in_words
+from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import series
 
@@ -68,7 +69,7 @@ def tradeoff(
         f"{in_words('orr', row['orr'])}, harmful refusal {in_words('hrr', row['hrr'])}"
         for row in shown.to_dict("records")
     )
-    return figure(chart, title, "; ".join(words), 380)
+    return figure(chart, title_for(rates, title), "; ".join(words), 380)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:

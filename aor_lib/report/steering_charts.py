@@ -14,6 +14,7 @@ from IPython.display import display
 from aor_lib.report.charts import Shown, dashed_line, dose_response, figure, titled, tooltips
 from aor_lib.report.detection_charts import DIAGONAL, X, Y
 from aor_lib.report.figures import in_words
+from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import series
 from aor_lib.steering.tables import METHODS
@@ -28,7 +29,9 @@ def for_each_model(
     if table.empty:
         display(nothing_for(title))
     for model, rows in table.groupby("model"):
-        figure_of_model = draw(rows, title=f"{title}: {names.get(str(model), model)}")
+        figure_of_model = draw(
+            rows, title=title_for(rows, f"{title}: {names.get(str(model), model)}")
+        )
         display(figure_of_model)
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from aor_lib.analysis.scene_use import scene_use as verdict_on_scene
 from aor_lib.analysis.stats import SIGNIFICANCE
+from aor_lib.report import instrument
 from aor_lib.report.detection_charts import pairs
 from aor_lib.report.figures import estimate, points, signed
 from aor_lib.report.markdown import Prose, bullets, nothing_for, paragraph
@@ -30,11 +31,15 @@ _SCENE_USE = {
 }
 
 
-def finding(rates: pd.DataFrame, names: Names) -> str:
-    """The two rates of each model, side by side; which model is better is for tests to say.
+def finding(rates: pd.DataFrame, measured: pd.DataFrame, names: Names) -> str:
+    """The first page's sentences: both rates of each model, or what was recovered.
 
-    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and intent.
+    ``rates`` is :func:`aor_lib.analysis.stats.rates` by model and intent. Where all models are
+    reference models, ``measured`` (:func:`aor_lib.analysis.known_effects.measure_known_effects`) is
+    what there is to say. Which model is better is for tests to say.
     """
+    if instrument.is_check(rates["model"]):
+        return f"{instrument.NOTE} {_recovered(measured)}"
     both = pairs(rates).dropna()
     if both.empty:
         return "This build has no pair of rates to weigh against each other."
@@ -94,17 +99,19 @@ def known_effects(measured: pd.DataFrame) -> Prose:
 
     ``measured`` is :func:`aor_lib.analysis.known_effects.measure_known_effects`.
     """
+    return paragraph(_recovered(measured))
+
+
+def _recovered(measured: pd.DataFrame) -> str:
     tested = measured[measured["verdict"] != "too few"]
-    if tested.empty:
-        return nothing_for("Known effects")
     effects = tested[tested["known_effect"] != "nothing"]
     controls = tested[tested["known_effect"] == "nothing"]
     recovered = (effects["verdict"] == "recovered").sum()
     alarms = (controls["verdict"] == "false alarm").sum()
-    return paragraph(
-        f"{recovered} of {len(effects)} known effects are recovered. {len(controls) - alarms} of "
-        f"{len(controls)} negative controls stay silent. {len(measured) - len(tested)} comparisons "
-        "rest on too few utterances to tell anything."
+    return (
+        f"{recovered} of {len(effects)} known effects that could be told are recovered, and "
+        f"{len(controls) - alarms} of {len(controls)} negative controls raise no alarm. "
+        f"{len(measured) - len(tested)} comparisons rest on too few utterances to tell anything."
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.report import summaries
+from aor_lib.report import instrument, summaries
 
 NAMES = {"a": "Model A", "b": "Model B"}
 
@@ -87,7 +87,7 @@ def rates():
     ],
 )
 def test_the_finding_gives_both_rates_of_every_model(rates, models, words):
-    finding = summaries.finding(rates(**models), NAMES)
+    finding = summaries.finding(rates(**models), pd.DataFrame(), NAMES)
     assert all(word in finding for word in words)
 
 
@@ -96,7 +96,7 @@ def test_the_finding_gives_both_rates_of_every_model(rates, models, words):
     [
         (["recovered", "silent", "small", "false alarm"], ["1 of 1", "2 of 3"]),
         (["not recovered", "silent", "too few"], ["0 of 1", "1 of 1", "1 comparisons"]),
-        (["too few"], ["nothing to show"]),
+        (["too few"], ["0 of 0", "1 comparisons"]),
     ],
 )
 def test_known_effects_and_silent_controls_are_counted(verdicts, words):
@@ -104,3 +104,16 @@ def test_known_effects_and_silent_controls_are_counted(verdicts, words):
     measured.loc[0, "known_effect"] = "less"
     said = summaries.known_effects(measured).markdown.replace("\\", "")
     assert all(word in said for word in words)
+
+
+def test_reference_models_alone_are_a_check_of_the_instrument_and_no_finding(rates):
+    known = rates(**{"ref-contextual": (0.2, 0.9), "ref-wordbound": (0.9, 0.9)})
+    measured = pd.DataFrame({"verdict": ["recovered"], "known_effect": ["less"]})
+    finding = summaries.finding(known, measured, NAMES)
+    assert "checks the instrument" in finding
+    assert "1 of 1 known effects" in finding
+    assert "refused" not in finding
+    assert instrument.title_for(known, "Refusal rates") == "Instrument check: refusal rates"
+    beside = pd.concat([known, rates(a=(0.5, 0.9))])
+    assert instrument.title_for(beside, "Refusal rates") == "Refusal rates"
+    assert instrument.note(beside["model"]) is None

@@ -88,8 +88,8 @@ def _measures(trials: pd.DataFrame, a: Condition, b: Condition) -> dict[str, flo
     rates = by_voice.groupby("utterance_id").mean()
     if rates.empty:
         return {"utterances": 0}
-    sides = [pd.DataFrame({"refused": rates[side], "judged": 1.0}) for side in (a, b)]
-    found = sensitivity(*sides)
+    in_a, in_b = (pd.DataFrame({"refused": rates[side], "judged": 1.0}) for side in (a, b))
+    found = sensitivity(in_a, in_b)
     low, high = bootstrap_of_sums(rates.to_numpy(float), _d_prime)
     if low == high:
         low, high = found["d_prime_low"], found["d_prime_high"]

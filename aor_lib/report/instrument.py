@@ -1,0 +1,37 @@
+"""Says on a page that all its models are reference models: then it checks the instrument.
+
+The refusals of the reference models were planted. What a study finds of them is no finding about
+audio language models, and no title may read as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from aor_lib.analysis.reference_rates import MEMBERS
+from aor_lib.analysis.selections import WORDS_ONLY
+from aor_lib.report.markdown import Prose, paragraph
+
+NOTE = (
+    "All models of this build are reference models, whose refusals are known because they were "
+    "planted. What follows checks the instrument; it says nothing about audio language models."
+)
+
+
+def is_check(models: Iterable[str]) -> bool:
+    """Tell if there are models, and all of them are reference models or the reader of words."""
+    asked = set(models) - {WORDS_ONLY}
+    return bool(asked) and asked <= set(MEMBERS)
+
+
+def title_for(frame: pd.DataFrame, title: str) -> str:
+    """Title of a chart of a frame, whose column ``model`` says which models it shows."""
+    check = "model" in frame and is_check(frame["model"])
+    return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
+
+
+def note(models: Iterable[str]) -> Prose | None:
+    """Note for the top of a chapter, where it is one on the instrument."""
+    return paragraph(NOTE) if is_check(models) else None
