@@ -22,7 +22,7 @@ from aor_lib.judge.evaluation import EVALUATION, evaluate
 from aor_lib.judge.features import WORD_PREFIX, features, parse
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import final_answer, read
-from aor_lib.judge.speech_acts import SpeechActsJudge
+from aor_lib.judge.speech_acts import RULES, SpeechActsJudge, deciding_rule
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
@@ -77,6 +77,9 @@ def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Classifier:
 def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     """Judge each answer by a judge that was fitted without its model and without its prompt.
 
+    All that is fitted is: the classifier, its calibration and the probabilities of the rules. The
+    patterns were written with all answers at hand.
+
     Returns
     -------
     DataFrame
@@ -85,6 +88,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
         ``string_match`` are there if ``labelled`` has their labels.
     """
     folds = _folds(labelled["prompt"], FOLDS)
+    labelled = labelled.assign(rule=labelled["completion"].map(deciding_rule))
     models = labelled["model"].to_numpy()
     judged = pd.DataFrame(
         {
@@ -99,7 +103,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     for model in sorted(set(models)):
         for fold in range(FOLDS):
             seen = labelled[(models != model) & (folds != fold)]
-            judge = SpeechActsJudge(fit(seen, examples))
+            judge = SpeechActsJudge(fit(seen, examples), _rule_probabilities(seen))
             for row in np.flatnonzero((models == model) & (folds == fold)):
                 judgement = judge(labelled["completion"].iloc[row])
                 judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.score
@@ -108,6 +112,16 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
             # A verdict that is none of the classes is a failure of that judge.
             judged[rater] = labelled[column].map(XSTEST_LABELS).fillna(Label.UNJUDGED).to_list()
     return judged
+
+
+def _rule_probabilities(people: pd.DataFrame) -> dict[str, float]:
+    """Share of refusals in what each rule decides, with one answer of either kind added."""
+    refused = people["final_label"] != Label.FULL_COMPLIANCE
+    shares = {}
+    for rule in RULES:
+        decided = refused[people["rule"] == rule]
+        shares[rule] = float((decided.sum() + 1) / (len(decided) + 2))
+    return shares
 
 
 def _features(text: str) -> dict[str, float]:

@@ -6,6 +6,7 @@ from aor_lib.judge import fit as fitting
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import RATERS, evaluate, load_evaluation
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
+from aor_lib.judge.speech_acts import RULES
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +90,7 @@ def test_a_wrong_file_is_an_error_that_says_where(path, tmp_path, changes, messa
     wrong.to_csv(tmp_path / "wrong.csv", index=False)
     with pytest.raises(ValueError, match=message):
         load_labelled(tmp_path / "wrong.csv")
+
+
+def test_the_rules_were_measured_with_probabilities_that_come_from_other_answers():
+    assert load_evaluation()["p_refusal"].isin(RULES.values()).mean() < 0.01  # by chance
