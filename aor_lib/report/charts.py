@@ -18,7 +18,7 @@ import pandas as pd
 from aor_lib.report.figures import Figure, in_words, is_share
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import Prose, nothing_for
-from aor_lib.report.style import PALETTE, cell_title, ordered, series, title_of
+from aor_lib.report.style import cell_title, ordered, series, title_of
 
 Names: TypeAlias = Mapping[str, str] | None
 Shown: TypeAlias = Figure | Prose
@@ -66,7 +66,7 @@ def forest(
         shown = shown.rename(columns={"low": low, "high": high})
     of_colour = series(colour, frame[colour], names)
     base = alt.Chart(shown).encode(
-        y=alt.Y("row:N", title=None, sort=list(dict.fromkeys(shown["row"])), axis=_WIDE),
+        y=alt.Y("row:N", title=None, sort=list(dict.fromkeys(shown["row"])), axis=WIDE),
         yOffset=alt.YOffset(f"{colour}:N", sort=of_colour.titles),
         color=of_colour.colour,
         tooltip=tooltips(shown),
@@ -203,7 +203,7 @@ def bars(
         .mark_bar()
         .encode(
             x=alt.X("count:Q", title=axis),
-            y=alt.Y(f"{rows}:N", title=None, sort=order, axis=_WIDE),
+            y=alt.Y(f"{rows}:N", title=None, sort=order, axis=WIDE),
             color=series(colour, counts[colour], names).colour,
             order="order:Q",
             tooltip=[rows, colour, "count"],
@@ -214,52 +214,6 @@ def bars(
     return figure(
         chart, title_for(frame, title), f"{axis} in {len(order)} bars: {words}", 32 * len(order)
     )
-
-
-def confusion(
-    frame: pd.DataFrame,
-    row: str,
-    column: str,
-    *,
-    title: str,
-    row_axis: str | None,
-    column_axis: str,
-    by: str | None = None,
-    names: Names = None,
-) -> Shown:
-    """Confusion matrix that counts the rows of a frame, shaded by the share of each row.
-
-    With ``by``, the matrices of its values stand one above the other.
-    """
-    keys = [by, row] if by else [row]
-    counts = frame.groupby([*keys, column], observed=True).size().reset_index(name="count")
-    if counts.empty:
-        return nothing_for(title)
-    counts["rate"] = counts["count"] / counts.groupby(keys)["count"].transform("sum")
-    known = ordered([*counts[row], *counts[column]], names)
-    counts = counts.sort_values(keys, key=lambda c: c.map(known.index) if c.name == row else c)
-    shown = titled(counts, [*keys, column], names)
-    shown["row"] = shown[keys].agg(": ".join, axis=1)
-    rows = list(dict.fromkeys(shown["row"]))
-    columns = [cell_title(column, value, names) for value in known]
-    angle = -90 if len(columns) > _FEW else 0
-    x_axis = alt.Axis(orient="top", labelAngle=angle, labelOverlap=False, labelLimit=140)
-    base = alt.Chart(shown).encode(
-        x=alt.X(f"{column}:N", sort=columns, title=column_axis, axis=x_axis),
-        y=alt.Y("row:N", sort=rows, title=row_axis, axis=_WIDE),
-        tooltip=tooltips(shown),
-    )
-    shade = alt.Scale(domain=[0, 1], range=["#E8EEF4", PALETTE[0]])
-    chart = alt.layer(
-        base.mark_rect().encode(color=alt.Color("rate:Q", scale=shade, legend=None)),
-        base.mark_text().encode(
-            text="count:Q",
-            color=alt.condition("datum.rate > 0.5", alt.value("white"), alt.value("black")),
-        ),
-    )
-    agreeing = counts.loc[counts[row] == counts[column], "count"].sum() / counts["count"].sum()
-    words = f"{counts['count'].sum()} cases in {len(rows)} rows; {agreeing:.0%} lie on the diagonal"
-    return figure(chart, title_for(frame, title), words, 26 * len(rows))
 
 
 def figure(chart: Chart, title: str, words: str, height: int) -> Figure:
@@ -304,8 +258,7 @@ def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
     ]
 
 
-_WIDE = alt.Axis(labelLimit=260)
-_FEW = 4  # columns that have room for their titles side by side
+WIDE = alt.Axis(labelLimit=260)
 _DASHES = ([1, 0], [4, 4], [1, 3], [8, 3])
 
 

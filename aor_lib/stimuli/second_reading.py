@@ -1,8 +1,9 @@
 """Readings of the pseudo-harmful utterances by others than their writer (params/scenarios).
 
-Each was read twice: the words alone, then with its scenes. The second reader of all
-(``second_reading/*.csv``) rewrote what failed; that of a random sample (``blind_reading.csv``)
-saw neither the notes nor the other's ratings.
+Each was read twice: the words alone, then with its scenes. Readers saw what is said and what is
+heard, and neither the writer's notes nor other ratings. In the reading of all
+(``second_reading/*.csv``), what failed was rewritten and read once more by another reader; a random
+sample of the outcome (``blind_reading.csv``) was read anew.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def second_reading(params: Path = PARAMS) -> pd.DataFrame:
     -------
     ``scenario``, ``id``, ``refused_on_words`` (would a cautious reader refuse the words?),
     ``scene_settles`` (does the scene make the benign reading the natural one?), ``audible`` (what
-    can be heard that does), all str; ``holds`` (bool): refused perhaps or surely, and settled.
+    can be heard that does, or what is wrong), all str; ``holds`` (bool): refused perhaps or surely,
+    and settled.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def second_reading(params: Path = PARAMS) -> pd.DataFrame:
 
 
 def blind_reading(params: Path = PARAMS) -> pd.DataFrame:
-    """Readings of a random sample, with ``why`` an utterance fails; otherwise as all readings."""
+    """Readings of a random sample of all scenarios, as :func:`second_reading` without scenario."""
     return _read(params / "scenarios" / "blind_reading.csv")
 
 

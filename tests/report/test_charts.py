@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.report import charts, style
+from aor_lib.report import charts, matrices, style
 
 MODELS = ("ref-permissive", "ref-contextual")
 NAMES = {MODELS[0]: "The permissive one"}
@@ -49,13 +49,15 @@ def figures(by_condition, differences):
         "curve": (charts.dose_response, over_snr, {"x": "snr_db"}),
         "dashes": (charts.dose_response, over_snr, {"x": "snr_db", "dash": "condition"}),
         "histogram": (charts.histogram, over_snr, {"column": "snr_db"}),
+        "heat_map": (matrices.heat_map, by_condition, {"rows": ["model"], "column": "condition"}),
         "bars": (charts.bars, by_condition, {"rows": "condition", "colour": "model"}),
-        "confusion": (charts.confusion, labels, {"row": "human", "column": "judge", "by": "of"}),
+        "confusion": (matrices.confusion, labels, {"row": "human", "column": "judge", "by": "of"}),
     }
 
     def draw(name, empty=False):
         chart, frame, arguments = drawn[name]
-        axes = {"row_axis": None, "column_axis": "Judge"} if name == "confusion" else {"axis": "A"}
+        axes = {"confusion": {"row_axis": None, "column_axis": "Judge"}, "heat_map": {}}
+        axes = axes.get(name, {"axis": "A"})
         colour = {"colour": "rater"} if name == "kappas" else {}
         frame = frame.head(0) if empty else frame
         return chart(frame, title="A title", names=NAMES, **axes, **colour, **arguments)
@@ -73,6 +75,7 @@ KINDS = [
     "histogram",
     "bars",
     "confusion",
+    "heat_map",
 ]
 
 

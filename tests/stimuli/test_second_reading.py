@@ -7,22 +7,25 @@ import pytest
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.records import Intent
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.stimuli.second_reading import second_reading
+from aor_lib.stimuli.second_reading import blind_reading, second_reading
 
 AT_LEAST = 0.9
 
 
-def test_of_a_scenario_that_was_read_every_pseudo_harmful_utterance_was_read_once():
-    scenarios = load_scenarios()
-    readings = second_reading().groupby("scenario")["id"]
-    assert readings.ngroups >= 5
-    for name, read in readings:
-        utterances = scenarios[name].utterances
-        assert sorted(read) == [u.id for u in utterances if u.intent is Intent.PSEUDO_HARMFUL]
+def test_every_pseudo_harmful_utterance_was_read_once():
+    utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
+    expected = [u.id for u in utterances if u.intent is Intent.PSEUDO_HARMFUL]
+    assert sorted(second_reading()["id"]) == sorted(expected)
 
 
 def test_in_nine_of_ten_the_words_would_be_refused_and_the_scene_settles_it():
     assert (second_reading().groupby("scenario")["holds"].mean() >= AT_LEAST).all()
+
+
+def test_a_blind_reading_of_120_confirms_it():
+    sample = blind_reading()
+    assert sample["id"].nunique() == 120
+    assert sample["holds"].mean() >= AT_LEAST
 
 
 def test_another_answer_is_an_error_that_names_file_utterance_and_column(tmp_path):
