@@ -6,7 +6,8 @@ import json
 
 import pandas as pd
 
-from aor_lib.analysis.splits import for_scoring
+from aor_lib.analysis.splits import TRAINED_ON_DEV, SplitError, for_scoring
+from aor_lib.config.records import Split
 
 REFUSALS = ("partial_refusal", "full_refusal")
 
@@ -59,14 +60,15 @@ def check(results: pd.DataFrame, columns: list[str]) -> None:
 
     A column ``fitted_on`` holds the ids of the utterances on which something behind the trial (a
     steering vector, a prompt, a threshold) was fitted or chosen, as the text of a JSON list; None
-    where nothing was. Such trials are reported only on other utterances, of the ``test`` split.
+    where nothing was. Such trials are reported only on other utterances, of the ``test`` split; so
+    are those of models that were trained on ``dev``.
 
     Raises
     ------
     ValueError
         If columns are missing; all of them are named.
     aor_lib.analysis.splits.SplitError
-        If an utterance was fitted on, or is of another split (see
+        If an utterance was fitted or trained on, or is of another split (see
         :func:`aor_lib.analysis.splits.for_scoring`).
     """
     needed = [*columns, "utterance_id", "status", "label"]
@@ -74,6 +76,13 @@ def check(results: pd.DataFrame, columns: list[str]) -> None:
         needed.append("split")
     if missing := [name for name in needed if name not in results]:
         raise ValueError(f"results lack the columns {', '.join(missing)}")
+    if {"model", "split"} <= set(results.columns):
+        trained = results["model"].isin(TRAINED_ON_DEV) & results["split"].eq(Split.DEV)
+        if trained.any():
+            model, name = results.loc[trained, ["model", "utterance_id"]].iloc[0]
+            raise SplitError(
+                f"{model} was trained on utterances of 'dev', such as {name!r}: report 'test' only"
+            )
     if "fitted_on" in results:
         for fitted_on, rows in results.groupby("fitted_on"):
             for_scoring(rows, json.loads(str(fitted_on)))

@@ -13,6 +13,9 @@ import pandas as pd
 from aor_lib.config.errors import AorError
 from aor_lib.config.records import Split
 
+TRAINED_ON_DEV = frozenset({"ref-wordbound", "ref-contextual", "ref-emotive"})
+"""Models whose training material holds utterances of ``dev``."""
+
 
 class SplitError(AorError, ValueError):
     """Data of the wrong split; the message names an utterance."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from aor_lib.analysis.results import load_results
 from aor_lib.config.params import Study
-from aor_lib.config.records import Condition, Intent, Stimulus
+from aor_lib.config.records import Condition, Intent, Split, Stimulus
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.engine import Progress, answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import STORE, Store
@@ -41,7 +41,7 @@ def try_model(
     into
         Where the model gets a folder for its results; what it answered earlier is not asked again.
     stimuli_per_intent
-        How many stimuli of each scenario and intent (the first ones of the manifest).
+        How many stimuli of each scenario and intent (the first ones of the ``test`` split).
 
     Returns
     -------
@@ -81,13 +81,14 @@ def try_model(
 
 
 def _first(stimuli: Sequence[Stimulus], number: int) -> list[Stimulus]:
-    """The first clips in a benign scene of each scenario and intent, of one utterance each."""
+    """The first benign-scene clips of each scenario and intent on ``test``, one an utterance."""
     chosen: dict[str, Stimulus] = {}
     counts: Counter[tuple[str, Intent]] = Counter()
     for stimulus in stimuli:
         kind = (stimulus.scenario, stimulus.intent)
         in_scene = stimulus.block == "core" and stimulus.condition is Condition.BENIGN_SCENE
-        if in_scene and stimulus.utterance_id not in chosen and counts[kind] < number:
+        reported = in_scene and stimulus.split is Split.TEST
+        if reported and stimulus.utterance_id not in chosen and counts[kind] < number:
             chosen[stimulus.utterance_id] = stimulus
             counts[kind] += 1
     return list(chosen.values())
