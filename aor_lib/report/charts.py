@@ -97,7 +97,6 @@ def dose_response(
     colour: str = "model",
     dash: str | None = None,
     dashed: pd.DataFrame | None = None,
-    log: bool = False,
     names: Names = None,
 ) -> Shown:
     """Column ``rate`` over a numeric column ``x``, with its interval where there is one.
@@ -119,7 +118,7 @@ def dose_response(
     shown = titled(frame, keys, names)
     of_colour = series(colour, frame[colour], names)
     base = alt.Chart(shown).encode(
-        x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x, log)),
+        x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x)),
         color=of_colour.colour,
         detail=keys,
         tooltip=tooltips(shown),
@@ -289,9 +288,7 @@ def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:
     return alt.Scale(domain=[0, min(1.0, max([0.1, *highs.dropna()]))], nice=True)
 
 
-def _x_scale(x: str, log: bool) -> alt.Scale:
-    if log:
-        return alt.Scale(type="log", nice=False)
+def _x_scale(x: str) -> alt.Scale:
     return UNIT if is_share(x) else alt.Scale(zero=False, padding=12)
 
 
