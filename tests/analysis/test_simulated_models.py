@@ -34,7 +34,7 @@ def test_the_committed_table_covers_the_truth_and_raises_few_false_alarms():
     assert table["studies"].min() >= 500
     assert table["coverage"].min() >= 0.93
     assert table.loc[table["truth"] == 0, "told"].max() <= 0.05
-    assert table["bias"].abs().max() <= 0.01
+    assert table["bias"].abs().max() <= 0.0125  # four standard errors of 500 studies
 
 
 @pytest.mark.nightly
