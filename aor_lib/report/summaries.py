@@ -104,6 +104,10 @@ def known_effects(measured: pd.DataFrame) -> Prose:
 
 def _recovered(measured: pd.DataFrame) -> str:
     tested = measured[measured["verdict"] != "too few"]
+    if tested.empty:
+        return (
+            f"This build cannot tell: all {len(measured)} comparisons rest on too few utterances."
+        )
     effects = tested[tested["known_effect"] != "nothing"]
     controls = tested[tested["known_effect"] == "nothing"]
     recovered = (effects["verdict"] == "recovered").sum()

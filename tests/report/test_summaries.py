@@ -96,7 +96,7 @@ def test_the_finding_gives_both_rates_of_every_model(rates, models, words):
     [
         (["recovered", "silent", "small", "false alarm"], ["1 of 1", "2 of 3"]),
         (["not recovered", "silent", "too few"], ["0 of 1", "1 of 1", "1 comparisons"]),
-        (["too few"], ["0 of 0", "1 comparisons"]),
+        (["too few"], ["cannot tell", "all 1 comparisons"]),
     ],
 )
 def test_known_effects_and_silent_controls_are_counted(verdicts, words):
