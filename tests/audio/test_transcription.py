@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
@@ -52,6 +53,15 @@ def test_the_transcript_is_the_text_that_was_spoken():
 def test_features_do_not_need_a_transcript():
     alone = encoder_features(spoken(), speech.SAMPLE_RATE)
     np.testing.assert_allclose(alone, transcribe(encoded(spoken())).features, atol=0.1)
+
+
+@pytest.mark.slow
+def test_features_are_the_same_bytes_whatever_the_number_of_threads():
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            found.append(encoder_features(spoken(), speech.SAMPLE_RATE).tobytes())
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow

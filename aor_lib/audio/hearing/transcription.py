@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 
-VERSION = 2
+VERSION = 3
 """Counts the changes to transcripts or features of the same bytes; it is part of the cache's key.
 
 Raise it when they change; tests/audio/test_transcription.py notices when that is forgotten.
@@ -101,12 +101,13 @@ def _listen(audio: bytes) -> Arrays:
 
 
 def _one_thread() -> threadpool_limits:
-    """OpenMP's threads while Whisper listens, and as they were afterwards.
+    """One thread for all libraries while Whisper listens, and as many as before afterwards.
 
-    CTranslate2 sets them for all that computes in this process, such as the language model that
-    answers next, and leaves them so.
+    The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
+    CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
+    model that answers next, and leaves them so.
     """
-    return threadpool_limits(limits=1, user_api="openmp")
+    return threadpool_limits(limits=1)
 
 
 def _decode_words(encoded: Any) -> str:
