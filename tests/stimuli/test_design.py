@@ -3,9 +3,10 @@ from collections import Counter
 import pytest
 import yaml
 
-from aor_lib.config.params import load_study
+from aor_lib.config.params import PARAMS, load_study
+from aor_lib.config.profile import Profile
 from aor_lib.config.records import Condition, Intent
-from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.stimuli.design import stimuli
 
 NEUTRAL, THREATENING = Condition.NEUTRAL_SCENE, Condition.THREATENING_SCENE
@@ -216,3 +217,10 @@ def test_a_condition_without_a_scene_of_its_kind_is_refused(study, kind):
     others = tuple(scene for scene in whole.other_scenes if scene.kind != kind)
     with pytest.raises(ParamsError, match=f"tiny: conditions: '{kind}_scene' needs a scene of"):
         stimuli(whole.model_copy(update={"other_scenes": others}))
+
+
+@pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
+def test_voices_of_the_profiles_alternate_in_gender(name):
+    genders = [voice[1] for voice in read(PARAMS / f"{name}.yaml", Profile).voices]
+    following = genders[1:] + genders[:1]
+    assert all(one != other for one, other in zip(genders, following, strict=True))
