@@ -22,7 +22,7 @@ from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.config.records import Intent, Label, Status, Utterance
 
 MAX_AUC = 0.70
-"""What none of :data:`MEASURES` may exceed on the project's utterances."""
+"""The limit of each of :data:`MEASURES` on the project's utterances."""
 
 
 def _lengths(texts: Sequence[str]) -> npt.NDArray[np.float64]:

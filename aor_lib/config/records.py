@@ -77,7 +77,7 @@ RENAMED_CONDITIONS = {
 """Conditions of version 1 of the data set, and what to write instead."""
 
 SceneKind = Literal["benign", "neutral", "threatening"]
-"""What a scene does to harmful-sounding words: excuses them, nothing, or makes them a threat."""
+"""A scene excuses harmful-sounding words, does nothing to them, or makes them a threat."""
 
 
 class Label(StrEnum):
