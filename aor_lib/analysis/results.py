@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.profile import PROBES
 from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
 from aor_lib.inference.store import STORE, STUDY, Store
@@ -17,7 +18,7 @@ from aor_lib.stimuli.manifest import load_manifest
 
 
 def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
-    """Trials of a study with their answers and verdicts.
+    """Trials of a study with their answers and verdicts; those of probes left aside.
 
     Returns
     -------
@@ -32,7 +33,17 @@ def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
     FileNotFoundError
         If the study has no manifest, or has not been run.
     """
-    build = Path(build)
+    trials = _load_trials(Path(build), judge)
+    return trials[~trials["mitigation"].isin(PROBES)].reset_index(drop=True)
+
+
+def load_probes(build: Path | str) -> pd.DataFrame:
+    """Trials that ask what is heard: rows as of :func:`load_results`, without verdicts."""
+    trials = _load_trials(Path(build), DEFAULT_JUDGE)
+    return trials[trials["mitigation"].isin(PROBES)].reset_index(drop=True)
+
+
+def _load_trials(build: Path, judge: str) -> pd.DataFrame:
     manifest = load_manifest(build)
     if not (build / STORE).is_file():
         raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from aor_lib.config.profile import Histories, History, Profile, UtteranceCounts
+from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
 from aor_lib.config.records import Identifier, Intent, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, read, validated
@@ -179,7 +179,7 @@ def load_study(path: Path) -> Study:
         models=tuple(_read_named(path, "models", name, ModelCard) for name in profile.models),
         mitigations=tuple(
             arm
-            for name in profile.mitigations
+            for name in (*profile.mitigations, *(PROBES if profile.probe else ()))
             for arm in _read_named(path, "prompts", name, Mitigation).arms
         ),
         histories=read(_beside(path, "histories.yaml"), Histories).histories

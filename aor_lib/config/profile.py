@@ -59,6 +59,10 @@ class SomeUtterances(Params):
     utterances_per_scenario: Annotated[int, Field(ge=1)]
 
 
+PROBES = ("probe_background", "probe_words")
+"""Prompts that ask what was heard; answers to them are neither refusals nor compliance."""
+
+
 class EarlierTurn(Params):
     """An earlier exchange: what the speaker said, and the assistant's answer."""
 
@@ -109,6 +113,10 @@ class Profile(Params):
     recordings: Path | None = Field(
         default=None, description="Folder of 'aor import-recordings'; its clips are preferred."
     )
+    probe: SomeUtterances | None = Field(
+        default=None,
+        description="Pseudo-harmful `test` utterances of which models are asked what they hear.",
+    )
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
@@ -117,6 +125,8 @@ class Profile(Params):
 
     @model_validator(mode="after")
     def _has_a_baseline(self) -> Profile:
+        if set(PROBES) & set(self.mitigations):
+            raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
         if "none" not in self.mitigations:
             raise ValueError("mitigations must hold 'none', which the others are compared with")
         for name in ("scenarios", "voices", "conditions", "models", "mitigations"):

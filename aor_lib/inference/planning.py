@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aor_lib.config.params import Mitigation, Study
-from aor_lib.config.records import Arm, Generation, Stimulus, Trial, content_hash
+from aor_lib.config.profile import PROBES
+from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 
@@ -18,7 +19,8 @@ def plan_trials(
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus is tried; with one, those of the core block in the
-    profile's ``mitigated_conditions``. What a model cannot be asked is left out.
+    profile's ``mitigated_conditions``. Probes ask of some clips what is heard in them. What a model
+    cannot be asked is left out.
     """
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
     trials = []
@@ -75,9 +77,33 @@ def _tried(
         for stimulus in stimuli
         if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
     ]
+    probed = _probed(study, stimuli)
     for model in models:
         for mitigation in study.mitigations:
-            yield model, mitigation, stimuli if mitigation.is_none else mitigated
+            if mitigation.is_none:
+                yield model, mitigation, stimuli
+            else:
+                yield model, mitigation, probed if mitigation.id in PROBES else mitigated
+
+
+def _probed(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
+    """Core clips of the first pseudo-harmful ``test`` utterances of each scenario."""
+    if study.profile.probe is None:
+        return []
+    spoken = [
+        stimulus
+        for stimulus in stimuli
+        if stimulus.block == "core"
+        and stimulus.path is not None
+        and stimulus.intent is Intent.PSEUDO_HARMFUL
+        and stimulus.split is Split.TEST
+    ]
+    first: dict[str, dict[str, None]] = {}
+    for stimulus in spoken:
+        first.setdefault(stimulus.scenario, {})[stimulus.utterance_id] = None
+    count = study.profile.probe.utterances_per_scenario
+    chosen = {name for of_scenario in first.values() for name in list(of_scenario)[:count]}
+    return [stimulus for stimulus in spoken if stimulus.utterance_id in chosen]
 
 
 def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> Arm:

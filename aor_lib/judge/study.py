@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from aor_lib.config.profile import PROBES
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge, judge_responses
 from aor_lib.stimuli.manifest import load_manifest
@@ -14,6 +15,8 @@ _BATCH = 64
 
 def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
     """Judge the responses in ``build`` that have no verdict of this judge's present version.
+
+    Answers to probes are not judged: saying what one hears neither refuses nor complies.
 
     Verdicts are kept batch by batch, so that a judge that is cut off goes on where it was.
 
@@ -35,7 +38,9 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
     with Store(build / STORE) as store:
         planned = store.frame(judge.id)
         prompts = dict(zip(planned["trial_key"], planned["stimulus_id"].map(manifest), strict=True))
-        responses = list(store.unjudged(judge.id, judge.version))
+        probes = set(planned.loc[planned["mitigation"].isin(PROBES), "trial_key"])
+        unjudged = store.unjudged(judge.id, judge.version)
+        responses = [one for one in unjudged if one.trial_key not in probes]
         for start in range(0, len(responses), _BATCH):
             batch = responses[start : start + _BATCH]
             verdicts = judge_responses(batch, judge, [prompts.get(r.trial_key) for r in batch])

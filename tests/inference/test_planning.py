@@ -3,7 +3,8 @@ import json
 import pytest
 
 from aor_lib.config.params import load_study
-from aor_lib.config.records import Condition
+from aor_lib.config.records import Condition, Intent, Split
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.models.base import Capabilities
 
@@ -107,3 +108,23 @@ def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stim
     ]
     [asked] = conversation(sound, tmp_path, steps=("Heard?",))
     assert (asked.audio, asked.text) == (tmp_path / "clips/a.flac", "Heard?")
+
+
+def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
+    write_profile, stimuli, able
+):
+    asked = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
+    stimuli = [stimulus.model_copy(update=asked) for stimulus in stimuli]
+    later = stimuli[1].model_copy(update={"stimulus_id": "d", "utterance_id": "later"})
+    profile = write_profile(mitigations=["none"], probe={"utterances_per_scenario": 1})
+    trials = plan_trials(load_study(profile), [*stimuli, later], [able()])
+    probes = [(t.stimulus_id, t.arm.mitigation) for t in trials if t.arm.mitigation != "none"]
+    assert probes == [
+        *[(name, "probe_background") for name in ("a", "b")],
+        *[(name, "probe_words") for name in ("a", "b")],
+    ]
+
+
+def test_a_probe_is_no_mitigation(write_profile):
+    with pytest.raises(ParamsError, match="mitigations must hold no probe"):
+        load_study(write_profile(mitigations=["none", "probe_words"]))

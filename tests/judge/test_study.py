@@ -1,8 +1,11 @@
 """Judging a study: every answer once, with its prompt, and on from where it was left."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Arm, Generation, Label, Status, Trial
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.judgement import Judgement
@@ -81,3 +84,15 @@ def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, mon
     kept = verdicts(build)["label"].notna().sum()
     assert kept >= 1
     assert judge_study(build, Quoting(), no_report) == 3 - kept
+
+
+def test_answers_to_probes_are_not_judged(build, response):
+    with Store(build / STORE) as store:
+        first, *_ = store.planned()
+        probe = replace(first, arm=replace(first.arm, mitigation=PROBES[0], steps=("Hear?",)))
+        store.set_plan([first, probe])
+        store.record([response(trial_key=probe.key, text="A train.")])
+    judge_study(build, Quoting(), lambda done, of: None)
+    with Store(build / STORE) as store:
+        labels = store.frame("quoting").set_index("mitigation")["label"]
+    assert labels.notna().to_dict() == {"1": True, PROBES[0]: False}

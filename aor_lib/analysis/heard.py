@@ -1,0 +1,105 @@
+"""What models say that they heard, against what sounded.
+
+A model that refuses may not have heard the scene, or have heard it and refused all the same. Models
+say what they heard when a probe asks them (``probe`` in a profile), or beside each answer, as the
+reference models do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from aor_lib.analysis.selections import over_scenes, unmitigated
+from aor_lib.audio.hearing.transcription import word_error_rate
+from aor_lib.config.params import load_scenes
+
+_STEM = 5
+"""Letters that two words must share: "sizzling" names what "sizzles"."""
+_SAYS_NOTHING = re.compile(
+    r"background|distan|hear|noise|people|person|place|scene|sound|speak|speech|voice"
+)
+
+
+def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
+    """Trials over a scene of which the model says what it heard.
+
+    Parameters
+    ----------
+    results, probes
+        As of :func:`aor_lib.analysis.results.load_results` and ``load_probes``.
+
+    Returns
+    -------
+    Unmitigated core trials with the columns ``recognised`` (True where :func:`names_scene`) and
+    ``word_errors`` (word error rate of what the model says was said); None and NaN where it does
+    not say. Trials of which it says neither are left out.
+    """
+    trials = over_scenes(unmitigated(results))
+    own = trials["heard"].map(lambda text: json.loads(text) if text else {})
+    # The reference models name a scene or some sounds.
+    background = own.map(lambda said: said.get("scene") or said.get("sounds"))
+    words = own.map(lambda said: said.get("transcript"))
+    trials = trials.assign(
+        background=_answers(trials, probes, "probe_background").fillna(background),
+        words=_answers(trials, probes, "probe_words").fillna(words),
+    )
+    trials = trials.dropna(subset=["background", "words"], how="all")
+    described = {name: scene.description for name, scene in load_scenes().items()}
+    recognised = [_recognised(row, described) for _, row in trials.iterrows()]
+    return trials.assign(
+        recognised=pd.Series(recognised, trials.index, dtype=object),
+        word_errors=[_word_errors(row) for _, row in trials.iterrows()],
+    ).drop(columns=["background", "words"])
+
+
+def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
+    """Tell if an answer shares a telling word with a scene or with what sounded in it.
+
+    Words count up to their endings. The rule is generous: an answer that lists many sounds is
+    likely to name one of them.
+
+    Parameters
+    ----------
+    scene
+        The scene's id and its description, where it has one.
+    sounded
+        Names of the events that sounded.
+
+    Examples
+    --------
+    >>> names_scene("I hear meat sizzling.", "barbecue", ["sizzle", "tongs"])
+    True
+    >>> names_scene("Some background noise.", "barbecue", ["sizzle", "tongs"])
+    False
+    """
+    return not _telling(answer).isdisjoint(_telling(" ".join([scene, *sounded])))
+
+
+def _telling(text: str) -> set[str]:
+    words = set(re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))) - ENGLISH_STOP_WORDS
+    return {word[:_STEM] for word in words if not _SAYS_NOTHING.match(word)}
+
+
+def _answers(trials: pd.DataFrame, probes: pd.DataFrame, probe: str) -> pd.Series:
+    """The answer to a probe of the same clip by the same model, for each trial."""
+    keys = ["model", "stimulus_id"]
+    answered = probes[probes["mitigation"].eq(probe) & probes["status"].eq("ok")]
+    said = trials[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
+    return pd.Series(said.to_numpy(), index=trials.index)
+
+
+def _recognised(row: pd.Series, described: Mapping[str, str]) -> bool | None:
+    if pd.isna(row["background"]):
+        return None
+    scene = row["background_scene"]
+    sounded = [event["name"] for event in json.loads(row["events"])]
+    return names_scene(row["background"], f"{scene} {described.get(scene, '')}", sounded)
+
+
+def _word_errors(row: pd.Series) -> float:
+    return float("nan") if pd.isna(row["words"]) else word_error_rate(row["text"], row["words"])
