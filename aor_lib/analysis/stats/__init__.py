@@ -8,6 +8,7 @@ out the same each time.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.analysis.stats.between_models import model_d_primes, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
 from aor_lib.analysis.stats.hearing import hearing_sensitivity
@@ -39,6 +40,8 @@ __all__ = [
     "factor_effects",
     "hearing_sensitivity",
     "iso_d_prime",
+    "model_d_primes",
+    "model_rates",
     "paired_differences",
     "power",
     "rates",
