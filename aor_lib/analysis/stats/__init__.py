@@ -25,7 +25,7 @@ from aor_lib.analysis.stats.paired import (
     difference_interval,
     paired_differences,
 )
-from aor_lib.analysis.stats.refusal_rates import rates
+from aor_lib.analysis.stats.refusal_rates import rates, rates_without_each
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "paired_differences",
     "power",
     "rates",
+    "rates_without_each",
     "signal_detection",
     "utterances_needed",
     "wilson",
