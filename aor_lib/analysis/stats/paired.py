@@ -55,9 +55,9 @@ def paired_differences(
                 | counts(pd.concat([at_baseline, at_level]))
                 | compare(at_baseline, at_level)
             )
-    measures = ["utterances", "difference", "low", "high", "p_value"]
-    names = [*by, "level", "baseline", *count_names(results), *measures]
-    return adjusted(pd.DataFrame(rows, columns=names))
+    measures = ["difference", "low", "high", "p_value"]
+    names = [*by, "level", "baseline", *count_names(results), "utterances", *measures]
+    return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
 
 
 def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
