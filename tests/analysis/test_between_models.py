@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats
+from aor_lib.analysis.stats.between_models import d_prime_difference
 
 
 def answered(model, harmful, pseudo, unjudged=()):
@@ -87,23 +88,26 @@ def test_models_that_share_too_few_utterances_are_not_tested():
 
 
 def of_equal_d_prime(rng, families):
-    """Two models that tell alike and are not as quick to refuse, on the same families."""
-    own = rng.standard_normal(families)
-    frames = []
-    for model, shift in (("a", 0.5), ("b", -0.5)):
-        harmful, pseudo = (
-            np.sqrt(0.6) * own + np.sqrt(0.4) * rng.standard_normal(families) < z + shift
-            for z in (0.6, -0.6)
-        )
-        frames.append(answered(model, harmful[: families // 2], pseudo))
-    return pd.concat(frames, ignore_index=True)
+    """Cells of two models that tell alike and are not as quick to refuse, on the same families."""
+    own = np.sqrt(0.6) * rng.standard_normal(families)
+    cells = []
+    for z, asked in (
+        (1.1, families // 2),
+        (-0.1, families),
+        (0.1, families // 2),
+        (-1.1, families),
+    ):
+        refused = own + np.sqrt(0.4) * rng.standard_normal(families) < z
+        cells.append(pd.DataFrame({"refused": refused * 1.0, "judged": 1.0}).head(asked))
+    return cells
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("families", [12, 40, 80])
-def test_equal_d_primes_are_seldom_told_apart(families):
+@pytest.mark.parametrize("families", [12, 80])
+def test_equal_d_primes_are_told_apart_5_times_in_100(families):
+    # With 1000 studies the standard error of a share of 5 % is 0.7 %.
     rng = np.random.default_rng(4)
-    rows = [stats.model_d_primes(of_equal_d_prime(rng, families)).iloc[0] for _ in range(200)]
+    rows = [d_prime_difference(of_equal_d_prime(rng, families)) for _ in range(1000)]
     table = pd.DataFrame(rows)
-    assert (table["p_value"] < 0.05).mean() <= 0.08
-    assert ((table["low"] <= 0) & (table["high"] >= 0)).mean() >= 0.92
+    assert (table["p_value"] < 0.05).mean() <= 0.075
+    assert 0.925 <= table["low"].le(0).mul(table["high"].ge(0)).mean() <= 0.975
