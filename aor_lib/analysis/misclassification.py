@@ -106,7 +106,7 @@ def accuracy(labelled: pd.DataFrame) -> Accuracy:
     References
     ----------
     J. P. T. Higgins, S. G. Thompson & D. J. Spiegelhalter, "A re-evaluation of random-effects
-    meta-analysis", Journal of the Royal Statistical Society A 172(1):137-159, 2009, section 4.2
+    meta-analysis", Journal of the Royal Statistical Society A 172(1):137-159, 2009
     (one more group; its degrees of freedom are fewer by one, since it takes the groups' own errors
     out of the spread, which here stay in it).
     """
