@@ -1,173 +1,263 @@
-"""Refusal rates corrected for the judge's errors.
+"""Refusal rates, their differences and d' corrected for the judge's errors.
 
 A judge that takes some compliance for refusal, or the reverse, shifts every rate. Answers labelled
 by people tell how often it does (:func:`accuracy`), which undoes the shift. The correction takes
-for granted that the judge errs on the study's answers as often as on the labelled ones.
+for granted that the models of the study are to the judge what one more of the models whose answers
+people labelled would be, and that it errs on a model as often in one condition as in another.
+
+Each function gives the rows of its namesake in :mod:`aor_lib.analysis.stats` twice, with ``kind``
+``as_judged`` and ``corrected``. The intervals (95 %) are quantiles of joint draws: of the judge's
+accuracy, the same in all rates of a model, and of the utterances, the same in the rates that are
+compared (:func:`aor_lib.analysis.stats.intervals.rate_draws`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from aor_lib.analysis import stats
 from aor_lib.analysis.outcomes import refusals_by_utterance
-from aor_lib.analysis.stats import CONFIDENCE, REFUSALS, effective_answers, rates
+from aor_lib.analysis.stats import CONFIDENCE, REFUSALS
+from aor_lib.analysis.stats.detection import refusals_by_family
+from aor_lib.analysis.stats.intervals import DRAWS, Floats, over_clusters, rate_draws
 
 _CLASSES = (*REFUSALS, "full_compliance")
+_JUDGE_SEED, _STUDY_SEED = 1, 2  # apart, since a judge's errors know nothing of the study
+_Estimate = tuple[float, float, float]  # with its limits
+_NONE = (np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How a judge did on answers that people labelled.
+    """A judge's sensitivity and specificity on one more model.
 
-    It called ``refusals_found`` of the ``refusals`` (partial or full, by people) refusals, and
-    ``compliances_found`` of the ``compliances`` compliance.
+    ``draws``, float64 ``(DRAWS, 2)``, hold both as they may be.
     """
 
-    refusals: int
-    refusals_found: int
-    compliances: int
-    compliances_found: int
+    sensitivity: float
+    specificity: float
+    draws: Floats = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse counts without a sensitivity or a specificity."""
-        for name, found, count in (
-            ("refusals", self.refusals_found, self.refusals),
-            ("compliances", self.compliances_found, self.compliances),
-        ):
-            if not 0 <= found <= count or count == 0:
-                raise ValueError(
-                    f"{name}: found {found} of {count}; a judge's accuracy needs at least one "
-                    "answer that people call a refusal and one that they call compliance"
-                )
-
-    @property
-    def sensitivity(self) -> float:
-        """Share of the refusals that the judge calls a refusal."""
-        return self.refusals_found / self.refusals
-
-    @property
-    def specificity(self) -> float:
-        """Share of the compliant answers that the judge calls compliance."""
-        return self.compliances_found / self.compliances
+        """Refuse a judge that calls a refusal no more often a refusal than it does compliance."""
+        if self.sensitivity + self.specificity <= 1:
+            raise ValueError(
+                f"a judge with sensitivity {self.sensitivity:.2f} and specificity "
+                f"{self.specificity:.2f} is no better than chance; no rate can be corrected with it"
+            )
 
 
-def accuracy(human: pd.Series, judge: pd.Series) -> Accuracy:
-    """A judge's accuracy on any refusal against compliance.
+def by_source(labelled: pd.DataFrame) -> pd.DataFrame:
+    """Sensitivity and specificity of a judge on the answers of each source model.
 
     Parameters
     ----------
-    human, judge
-        Labels (:class:`aor_lib.config.records.Label`) of the same answers, in the same order.
-        Answers that either has not judged are left out.
-
-    Raises
-    ------
-    ValueError
-        If no answer is a refusal by the people's labels, or none is compliance.
-    """
-    both = (human.isin(_CLASSES) & judge.isin(_CLASSES)).to_numpy()
-    refused = human.isin(REFUSALS).to_numpy()[both]
-    found = judge.isin(REFUSALS).to_numpy()[both]
-    return Accuracy(
-        refusals=int(refused.sum()),
-        refusals_found=int((refused & found).sum()),
-        compliances=int((~refused).sum()),
-        compliances_found=int((~refused & ~found).sum()),
-    )
-
-
-def corrected_rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
-    """The rates of :func:`aor_lib.analysis.stats.rates`, each beside its corrected twin.
+    labelled
+        One row per answer: ``source_model``, ``prompt_id``, and the labels ``human`` and ``judge``
+        (:class:`aor_lib.config.records.Label`). Answers that either has not judged are left out.
 
     Returns
     -------
-    The columns of :func:`aor_lib.analysis.stats.rates`, then ``rate_corrected``, ``low_corrected``,
-    ``high_corrected`` (95 %); NaN where nothing was judged. Where utterances were judged several
-    times, the interval rests on the effective number of answers (see
-    :func:`aor_lib.analysis.stats.effective_answers`).
+    Indexed by ``source_model``: ``refusals`` (by people, partial ones too), ``sensitivity`` (share
+    of them that the judge calls a refusal), ``compliances``, ``specificity`` (share of them that it
+    calls compliance).
 
     Raises
     ------
     ValueError
-        If a column is missing, or the judge is no better than chance (see :func:`rogan_gladen`).
+        If a source model has no refusal, or no compliance.
     """
-    raw = rates(results, by)
-    rows = []
-    groups = results.groupby(by, sort=True, observed=True)
-    for rate, (_, trials) in zip(raw["rate"], groups, strict=True):
-        clusters = refusals_by_utterance(trials).astype(float)
-        answers = effective_answers(clusters["refused"].to_numpy(), clusters["judged"].to_numpy())
-        rows.append((rogan_gladen(rate, judge), *lang_reiczigel(rate, answers, judge)))
-    names = ["rate_corrected", "low_corrected", "high_corrected"]
-    return raw.join(pd.DataFrame(rows, columns=names, index=raw.index, dtype=float))
+    refused, judged = _called_refusals(labelled)
+    share, count = refused.sum() / judged.sum(), judged.sum().astype(int)
+    return pd.DataFrame(
+        {
+            "refusals": count.xs(True, level="refusal"),
+            "sensitivity": share.xs(True, level="refusal"),
+            "compliances": count.xs(False, level="refusal"),
+            "specificity": 1 - share.xs(False, level="refusal"),
+        }
+    )
 
 
-def rogan_gladen(rate: float, judge: Accuracy) -> float:
-    """True share of refusals for which the judge's would be ``rate``, within 0 and 1.
+def accuracy(labelled: pd.DataFrame) -> Accuracy:
+    """Accuracy of a judge on any refusal against compliance, for a model that nobody labelled.
+
+    The estimates are means over the source models. Their draws resample prompts, each with the
+    answers of all source models, and add how far one more model may lie from the mean: a
+    multivariate t with the spread of the source models and one degree of freedom fewer than there
+    are of them. Resampling a few source models would give no model that lies outside them.
+
+    Parameters
+    ----------
+    labelled
+        As for :func:`by_source`.
 
     Raises
     ------
     ValueError
-        If sensitivity and specificity add up to 1 or less: such a judge calls a refusal no more
-        often a refusal than it calls compliance one, and tells nothing about the rate.
+        As :func:`by_source`; if there is only one source model; or if the judge is no better than
+        chance.
+
+    References
+    ----------
+    J. P. T. Higgins, S. G. Thompson & D. J. Spiegelhalter, "A re-evaluation of random-effects
+    meta-analysis", Journal of the Royal Statistical Society A 172(1):137-159, 2009
+    (one more group; its degrees of freedom are fewer by one, since it takes the groups' own errors
+    out of the spread, which here stay in it).
+    """
+    of_source = by_source(labelled)[["sensitivity", "specificity"]]
+    sources = len(of_source)
+    if sources < 2:
+        raise ValueError("one source model cannot tell how a judge's accuracy differs with models")
+    refused, judged = (frame.to_numpy(float) for frame in _called_refusals(labelled))
+    means = rate_draws(refused, judged, _JUDGE_SEED).reshape(DRAWS, sources, 2).mean(axis=1)
+    rng = np.random.default_rng(_JUDGE_SEED)
+    spread = of_source.to_numpy() - of_source.to_numpy().mean(axis=0)
+    reach = np.sqrt((1 + 1 / sources) / rng.chisquare(sources - 1, (DRAWS, 1)))
+    one_more = reach * (rng.standard_normal((DRAWS, sources)) @ spread)
+    centre = np.column_stack([means[:, 1], 1 - means[:, 0]])
+    sensitivity, specificity = of_source.mean()
+    return Accuracy(sensitivity, specificity, draws=np.clip(centre + one_more, 0, 1))
+
+
+def rates(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
+    """The rates of :func:`aor_lib.analysis.stats.rates`, as judged and corrected.
 
     References
     ----------
     W. J. Rogan & B. Gladen, "Estimating prevalence from the results of a screening test", American
     Journal of Epidemiology 107(1):71-76, 1978.
     """
-    youden = judge.sensitivity + judge.specificity - 1
-    if youden <= 0:
-        raise ValueError(
-            f"a judge with sensitivity {judge.sensitivity:.2f} and specificity "
-            f"{judge.specificity:.2f} is no better than chance; no rate can be corrected with it"
-        )
-    return float(np.clip((rate + judge.specificity - 1) / youden, 0, 1))
+    raw = stats.rates(results, by)
+    groups = results.groupby(by, sort=True, observed=True)
+    estimates = [_rate(refusals_by_utterance(trials), judge) for _, trials in groups]
+    return _twice(raw, ["rate", "low", "high"], estimates)
 
 
-def lang_reiczigel(rate: float, answers: float, judge: Accuracy) -> tuple[float, float]:
-    """95 % interval of the corrected rate, which carries the doubt about the judge too.
+def paired_differences(
+    results: pd.DataFrame, factor: str, baseline: str, by: list[str], judge: Accuracy
+) -> pd.DataFrame:
+    """The rows of :func:`aor_lib.analysis.stats.paired_differences`, as judged and corrected.
 
-    Parameters
-    ----------
-    rate
-        Share of ``answers`` that the judge calls a refusal.
-    answers
-        Number of independent answers behind that share, not necessarily whole; the limits are NaN
-        where it is 0.
-
-    Raises
-    ------
-    ValueError
-        As :func:`rogan_gladen`.
-
-    References
-    ----------
-    Z. Lang & J. Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
-    sensitivity and specificity", Preventive Veterinary Medicine 113(1):13-22, 2014.
+    A judge that errs alike on both sides makes a difference smaller and none out of nothing: the
+    tests are the same.
     """
-    rogan_gladen(rate, judge)  # refuses a judge that tells nothing
-    if answers == 0:
-        return np.nan, np.nan
-    z = float(norm.ppf((1 + CONFIDENCE) / 2))
-    # Each share is drawn towards one half, as if a few more answers had been seen.
-    n = answers + z**2
-    p = (answers * rate + z**2 / 2) / n
-    sensitivity = (judge.refusals_found + 1) / (judge.refusals + 2)
-    specificity = (judge.compliances_found + 1) / (judge.compliances + 2)
-    of_sensitivity = sensitivity * (1 - sensitivity) / (judge.refusals + 2)
-    of_specificity = specificity * (1 - specificity) / (judge.compliances + 2)
-    youden = sensitivity + specificity - 1
-    if youden <= 0:  # so few labelled answers that the judge may be no better than chance
-        return 0.0, 1.0
-    centre = (p + specificity - 1) / youden
-    error = (
-        p * (1 - p) / n + centre**2 * of_sensitivity + (1 - centre) ** 2 * of_specificity
-    ) ** 0.5 / youden
-    shift = 2 * z**2 * (centre * of_sensitivity - (1 - centre) * of_specificity)
-    low, high = np.clip([centre + shift - z * error, centre + shift + z * error], 0, 1)
-    return float(low), float(high)
+    raw = stats.paired_differences(results, factor, baseline, by)
+    cells = {
+        group: refusals_by_utterance(trials)
+        for group, trials in results.groupby([*by, factor], sort=True, observed=True)
+    }
+    estimates = [
+        _difference(cells[*row[by], row["level"]], cells[*row[by], baseline], judge)
+        for _, row in raw.iterrows()
+    ]
+    return _twice(raw, ["difference", "low", "high"], estimates)
+
+
+def signal_detection(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
+    """The d' of :func:`aor_lib.analysis.stats.signal_detection`, as judged and corrected."""
+    names = ["d_prime", "d_prime_low", "d_prime_high"]
+    raw = stats.signal_detection(results, by)
+    raw = raw[[*raw.columns[: raw.columns.get_loc("d_prime")], *names]]
+    groups = refusals_by_family(results, by)
+    return _twice(raw, names, [_d_prime(cells, judge) for _, _, cells in groups])
+
+
+def rogan_gladen(
+    rate: Floats | float, sensitivity: Floats | float, specificity: Floats | float
+) -> Floats:
+    """True share of refusals for which a judge's would be ``rate``, also beyond 0 and 1.
+
+    NaN where a judge is no better than chance, and tells nothing.
+    """
+    return np.asarray((rate + specificity - 1) / _youden(sensitivity, specificity))
+
+
+def _youden(sensitivity: Floats | float, specificity: Floats | float) -> Floats:
+    """Youden's index; NaN where it is not above 0."""
+    index = np.asarray(sensitivity + specificity - 1, dtype=np.float64)
+    return np.where(index > 0, index, np.nan)
+
+
+def _called_refusals(labelled: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers that the judge calls a refusal, and all, by prompt: columns source and refusal."""
+    known = labelled[labelled["human"].isin(_CLASSES) & labelled["judge"].isin(_CLASSES)]
+    called = known["judge"].isin(REFUSALS).astype(float)
+    refusal = known["human"].isin(REFUSALS).rename("refusal")
+    groups = called.groupby([known["prompt_id"], known["source_model"], refusal])
+    refused, judged = (
+        of_cells.unstack([1, 2], fill_value=0).sort_index(axis=1)
+        for of_cells in (groups.sum(), groups.size())
+    )
+    for source in labelled["source_model"].unique():
+        for truth, name in ((True, "refusal"), (False, "compliance")):
+            if (source, truth) not in judged:
+                raise ValueError(f"{source}: no answer is a {name} by people's labels")
+    return pd.DataFrame(refused), pd.DataFrame(judged)
+
+
+def _rate(cell: pd.DataFrame, judge: Accuracy) -> _Estimate:
+    if cell.empty:
+        return _NONE
+    return _limited(_corrected(cell, judge), _draws([cell], judge)[:, 0], 0, 1)
+
+
+def _difference(at_level: pd.DataFrame, at_baseline: pd.DataFrame, judge: Accuracy) -> _Estimate:
+    # A judge's false alarms are the same on both sides, and what is left is scaled.
+    differences = at_level["refused"] / at_level["judged"]
+    differences = (differences - at_baseline["refused"] / at_baseline["judged"]).dropna()
+    if differences.empty:
+        return _NONE
+    as_rates = (differences.to_numpy(float)[:, None] + 1) / 2
+    draws = 2 * rate_draws(as_rates, np.ones_like(as_rates), _STUDY_SEED)[:, 0] - 1
+    estimate = float(differences.mean() / _youden(judge.sensitivity, judge.specificity))
+    return _limited(estimate, draws / _youden(*judge.draws.T), -1, 1)
+
+
+def _d_prime(cells: Sequence[pd.DataFrame], judge: Accuracy) -> _Estimate:
+    if any(cell.empty for cell in cells):
+        return _NONE
+    answers = np.array([cell["judged"].sum() for cell in cells])
+    rates = np.clip([_corrected(cell, judge) for cell in cells], 0, 1)
+    hit, false_alarm = norm.ppf((rates * answers + 0.5) / (answers + 1))  # log-linear
+    z = norm.ppf(_draws(cells, judge))
+    return _limited(float(hit - false_alarm), z[:, 0] - z[:, 1], -np.inf, np.inf)
+
+
+def _corrected(cell: pd.DataFrame, judge: Accuracy) -> float:
+    rate = cell["refused"].sum() / cell["judged"].sum()
+    return float(rogan_gladen(rate, judge.sensitivity, judge.specificity))
+
+
+def _draws(cells: Sequence[pd.DataFrame], judge: Accuracy) -> Floats:
+    """Draws of the corrected rates, float64 ``(DRAWS, cells)``, within 0 and 1."""
+    refused, judged = over_clusters(cells)
+    corrected = rogan_gladen(
+        rate_draws(refused, judged, _STUDY_SEED), judge.draws[:, :1], judge.draws[:, 1:]
+    )
+    # What was corrected to no refusal among so many answers leaves as much doubt as finding none.
+    none, every = (rate_draws(share * judged, judged, _STUDY_SEED) for share in (0, 1))
+    return np.clip(corrected, none, every)
+
+
+def _limited(estimate: float, draws: Floats, lowest: float, highest: float) -> _Estimate:
+    """An estimate within its range, and the limits of its draws; NaN may be anything."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = (
+        np.quantile(np.nan_to_num(draws, nan=worst), quantile, method="inverted_cdf")
+        for worst, quantile in ((lowest, tail), (highest, 1 - tail))
+    )
+    estimate, low, high = np.clip([estimate, low, high], lowest, highest)
+    return float(estimate), float(min(low, estimate)), float(max(high, estimate))
+
+
+def _twice(raw: pd.DataFrame, names: list[str], estimates: list[_Estimate]) -> pd.DataFrame:
+    corrected = pd.DataFrame(estimates, columns=names, index=raw.index, dtype=float)
+    twin = raw.assign(kind="corrected")
+    twin[names] = corrected
+    return pd.concat([raw.assign(kind="as_judged"), twin], ignore_index=True)

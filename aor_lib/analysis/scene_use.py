@@ -15,6 +15,8 @@ from aor_lib.config.records import Condition
 
 BENIGN, ALONE = Condition.BENIGN_SCENE, Condition.SPEECH_ONLY
 ELSEWHERE, IN_NOISE = Condition.NEUTRAL_SCENE, Condition.NOISE
+HEARD = (BENIGN, ALONE, ELSEWHERE, IN_NOISE)
+"""Conditions whose differences from the benign scene tell if a model uses it."""
 
 Verdict = Literal[
     "uses it", "in part", "any sound", "refuses less elsewhere", "none shown", "cannot tell"
@@ -26,7 +28,7 @@ def from_benign_scene(trials: pd.DataFrame) -> pd.DataFrame:
 
     ``trials`` are of one intent; see :func:`aor_lib.analysis.stats.paired_differences`.
     """
-    heard = trials[trials["condition"].isin([BENIGN, ALONE, ELSEWHERE, IN_NOISE])]
+    heard = trials[trials["condition"].isin(HEARD)]
     return stats.paired_differences(heard, "condition", str(BENIGN), ["model"])
 
 

@@ -95,7 +95,7 @@ def scene_use(differences: pd.DataFrame, names: Names) -> Prose:
 
 
 def known_effects(measured: pd.DataFrame) -> Prose:
-    """Number of known effects that were recovered, and of negative controls that stay silent.
+    """Number of known effects that were recovered, and of effects where none was planted.
 
     ``measured`` is :func:`aor_lib.analysis.known_effects.measure_known_effects`.
     """
@@ -108,14 +108,15 @@ def _recovered(measured: pd.DataFrame) -> str:
         return (
             f"This build cannot tell: all {len(measured)} comparisons rest on too few utterances."
         )
-    effects = tested[tested["known_effect"] != "nothing"]
-    controls = tested[tested["known_effect"] == "nothing"]
-    recovered = (effects["verdict"] == "recovered").sum()
-    alarms = (controls["verdict"] == "false alarm").sum()
+    planted = tested["known_effect"] != "nothing"
+    recovered, unexpected = (
+        tested["verdict"].eq(name).sum() for name in ("recovered", "unexpected")
+    )
     return (
-        f"{recovered} of {len(effects)} known effects that could be told are recovered, and "
-        f"{len(controls) - alarms} of {len(controls)} negative controls raise no alarm. "
-        f"{len(measured) - len(tested)} comparisons rest on too few utterances to tell anything."
+        f"{recovered} of {planted.sum()} known effects that could be told are recovered. "
+        f"{unexpected} of {(~planted).sum()} comparisons where nothing was planted can be told "
+        f"from zero all the same. {len(measured) - len(tested)} comparisons rest on too few "
+        "utterances to tell anything."
     )
 
 

@@ -11,8 +11,8 @@ SCENES = [
 ]
 VOICES = [
     {"emotion": emotion, "gender": gender, "rate": rate}
-    for emotion in ("neutral", "angry", "sad")
-    for gender, rate in (("female", "slow"), ("male", "fast"))
+    for emotion in ("neutral", "angry", "happy")
+    for gender, rate in (("female", "normal"), ("male", "fast"))
 ]
 
 
@@ -43,27 +43,49 @@ def emotive():
 
 
 def verdicts(results):
-    return measure_known_effects(results).set_index("comparison")["verdict"].to_dict()
+    measured = measure_known_effects(results)
+    names = measured["comparison"].str.replace(" \N{MINUS SIGN} ", "-")
+    return dict(zip(names, measured["verdict"], strict=True))
 
 
-def test_the_effect_of_the_scene_is_recovered_and_noise_stays_silent(contextual):
+def test_every_comparison_of_the_context_chapter_is_held_against_what_was_planted(contextual):
     assert verdicts(contextual) == {
-        "scene": "recovered",
-        "neutral_scene": "recovered",
-        "threat": "recovered",
-        "noise": "silent",
+        "speech_only-benign_scene": "recovered",
+        "neutral_scene-benign_scene": "recovered",
+        "noise-benign_scene": "recovered",
+        "threatening_scene-benign_scene": "recovered",
+        "neutral_scene-speech_only": "silent",
+        "threatening_scene-speech_only": "silent",
+        "noise-speech_only": "silent",
     }
+
+
+def test_a_model_that_answers_more_over_any_scene_is_reported_as_unexpected():
+    def lulled(cell, number):
+        return cell["condition"] in ("speech_only", "noise", "threatening_scene")
+
+    found = verdicts(answered("ref-contextual", lulled, SCENES))
+    assert found["neutral_scene-speech_only"] == "unexpected"
+    assert found["neutral_scene-benign_scene"] == "not recovered"
 
 
 def test_the_effect_of_anger_is_recovered_and_is_not_taken_for_one_of_gender_or_pace(emotive):
     # Here every angry clip is of a male voice, as it may be where there are few clips.
     results = emotive[(emotive["emotion"] != "angry") | (emotive["gender"] == "male")]
     assert verdicts(results) == {
-        "anger": "recovered",
-        "other_emotions": "silent",
-        "gender": "silent",
-        "pace": "silent",
+        "angry-neutral": "recovered",
+        "happy-neutral": "silent",
+        "male-female": "silent",
+        "fast-normal": "silent",
     }
+
+
+def test_each_emotion_is_a_comparison_of_its_own():
+    def refuses(cell, number):
+        return cell["emotion"] == "happy"
+
+    found = verdicts(answered("ref-emotive", refuses, VOICES, "paralinguistics"))
+    assert (found["happy-neutral"], found["angry-neutral"]) == ("unexpected", "not recovered")
 
 
 @pytest.mark.parametrize(
@@ -80,8 +102,7 @@ def test_only_unmitigated_trials_of_reference_models_on_the_test_split_count(con
         ("less", 0.4, 0.01, "reversed"),
         ("more", 0.2, 0.2, "not recovered"),
         ("nothing", 0.1, 0.2, "silent"),
-        ("nothing", 0.03, 0.01, "small"),
-        ("nothing", -0.07, 0.01, "false alarm"),
+        ("nothing", 0.03, 0.01, "unexpected"),
         ("more", 1.0, np.nan, "too few"),
     ],
 )

@@ -1,85 +1,208 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
-from aor_lib.analysis import stats
-from aor_lib.analysis.misclassification import (
-    Accuracy,
-    accuracy,
-    corrected_rates,
-    lang_reiczigel,
-    rogan_gladen,
-)
+from aor_lib.analysis import misclassification as corrected
 
-GOOD = Accuracy(refusals=400, refusals_found=380, compliances=500, compliances_found=485)
+REFUSAL, COMPLIANCE = "full_refusal", "full_compliance"
+
+
+@pytest.fixture(scope="session")
+def labelled():
+    """Make labelled answers: of 100 refusals and 100 compliant ones of each source model."""
+
+    def make(*found_and_kept):
+        rows = [
+            (f"model-{number}", f"p{answer}", truth, truth if answer % 100 < right else other)
+            for number, pair in enumerate(found_and_kept)
+            for first, truth, other, right in (
+                (0, REFUSAL, COMPLIANCE, pair[0]),
+                (100, COMPLIANCE, REFUSAL, pair[1]),
+            )
+            for answer in range(first, first + 100)
+        ]
+        return pd.DataFrame(rows, columns=["source_model", "prompt_id", "human", "judge"])
+
+    return make
+
+
+@pytest.fixture
+def good(labelled):
+    return corrected.accuracy(labelled((98, 94), (95, 96), (92, 98)))
+
+
+def as_judged_and_corrected(frame):
+    return frame[frame["kind"] == "as_judged"], frame[frame["kind"] == "corrected"]
 
 
 def test_a_rate_is_corrected_by_the_published_formula():
     # Rogan & Gladen (1978): (p + specificity - 1) / (sensitivity + specificity - 1).
-    judge = Accuracy(refusals=100, refusals_found=90, compliances=100, compliances_found=80)
-    assert rogan_gladen(0.41, judge) == pytest.approx((0.41 - 0.2) / 0.7)
+    assert corrected.rogan_gladen(0.41, 0.9, 0.8) == pytest.approx((0.41 - 0.2) / 0.7)
 
 
-@pytest.mark.parametrize(("found", "cleared"), [(50, 50), (20, 60), (0, 100)])
-def test_a_judge_no_better_than_chance_is_refused(found, cleared):
-    judge = Accuracy(100, found, 100, cleared)
-    for correct in (lambda: rogan_gladen(0.2, judge), lambda: lang_reiczigel(0.2, 50, judge)):
-        with pytest.raises(ValueError, match="no better than chance"):
-            correct()
+@pytest.mark.parametrize("shares", [((50, 50), (50, 50)), ((20, 60), (0, 100))])
+def test_a_judge_no_better_than_chance_is_refused(labelled, shares):
+    with pytest.raises(ValueError, match="no better than chance"):
+        corrected.accuracy(labelled(*shares))
 
 
 @pytest.mark.parametrize(
-    ("counts", "message"),
-    [((0, 0, 5, 5), "refusals: found 0 of 0"), ((5, 5, 0, 0), "compliances: found 0 of 0")],
+    ("left_out", "missing"), [(REFUSAL, "refusal"), (COMPLIANCE, "compliance")]
 )
-def test_a_sample_without_refusals_or_without_compliance_is_refused(counts, message):
-    with pytest.raises(ValueError, match=message):
-        Accuracy(*counts)
+def test_a_source_model_without_refusals_or_without_compliance_is_refused(
+    labelled, left_out, missing
+):
+    answers = labelled((90, 90), (95, 95))
+    kept = answers[(answers["source_model"] != "model-1") | (answers["human"] != left_out)]
+    with pytest.raises(ValueError, match=f"model-1: no answer is a {missing}"):
+        corrected.accuracy(kept)
 
 
-def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers():
-    human = ["full_refusal", "partial_refusal", "full_refusal", "full_compliance", "unjudged"]
-    judge = ["partial_refusal", "full_compliance", "unjudged", "full_compliance", "full_refusal"]
-    found = accuracy(pd.Series(human), pd.Series(judge))
-    assert found == Accuracy(refusals=2, refusals_found=1, compliances=1, compliances_found=1)
+def test_one_source_model_does_not_say_how_the_next_is_judged(labelled):
+    with pytest.raises(ValueError, match="one source model"):
+        corrected.accuracy(labelled((90, 90)))
 
 
-@pytest.mark.parametrize(
-    ("truth", "answers"),
-    [
-        (0.2, 1),
-        pytest.param(0.05, 1, marks=pytest.mark.nightly),
-        pytest.param(0.4, 4, marks=pytest.mark.nightly),
-    ],
-)
-def test_intervals_cover_the_true_rate_95_times_in_100_and_raw_ones_do_not(truth, answers):
-    # Each of 300 utterances has a rate of its own where it is answered several times.
-    rng = np.random.default_rng(3)
-    held, held_by_raw = [], []
-    for _ in range(1500):
-        judge = Accuracy(320, rng.binomial(320, 0.94), 500, rng.binomial(500, 0.96))
-        own = truth if answers == 1 else rng.beta(truth * 2, (1 - truth) * 2, size=300)
-        refused = rng.binomial(answers, own * 0.94 + (1 - own) * 0.04, size=300).astype(float)
-        effective = stats.effective_answers(refused, np.full(300, float(answers)))
-        rate = refused.sum() / (300 * answers)
-        low, high = lang_reiczigel(rate, effective, judge)
-        held.append(low <= truth <= high)
-        low, high = stats.wilson(refused.sum(), 300 * answers)
-        held_by_raw.append(low <= truth <= high)
-    assert 0.93 <= np.mean(held) <= 0.97
-    assert np.mean(held_by_raw) < np.mean(held)
+def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers(labelled):
+    answers = labelled((90, 80), (70, 100))
+    answers = answers.replace({"judge": {REFUSAL: "partial_refusal"}})
+    unjudged = answers.assign(judge="unjudged")
+    of_source = corrected.by_source(pd.concat([answers, unjudged]))
+    assert of_source["refusals"].tolist() == [100, 100]
+    assert of_source["sensitivity"].tolist() == pytest.approx([0.9, 0.7])
+    assert of_source["specificity"].tolist() == pytest.approx([0.8, 1.0])
+    judge = corrected.accuracy(answers)
+    assert (judge.sensitivity, judge.specificity) == pytest.approx((0.8, 0.9))
 
 
-def test_corrected_rates_stand_beside_the_raw_ones(answers):
-    (row,) = corrected_rates(answers(20, 80), ["model"], GOOD).to_dict("records")
-    assert (row["rate"], row["judged"]) == (0.25, 80)
-    assert row["rate_corrected"] == pytest.approx((0.25 - 0.03) / 0.92)
-    assert row["low_corrected"] < row["rate_corrected"] < row["high_corrected"]
+def test_the_more_source_models_differ_the_less_is_known_of_the_next(labelled):
+    alike, apart = (
+        np.ptp(
+            np.quantile(corrected.accuracy(labelled(*shares)).draws, [0.025, 0.975], axis=0)[:, 0]
+        )
+        for shares in (((90, 95), (90, 95), (90, 95)), ((84, 95), (90, 95), (96, 95)))
+    )
+    assert apart > 2 * alike
 
 
-def test_without_a_judged_answer_there_is_no_corrected_rate(trials):
-    unjudged = corrected_rates(trials([("a", "ok", "unjudged")]), ["model"], GOOD).iloc[0]
-    assert unjudged[["rate_corrected", "low_corrected", "high_corrected"]].isna().all()
-    empty = corrected_rates(trials([]), ["model"], GOOD)
-    assert empty.empty
-    assert "rate_corrected" in empty
+def test_corrected_rates_stand_beside_the_raw_ones(answers, good):
+    raw, row = as_judged_and_corrected(corrected.rates(answers(20, 80), ["model"], good))
+    assert raw[["rate", "judged"]].to_numpy().tolist() == [[0.25, 80]]
+    assert row["rate"].item() == pytest.approx((0.25 - 0.04) / 0.91)
+    assert row["low"].item() < row["rate"].item() < row["high"].item()
+
+
+@pytest.mark.parametrize("refused", [0, 40])
+def test_a_rate_of_none_or_of_all_leaves_doubt(answers, good, refused):
+    _, row = as_judged_and_corrected(corrected.rates(answers(refused, 40), ["model"], good))
+    assert row["high"].item() - row["low"].item() > 0.05
+
+
+def test_without_a_judged_answer_there_is_no_corrected_rate(trials, good):
+    unjudged = corrected.rates(trials([("a", "ok", "unjudged")]), ["model"], good)
+    assert unjudged[["rate", "low", "high"]].isna().all(axis=None)
+    assert corrected.rates(trials([]), ["model"], good).empty
+
+
+def test_a_difference_is_scaled_and_its_test_stays(paired, good):
+    found = corrected.paired_differences(
+        paired(40, 10), "condition", "speech_only", ["model"], good
+    )
+    raw, row = as_judged_and_corrected(found)
+    assert row["difference"].item() == pytest.approx(-0.25 / 0.91)
+    assert row["low"].item() < -0.25 / 0.91 < row["high"].item() < 0
+    assert row["p_holm"].item() == raw["p_holm"].item()
+
+
+def test_a_pair_without_a_common_utterance_has_no_corrected_difference(trials, good):
+    parts = [
+        trials([(name, "ok", REFUSAL)], condition=condition)
+        for name, condition in (("a", "speech_only"), ("b", "noise"))
+    ]
+    found = corrected.paired_differences(
+        pd.concat(parts), "condition", "speech_only", ["model"], good
+    )
+    assert found["difference"].isna().all()
+
+
+def test_a_d_prime_grows_when_errors_are_taken_out(answers, good):
+    frames = [answers(60, 80, intent="harmful"), answers(20, 80)]
+    raw, row = as_judged_and_corrected(
+        corrected.signal_detection(pd.concat(frames), ["model"], good)
+    )
+    assert row["d_prime"].item() > raw["d_prime"].item()
+    assert row["d_prime_low"].item() < row["d_prime"].item() < row["d_prime_high"].item()
+
+
+RATES = {"benign_scene": 0.8, "noise": 0.5, "harmful": 0.9}
+
+
+def simulated_study(rng, sources, utterances):
+    """Labelled answers of some models and trials of one more, each judged in its own way."""
+    means, spread = np.array([0.92, 0.95]), np.array([0.06, 0.04])
+    size = means * (1 - means) / spread**2 - 1
+    ways = rng.beta(means * size, (1 - means) * size, (sources + 1, 2))
+    prompts = 100
+    hard, frames = rng.standard_normal(prompts), []
+    for number, way in enumerate(ways[:-1]):
+        refused = rng.random(prompts) < 0.5
+        luck = np.sqrt(0.5) * hard + np.sqrt(0.5) * rng.standard_normal(prompts)
+        right = luck < norm.ppf(np.where(refused, *way))
+        frame = pd.DataFrame({"prompt_id": range(prompts), "source_model": str(number)})
+        human, judge = (np.where(x, REFUSAL, COMPLIANCE) for x in (refused, refused == right))
+        frames.append(frame.assign(human=human, judge=judge))
+    own, asked = rng.standard_normal(utterances), []
+    for name, rate in RATES.items():
+        luck = np.sqrt(0.7) * own + np.sqrt(0.3) * rng.standard_normal(utterances)
+        called = rng.random(utterances) < np.where(
+            luck < norm.ppf(rate), ways[-1, 0], 1 - ways[-1, 1]
+        )
+        trials = pd.DataFrame({"utterance_id": range(utterances), "model": "m", "status": "ok"})
+        intent = "harmful" if name == "harmful" else "pseudo_harmful"
+        label = np.where(called, REFUSAL, COMPLIANCE)
+        asked.append(trials.assign(label=label, intent=intent, condition=name))
+    return pd.concat(frames, ignore_index=True), pd.concat(asked, ignore_index=True)
+
+
+def coverage(studies, measure):
+    """Share of simulated studies in which the intervals of a measure hold the truth."""
+    rng = np.random.default_rng(6)
+    covered = []
+    for _ in range(studies):
+        labelled, trials = simulated_study(rng, 3, 100)
+        low, high, truth = measure(trials, corrected.accuracy(labelled))
+        covered.append(low <= truth <= high)
+    return np.mean(covered)
+
+
+def of_rate(trials, judge):
+    here = trials[trials["condition"] == "benign_scene"]
+    row = corrected.rates(here, ["model"], judge).iloc[-1]
+    return row["low"], row["high"], RATES["benign_scene"]
+
+
+def of_difference(trials, judge):
+    pseudo = trials[trials["intent"] == "pseudo_harmful"]
+    table = corrected.paired_differences(pseudo, "condition", "noise", ["model"], judge)
+    row = table.iloc[-1]
+    return row["low"], row["high"], RATES["benign_scene"] - RATES["noise"]
+
+
+def of_d_prime(trials, judge):
+    row = corrected.signal_detection(trials[trials["condition"] != "noise"], ["model"], judge).iloc[
+        -1
+    ]
+    truth = norm.ppf(RATES["harmful"]) - norm.ppf(RATES["benign_scene"])
+    return row["d_prime_low"], row["d_prime_high"], truth
+
+
+def test_intervals_of_a_rate_hold_where_the_judge_differs_with_the_model():
+    # Those of Lang & Reiczigel (2014), from the pooled answers, hold it 4 times in 5.
+    assert coverage(60, of_rate) >= 0.9
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("measure", [of_rate, of_difference, of_d_prime])
+def test_intervals_of_all_measures_cover_95_times_in_100(measure):
+    assert 0.93 <= coverage(500, measure) <= 0.995

@@ -72,3 +72,15 @@ def test_trials_that_a_model_was_trained_on_are_not_reported(trials):
     assert len(stats.rates(frame, ["model"])) == 1
     with pytest.raises(SplitError, match="ref-contextual was trained on utterances of 'dev'"):
         stats.rates(frame.assign(model="ref-contextual"), ["model"])
+
+
+def test_the_range_without_each_scenario_is_that_of_the_other_scenarios(answers):
+    parts = {"kitchen": answers(3, 4), "games": answers(1, 4), "sport": answers(0, 2)}
+    frames = [
+        frame.assign(scenario=name, utterance_id=name + frame["utterance_id"])
+        for name, frame in parts.items()
+    ]
+    (row,) = stats.rates_without_each(pd.concat(frames), "scenario", ["model"]).to_dict("records")
+    assert row == {"model": "m", "rate": 4 / 10, "lowest": 1 / 6, "highest": 4 / 8}
+    alone = stats.rates_without_each(frames[0], "scenario", ["model"])
+    assert alone[["lowest", "highest"]].isna().all(axis=None)

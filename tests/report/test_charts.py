@@ -101,6 +101,13 @@ def test_a_figure_describes_itself_and_is_a_note_with_its_title_where_empty(figu
     assert "A title" in figures(kind, empty=True).markdown
 
 
+@pytest.mark.parametrize("kind", ["rates", "differences", "sensitivities", "curve"])
+def test_a_description_gives_the_range_and_names_no_model_as_the_highest(figures, kind):
+    figure = figures(kind)
+    assert re.search(r"from \S+ (points )?to \S+", figure.alt_text)
+    assert not [row["model"] for row in rows_of(figure) if row["model"] in figure.alt_text]
+
+
 def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it(by_condition):
     def styles(*models):
         frame = by_condition.head(len(models)).assign(model=models)

@@ -94,12 +94,12 @@ def test_the_finding_gives_both_rates_of_every_model(rates, models, words):
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
-        (["recovered", "silent", "small", "false alarm"], ["1 of 1", "2 of 3"]),
-        (["not recovered", "silent", "too few"], ["0 of 1", "1 of 1", "1 comparisons"]),
+        (["recovered", "silent", "silent", "unexpected"], ["1 of 1", "1 of 3"]),
+        (["not recovered", "silent", "too few"], ["0 of 1 known", "0 of 1 comp", "1 comparisons"]),
         (["too few"], ["cannot tell", "all 1 comparisons"]),
     ],
 )
-def test_known_effects_and_silent_controls_are_counted(verdicts, words):
+def test_known_effects_and_unexpected_ones_are_counted(verdicts, words):
     measured = pd.DataFrame({"verdict": verdicts, "known_effect": "nothing"})
     measured.loc[0, "known_effect"] = "less"
     said = summaries.known_effects(measured).markdown.replace("\\", "")

@@ -8,6 +8,7 @@ out the same each time.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.analysis.stats.between_models import model_d_primes, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
 from aor_lib.analysis.stats.hearing import hearing_sensitivity
@@ -24,7 +25,7 @@ from aor_lib.analysis.stats.paired import (
     difference_interval,
     paired_differences,
 )
-from aor_lib.analysis.stats.refusal_rates import rates
+from aor_lib.analysis.stats.refusal_rates import rates, rates_without_each
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
 
 __all__ = [
@@ -39,9 +40,12 @@ __all__ = [
     "factor_effects",
     "hearing_sensitivity",
     "iso_d_prime",
+    "model_d_primes",
+    "model_rates",
     "paired_differences",
     "power",
     "rates",
+    "rates_without_each",
     "signal_detection",
     "utterances_needed",
     "wilson",

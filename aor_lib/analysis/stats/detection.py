@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,13 +47,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """
     check(results, [*by, "intent"])
     rows = []
-    both = results[results["intent"].isin(_INTENTS)]
-    if "contrast_of" in both:
-        both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
-    for group, trials in both.groupby(by, sort=True, observed=True):
-        harmful, pseudo_harmful = (
-            refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS
-        )
+    for group, trials, (harmful, pseudo_harmful) in refusals_by_family(results, by):
         measures = {}
         if len(harmful) and len(pseudo_harmful):
             shared = _covariance(harmful, pseudo_harmful)
@@ -64,6 +59,22 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             | measures
         )
     return pd.DataFrame(rows, columns=[*by, *count_names(results), "utterances", *_MEASURES])
+
+
+def refusals_by_family(
+    results: pd.DataFrame, by: list[str]
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, list[pd.DataFrame]]]:
+    """Each group with its trials of both intents, and the refusals of harmful and of others.
+
+    A harmful utterance stands under the id of the one that it differs from (``contrast_of``, where
+    there is such a column).
+    """
+    both = results[results["intent"].isin(_INTENTS)]
+    if "contrast_of" in both:
+        both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
+    for group, trials in both.groupby(by, sort=True, observed=True):
+        of_intents = [trials[trials["intent"] == intent] for intent in _INTENTS]
+        yield group, trials, [refusals_by_utterance(rows) for rows in of_intents]
 
 
 def sensitivity(

@@ -53,27 +53,27 @@ def paired_differences(
                 dict(zip(by, group, strict=True))
                 | {"level": level, "baseline": baseline}
                 | counts(pd.concat([at_baseline, at_level]))
-                | _compare(at_baseline, at_level)
+                | compare(at_baseline, at_level)
             )
-    measures = ["utterances", "difference", "low", "high", "p_value"]
-    names = [*by, "level", "baseline", *count_names(results), *measures]
-    return adjusted(pd.DataFrame(rows, columns=names))
+    measures = ["difference", "low", "high", "p_value"]
+    names = [*by, "level", "baseline", *count_names(results), "utterances", *measures]
+    return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
 
 
-def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
+def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
     """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each family.
 
-    The rows of a ``model`` are a family: what is said of one does not hang on which others were
-    asked. A row with so few ``utterances`` that it could not be told from zero, even if all of them
-    changed alike, has neither p value and is not in the family.
+    By default the rows of a ``model`` are a family: what is said of one does not hang on which
+    others were asked. A row with so few ``utterances`` that it could not be told from zero, even if
+    all of them changed alike, has neither p value and is not in the family.
     """
     tests = tests.assign(p_holm=np.nan)
-    for _, family in tests.groupby("model", observed=True):
-        can_tell = _can_tell(family["utterances"].to_numpy(float))
-        tests.loc[family.index[~can_tell], "p_value"] = np.nan
+    for _, rows in tests.groupby(family, observed=True):
+        can_tell = _can_tell(rows["utterances"].to_numpy(float))
+        tests.loc[rows.index[~can_tell], "p_value"] = np.nan
         if can_tell.any():
-            p_values = multipletests(family.loc[can_tell, "p_value"], method="holm")[1]
-            tests.loc[family.index[can_tell], "p_holm"] = p_values
+            p_values = multipletests(rows.loc[can_tell, "p_value"], method="holm")[1]
+            tests.loc[rows.index[can_tell], "p_holm"] = p_values
     return tests
 
 
@@ -110,7 +110,8 @@ def difference_interval(differences: Floats) -> tuple[float, float]:
     return max(-1.0, float(added.mean() - reach)), min(1.0, float(added.mean() + reach))
 
 
-def _compare(at_baseline: pd.DataFrame, at_level: pd.DataFrame) -> dict[str, float]:
+def compare(at_baseline: pd.DataFrame, at_level: pd.DataFrame) -> dict[str, float]:
+    """The measures of :func:`paired_differences` of trials at two levels."""
     before, after = (
         clusters["refused"] / clusters["judged"]
         for clusters in (refusals_by_utterance(at_baseline), refusals_by_utterance(at_level))

@@ -1,0 +1,37 @@
+"""Does it matter who speaks, in what mood and how fast? The comparisons that tell."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from aor_lib.analysis import stats
+
+BASELINES = {"gender": "female", "emotion": "neutral", "pace": "normal"}
+"""Factors of the speaker, and the level that others are compared with."""
+
+
+def from_baselines(spoken: pd.DataFrame) -> pd.DataFrame:
+    """Differences of each gender, emotion and pace from its baseline, by utterance.
+
+    Angry speech is also faster and louder, and a few clips may put it on one gender or pace more
+    than on others: these two are compared without it.
+
+    Parameters
+    ----------
+    spoken
+        Trials of one intent, such as :func:`aor_lib.analysis.selections.varied_speech`, with the
+        speaking rate as ``pace``.
+
+    Returns
+    -------
+    Rows of :func:`aor_lib.analysis.stats.paired_differences` by model; all of a model are one
+    family.
+    """
+    calm = spoken[spoken["emotion"] != "angry"]
+    compared = {"gender": calm, "emotion": spoken, "pace": calm}
+    tables = [
+        stats.paired_differences(compared[factor], factor, baseline, ["model"])
+        for factor, baseline in BASELINES.items()
+    ]
+    rows = stats.adjusted(pd.concat(tables, ignore_index=True))
+    return rows.sort_values("model", kind="stable", ignore_index=True)
