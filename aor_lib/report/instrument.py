@@ -19,6 +19,8 @@ NOTE = (
     "planted. What follows checks the instrument; it says nothing about audio language models."
 )
 
+_CHECK = "Instrument check: "
+
 
 def is_check(models: Iterable[str]) -> bool:
     """Tell if there are models, and all of them are reference models or the reader of words."""
@@ -27,9 +29,12 @@ def is_check(models: Iterable[str]) -> bool:
 
 
 def title_for(frame: pd.DataFrame, title: str) -> str:
-    """Title of a chart of a frame, whose column ``model`` says which models it shows."""
-    check = "model" in frame and is_check(frame["model"])
-    return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
+    """Title of a chart of a frame, whose column ``model`` says which models it shows.
+
+    A title that says so already stays as it is.
+    """
+    check = "model" in frame and is_check(frame["model"]) and not title.startswith(_CHECK)
+    return f"{_CHECK}{title[:1].lower()}{title[1:]}" if check else title
 
 
 def note(models: Iterable[str]) -> Prose | None:

@@ -1,4 +1,4 @@
-"""Charts of steering's estimates on ``dev``, from the tables of :mod:`aor_lib.steering.tables`.
+"""Charts of steering, from the tables of :mod:`aor_lib.steering.tables`.
 
 ``sweep`` is the table :data:`aor_lib.steering.tables.LAYER_SWEEP` of one model.
 """
@@ -11,14 +11,26 @@ import altair as alt
 import pandas as pd
 from IPython.display import display
 
-from aor_lib.report.charts import Shown, dashed_line, dose_response, figure, titled, tooltips
-from aor_lib.report.detection_charts import DIAGONAL, X, Y
+from aor_lib.report.charts import (
+    UNIT,
+    Names,
+    Shown,
+    dashed_line,
+    dose_response,
+    figure,
+    reference,
+    titled,
+    tooltips,
+)
+from aor_lib.report.detection_charts import DIAGONAL, X, Y, pairs
 from aor_lib.report.figures import in_words
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import series
+from aor_lib.steering.frontier import READERS
 from aor_lib.steering.tables import METHODS
 
+TASKS = {"harm": "Harmful or not", "control": "Control tasks"}
 _MEASURES = {"orr": "Over-refusal", "hrr": "Harmful refusal"}
 
 
@@ -78,3 +90,82 @@ def coefficient_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:
     )
     low, high = (in_words("orr", end) for end in (points["orr"].min(), points["orr"].max()))
     return figure(chart, title, f"{len(points)} points; over-refusal {low} to {high}", 320)
+
+
+def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
+    """AUC of probes over the layer, of the requests' kinds and of control tasks.
+
+    The band spans all control tasks, and the line in it is their mean.
+
+    Parameters
+    ----------
+    aucs
+        :data:`aor_lib.steering.tables.PROBES` of one model.
+    words
+        AUC of words alone on the same requests, a dashed line.
+    """
+    if aucs.empty:
+        return nothing_for(title)
+    shown = titled(aucs, ["task"], TASKS)
+    of_task = series("task", aucs["task"], TASKS)
+    base = alt.Chart(shown).encode(
+        x=alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1)),
+        color=of_task.colour,
+        tooltip=tooltips(shown),
+    )
+    y = alt.Y("auc:Q", title="AUC on other families", scale=UNIT)
+    ends = pd.DataFrame({"layer": [aucs["layer"].min(), aucs["layer"].max()], "auc": words})
+    label = reference(ends.tail(1).assign(label="Words only"), "label").mark_text(
+        style="reference", strokeOpacity=0, opacity=1, align="right", dy=-7
+    )
+    chart = alt.layer(
+        base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q"),
+        dashed_line(ends, "layer", "auc"),
+        label.encode(x="layer:Q", y="auc:Q", text="label:N"),
+        base.mark_line(strokeWidth=2).encode(y=y),
+        base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=of_task.shape),
+    )
+    harm, control = (aucs[aucs["task"] == task] for task in TASKS)
+    summary = (
+        f"{len(harm)} layers: AUC {harm['auc'].min():.2f} to {harm['auc'].max():.2f} for the "
+        f"requests' kinds, {control['low'].min():.2f} to {control['high'].max():.2f} for control "
+        f"tasks, {words:.2f} for words alone"
+    )
+    return figure(chart, title, summary, 260)
+
+
+def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Names) -> Shown:
+    """Harmful refusal against over-refusal as a threshold moves, and points that were measured.
+
+    Parameters
+    ----------
+    curves
+        :func:`aor_lib.steering.frontier.curves` of one model.
+    rates
+        :func:`aor_lib.analysis.stats.rates` by model, method and intent, for the points.
+    """
+    if curves.empty:
+        return nothing_for(title)
+    shown = titled(curves, ["reader"], READERS)
+    lines = alt.Chart(shown).encode(
+        x=X, y=Y, color=series("reader", curves["reader"], READERS).colour, tooltip=tooltips(shown)
+    )
+    points = pairs(rates[rates["model"].isin(curves["model"])]).dropna()
+    methods = series("method", points["method"], names)
+    base = reference(titled(points, ["method"], names), "points").encode(x=X, y=Y)
+    chart = alt.layer(
+        dashed_line(DIAGONAL, "orr", "hrr"),
+        lines.mark_line(strokeWidth=2, order=False),  # a curve may rise without going on
+        base.mark_rule(style="reference").encode(x="orr_low:Q", x2="orr_high:Q"),
+        base.mark_rule(style="reference").encode(y="hrr_low:Q", y2="hrr_high:Q"),
+        base.mark_point(style="reference", filled=True, size=110).encode(
+            shape=methods.shape.legend(orient="bottom")
+        ),
+    )
+    measured = titled(points, ["method"], names)
+    words = "; ".join(
+        f"{row['method']}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
+        f"{in_words('hrr', row['hrr'])}"
+        for row in measured.to_dict("records")
+    )
+    return figure(chart, title, f"{shown['reader'].nunique()} curves; {words}", 380)

@@ -19,7 +19,16 @@ from aor_lib.steering.tables import METHODS
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white and on a near-black page."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 
 OUTCOMES = {
     "full_compliance": "#0072B2",

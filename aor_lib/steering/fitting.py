@@ -17,10 +17,12 @@ from aor_lib.steering import tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import ArmRates, arm_rates, behind_a_gate, choose
+from aor_lib.steering.controls import Parts, random_controls
 from aor_lib.steering.fluency import fluency
-from aor_lib.steering.gates import HeldOut, hold_out
-from aor_lib.steering.interventions import Addition, SteeredModel
+from aor_lib.steering.gates import HeldOut, hold_out, opens
+from aor_lib.steering.interventions import Addition, Gated, SteeredModel
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep, some_of_each_kind
+from aor_lib.steering.probing import probe_layers
 from aor_lib.steering.refusal_odds import learn_refusal_odds
 from aor_lib.steering.trials import (
     SteeredTrials,
@@ -31,10 +33,6 @@ from aor_lib.steering.trials import (
 )
 from aor_lib.steering.vectors import SteeringVector, save_vector
 from aor_lib.stimuli.manifest import load_stimuli
-
-RANDOM = 9
-"""Random directions; each is tried on as large a part of the stimuli. They differ more in what they
-do than requests do in what becomes of them: many on few requests say more than few on many."""
 
 
 def steer_model(
@@ -105,28 +103,41 @@ def steer_model(
                 )
         (refusal, *_) = [c for c in shortlist.values() if c.method == "difference_in_means"]
         projections = _projections(requests, refusal, held_out)
+        probes = pd.DataFrame() if held_out is None else probe_layers(requests, of_dev)
     unsteered = arm_rates(tried)
     table, chosen = choose(points, unsteered, max_hrr_loss)
     best = {f"steering_{points[place][0].method}": points[place][0] for place in chosen}
     test = answers[answers["condition"].isin(conditions) & (answers["split"] == Split.TEST)]
     test = for_scoring(test, utterances)
     on_test = [stimuli[stimulus] for stimulus in test["stimulus_id"]]
-    arms = {mitigation: (steered_by(candidate), on_test) for mitigation, candidate in best.items()}
     first, *_ = best.values()
-    for place in range(RANDOM):
-        control = first.randomised(seed=place + 1)
-        arms[f"steering_random_{place + 1}"] = steered_by(control), on_test[place::RANDOM]
-    under = trials.on_test(arms)
+    with TemporaryDirectory() as folder, progress(f"{name}: activations on test") as report:
+        read = record(model, conversations(build, test), folder=Path(folder), report=report)
+        log_odds = [float(odds.log_odds(logits)) for logits in read.logits]
+        opened = np.ones(len(test), dtype=bool)
+        if isinstance(first.intervention, Gated):
+            opened = opens(first.intervention.gate, read.activations)
+    parts: Parts = {mitigation: (candidate, on_test) for mitigation, candidate in best.items()}
+    parts |= random_controls(first, on_test, opened)
+    under = trials.on_test(
+        {
+            mitigation: (steered_by(candidate) if candidate else model, asked_of_it)
+            for mitigation, (candidate, asked_of_it) in parts.items()
+        }
+    )
     for mitigation, candidate in best.items():
         saved = build / tables.FOLDER / name / f"{mitigation}.safetensors"
         save_vector(vector(candidate), saved)
     with progress(f"{name}: perplexity") as report:
-        read = fluency(pd.concat([test, under]), report)
+        arms = under.assign(mitigation="steering_" + tables.method_of(under["mitigation"]))
+        fluent = fluency(pd.concat([test, arms]), report)
     return {
         tables.LAYER_SWEEP: sweep.table(),
         tables.POINTS: _points(table, chosen, unsteered),
         tables.PROJECTIONS: projections,
-        tables.FLUENCY: read,
+        tables.PROBES: probes,
+        tables.LOG_ODDS: test[["stimulus_id"]].assign(log_odds=log_odds),
+        tables.FLUENCY: fluent,
         tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]}),
     }
 

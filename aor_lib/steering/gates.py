@@ -14,11 +14,14 @@ import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
+from aor_lib.steering.activations import Floats
 from aor_lib.steering.candidates import Requests
-from aor_lib.steering.directions import probe
+from aor_lib.steering.directions import Mask, probe
 from aor_lib.steering.interventions import Gate
 
 FOLDS = 5
+
+Splits = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +53,36 @@ def hold_out(requests: Requests, families: Sequence[str], layers: Sequence[int])
     kinds = requests.pseudo_harmful[asked]
     if min(len(set(of_asked[kinds == kind])) for kind in (True, False)) < FOLDS:
         return None
-    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
+    splits = folds(kinds, of_asked)
     scores, separation = {}, {}
     for layer in layers:
         gate = fit_gate(requests, layer, threshold=0.0)
         found = np.asarray(requests.at(layer) @ gate.normal + gate.intercept, np.float64)
-        rows = requests.at(layer)[asked]
-        for kept, held_out in folds.split(rows, kinds, of_asked):
-            normal, intercept = probe(rows[kept], kinds[kept])
-            found[asked[held_out]] = rows[held_out] @ normal + intercept
+        found[asked] = held_out_scores(requests.at(layer)[asked], kinds, splits)
         scores[layer] = found
         separation[layer] = float(roc_auc_score(kinds, found[asked]))
     return HeldOut(scores, separation)
+
+
+def folds(kinds: Mask, families: npt.NDArray[np.str_]) -> Splits:
+    """Splits of rows into a part to fit on and one to score, with no family in both."""
+    made = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
+    return list(made.split(kinds, kinds, families))
+
+
+def held_out_scores(rows: Floats, kinds: Mask, splits: Splits) -> npt.NDArray[np.float64]:
+    """Log-odds of each row's being of a kind, by probes that have not seen its family."""
+    scores = np.empty(len(rows))
+    for kept, held_out in splits:
+        normal, intercept = probe(rows[kept], kinds[kept])
+        scores[held_out] = rows[held_out] @ normal + intercept
+    return scores
+
+
+def opens(gate: Gate, activations: Floats) -> Mask:
+    """Which requests a gate opens for, by activations ``(requests, layers, width)``."""
+    odds = activations[:, gate.layer] @ gate.normal + gate.intercept
+    return np.asarray(odds > gate.threshold)
 
 
 def fit_gate(requests: Requests, layer: int, threshold: float) -> Gate:

@@ -1,8 +1,8 @@
 """Steering of a study's models, where anything that it is made from has changed.
 
 Each intervention that is tried on ``test`` is a mitigation of its own in the study's results:
-``steering_METHOD`` for the best of each method, and ``steering_random_N`` for random directions in
-the place of the one that was chosen.
+``steering_METHOD`` for the best of each method, and ``steering_random_N`` and
+``steering_random_gate_N`` for the parts of its controls (:mod:`aor_lib.steering.controls`).
 """
 
 from __future__ import annotations

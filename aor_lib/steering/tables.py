@@ -12,11 +12,14 @@ from aor_lib.storage.whole_file import whole_file
 
 FOLDER = "steering"
 LAYER_SWEEP, POINTS, PROJECTIONS = "layer_sweep", "points", "projections"
+PROBES, LOG_ODDS = "probes", "log_odds"
 FLUENCY, FITTED, LEFT_OUT = "fluency", "fitted", "left_out"
 """Tables: estimates on ``dev`` of every layer and coefficient that was looked at; what was tried in
 full on ``dev``, and which of it was chosen for ``test``; where the requests of ``dev`` lie along
-the refusal direction and for the gate; how fluent the answers on ``test`` are; the utterances that
-a model's vectors were fitted on, as a JSON list; models that cannot be steered, and why."""
+the refusal direction and for the gate; how well probes of each layer tell them apart; log-odds of a
+refusal's first token on ``test``, without steering; how fluent the answers on ``test`` are; the
+utterances that a model's vectors were fitted on, as a JSON list; models that cannot be steered, and
+why."""
 
 METHODS = {
     "none": "No steering",
@@ -26,6 +29,7 @@ METHODS = {
     "false_refusal_ablation": "False refusal, ablated",
     "conditional": "Conditional",
     "random": "Random direction",
+    "random_gate": "Random gate",
 }
 """Titles of the methods, in the order to show."""
 
@@ -49,6 +53,8 @@ COLUMNS = {
         "chosen",
     ),
     PROJECTIONS: ("model", "along", "layer", "intent", "refused", "projection"),
+    PROBES: ("model", "layer", "task", "auc", "low", "high"),
+    LOG_ODDS: ("model", "stimulus_id", "log_odds"),
     FLUENCY: ("model", "mitigation", "answers", "perplexity", "low", "high"),
     FITTED: ("model", "fitted_on"),
     LEFT_OUT: ("model", "reason"),
@@ -91,9 +97,8 @@ def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
 
 
 def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:
-    """The method of each mitigation: a key of :data:`METHODS`."""
-    methods = mitigations.str.removeprefix("steering_")
-    return methods.str.replace(r"^random_\d+$", "random", regex=True)
+    """The method of each mitigation: a key of :data:`METHODS`. Controls come in numbered parts."""
+    return mitigations.str.removeprefix("steering_").str.replace(r"_\d+$", "", regex=True)
 
 
 def _empty(name: str) -> pd.DataFrame:

@@ -1,9 +1,11 @@
 """Charts of steering's estimates."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 
-from aor_lib.report import steering_charts
+from aor_lib.report import charts, steering_charts
 
 
 @pytest.fixture
@@ -42,6 +44,54 @@ def test_a_sweep_of_coefficients_begins_without_steering(sweep):
 @pytest.mark.parametrize("draw", [steering_charts.layer_sweep, steering_charts.coefficient_sweep])
 def test_without_estimates_there_is_a_note(sweep, draw):
     assert "A title" in draw(sweep.head(0), title="A title").markdown
+
+
+@pytest.fixture
+def aucs():
+    rows = [(0, "harm", 0.6), (0, "control", 0.5), (9, "harm", 0.9), (9, "control", 0.4)]
+    frame = pd.DataFrame(rows, columns=["layer", "task", "auc"]).assign(model="m")
+    control = frame["task"] == "control"
+    return frame.assign(low=(frame["auc"] - 0.1).where(control), high=frame["auc"].where(control))
+
+
+def test_probes_are_described_beside_control_tasks_and_words(aucs):
+    figure = steering_charts.probes(aucs, title="T", words=0.55)
+    for number in ("0.60 to 0.90", "0.30 to 0.50", "0.55"):
+        assert number in figure.alt_text
+    assert {row["task"] for row in rows_of(figure)} == {"Harmful or not", "Control tasks"}
+    assert "T" in steering_charts.probes(aucs.head(0), title="T", words=0.5).markdown
+
+
+def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
+    curves = pd.DataFrame(
+        [("m", reader, x, x) for reader in ("log_odds", "words_only") for x in (0.0, 1.0)],
+        columns=["model", "reader", "orr", "hrr"],
+    )
+    rates = pd.DataFrame(
+        [
+            (model, "probe", intent, 9, rate, rate - 0.1, rate + 0.1)
+            for model in ("m", "n")
+            for intent, rate in (("pseudo_harmful", 0.25), ("harmful", 0.75))
+        ],
+        columns=["model", "method", "intent", "trials", "rate", "low", "high"],
+    )
+    figure = steering_charts.frontier(curves, title="T", rates=rates, names={"probe": "Probe"})
+    assert len(rows_of(figure)) == len(curves)
+    assert figure.alt_text.count("Probe: over-refusal 25.0%, harmful refusal 75.0%") == 1
+    nothing = steering_charts.frontier(curves.head(0), title="T", rates=rates, names={})
+    assert "T" in nothing.markdown
+
+
+def test_a_chart_of_reference_models_says_once_that_it_checks_the_instrument(sweep, monkeypatch):
+    shown = []
+    monkeypatch.setattr(steering_charts, "display", shown.append)
+    rates = pd.DataFrame(
+        [("ref-wordbound", "benign", 9, 0.5, 0.4, 0.6)],
+        columns=["model", "intent", "trials", "rate", "low", "high"],
+    )
+    draw = partial(charts.forest, rows="intent", axis="Refused")
+    steering_charts.for_each_model(draw, rates, "Rates", {})
+    assert shown[0].title.lower().count("instrument check") == 1
 
 
 def test_each_model_has_a_chart_or_there_is_one_note(sweep, monkeypatch):

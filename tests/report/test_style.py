@@ -1,6 +1,7 @@
 """Titles and orders of ids."""
 
 from aor_lib.report import style
+from aor_lib.steering.tables import METHODS
 
 
 def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
@@ -20,6 +21,11 @@ def test_kinds_of_scene_have_the_first_colours_of_the_palette_in_their_order():
 def test_the_reader_of_words_has_a_title_and_no_colour_of_a_models(tmp_path):
     assert style.titles(tmp_path, [])["words_only"] == "Words only"
     assert style.model_style("words_only")[0] not in style.PALETTE
+
+
+def test_every_method_of_steering_has_a_point_of_its_own_shape():
+    shapes = style.series("method", METHODS, METHODS).shape.to_dict()["scale"]["range"]
+    assert len(set(shapes)) == len(METHODS)
 
 
 def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():

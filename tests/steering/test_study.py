@@ -6,12 +6,12 @@ import textwrap
 import pandas as pd
 import pytest
 
+from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.splits import for_scoring
 from aor_lib.config.records import split_of
 from aor_lib.steering import __doc__ as introduction
 from aor_lib.steering import tables
-from aor_lib.steering.fitting import RANDOM
 from aor_lib.steering.vectors import load_vector, read_vector
 
 
@@ -39,10 +39,44 @@ def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(steered_build):
     assert chosen["within"]
 
 
-def test_random_directions_in_the_place_of_the_chosen_one_change_nothing(steered_build):
-    for seed in range(1, RANDOM + 1):
-        assert rate(steered_build, f"steering_random_{seed}", "pseudo_harmful") > 0.9
-        assert rate(steered_build, f"steering_random_{seed}", "harmful") > 0.9
+def test_the_chosen_steering_and_its_controls_are_measured_on_the_same_stimuli(steered_build):
+    tested = tables.on_test(steered_build, load_results(steered_build))
+    answered = tested.groupby("method")["stimulus_id"].agg(sorted)
+    for control in ("none", "random", "random_gate"):
+        assert answered[control] == answered["conditional"]
+
+
+def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(steered_build):
+    tested = tables.on_test(steered_build, load_results(steered_build))
+    rates = stats.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
+    assert rates["random", "pseudo_harmful"] > 0.9
+    assert rates["random", "harmful"] > 0.9
+    assert rates["random_gate", "pseudo_harmful"] > rates["conditional", "pseudo_harmful"] + 0.2
+    assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
+
+
+def test_controls_take_no_more_answers_than_the_chosen_steering(steered_build):
+    tried = tables.steered_trials(load_results(steered_build))
+    control = tried["mitigation"].str.startswith("steering_random")
+    unsteered = load_results(steered_build).query("mitigation == 'none'")["trial_key"]
+    others = {*tried.loc[~control, "trial_key"], *unsteered}
+    asked_for_controls = set(tried.loc[control, "trial_key"]) - others
+    assert len(asked_for_controls) <= (tried["mitigation"] == "steering_conditional").sum()
+
+
+def test_a_probe_reads_what_is_harmful_and_no_control_task(steered_build):
+    probes = tables.load(steered_build, tables.PROBES).set_index(["task", "layer"])
+    assert probes.loc[("harm", 0), "auc"] > probes.loc[("control", 0), "high"]
+    assert probes.loc[("control", 0), "auc"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_log_odds_of_a_refusal_are_kept_of_the_stimuli_of_test_alone(steered_build):
+    tested = tables.on_test(steered_build, load_results(steered_build))
+    log_odds = tables.load(steered_build, tables.LOG_ODDS)
+    chosen = tested[tested["method"] == "conditional"].set_index("stimulus_id")
+    assert set(log_odds["stimulus_id"]) == set(chosen.index)
+    benign = log_odds["stimulus_id"].map(chosen["intent"]) == "benign"
+    assert log_odds[benign]["log_odds"].max() < 0 < log_odds[~benign]["log_odds"].min()
 
 
 def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable):

@@ -1,0 +1,72 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from aor_lib.config.params import load_scenarios
+from aor_lib.steering import frontier, tables
+
+KITCHEN = [
+    one
+    for one in load_scenarios()["kitchen"].utterances
+    if one.intent in ("harmful", "pseudo_harmful")
+]
+
+
+@pytest.fixture
+def scored():
+    """Requests of one model, of which the harmful ones tend to score higher."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        [(one.id, one.intent, one.contrast_of) for one in KITCHEN],
+        columns=["utterance_id", "intent", "contrast_of"],
+    )
+    harmful = frame["intent"] == "harmful"
+    return frame.assign(
+        model="m",
+        stimulus_id=frame["utterance_id"],
+        log_odds=(harmful + rng.normal(0, 1, len(frame))).round(1),
+        words_only=rng.random(len(frame)),
+    )
+
+
+def test_a_curve_goes_from_refusing_nothing_to_refusing_all(scored):
+    curves = frontier.curves(scored)
+    assert set(curves["reader"]) == set(frontier.READERS)
+    for _, curve in curves.groupby("reader"):
+        ends = curve.iloc[[0, -1]][["orr", "hrr"]]
+        assert ends.to_numpy().tolist() == [[0, 0], [1, 1]]
+        assert (curve[["orr", "hrr"]].diff().iloc[1:] >= 0).all(axis=None)
+
+
+def test_an_area_is_that_under_the_curve_and_lies_in_its_interval(scored):
+    areas = frontier.areas(scored).set_index("reader")
+    expected = roc_auc_score(scored["intent"] == "harmful", scored["log_odds"])
+    assert areas.loc["log_odds", "auc"] == pytest.approx(expected)
+    assert (areas["low"] < areas["auc"]).all()
+    assert (areas["auc"] < areas["high"]).all()
+
+
+def test_an_interval_counts_copies_of_an_utterance_once(scored):
+    several = pd.concat([scored] * 9, ignore_index=True)
+    pd.testing.assert_frame_equal(frontier.areas(several), frontier.areas(scored))
+
+
+def test_only_harmful_and_pseudo_harmful_requests_with_log_odds_are_scored(scored):
+    benign = scored.head(1).assign(intent="benign", stimulus_id="b")
+    imported = scored.head(1).assign(utterance_id="other", stimulus_id="i")
+    trials = pd.concat([scored, benign, imported]).drop(columns=["log_odds", "words_only"])
+    log_odds = pd.concat([scored.head(9), benign, imported])[[*tables.COLUMNS[tables.LOG_ODDS]]]
+    assert set(frontier.scores(trials, log_odds)["stimulus_id"]) == set(scored["stimulus_id"][:9])
+
+
+def test_without_log_odds_there_are_no_curves_and_no_areas(scored):
+    nothing = frontier.scores(scored.drop(columns="log_odds"), tables.load("", tables.LOG_ODDS))
+    assert frontier.curves(nothing).empty
+    assert frontier.areas(nothing).empty
+
+
+def test_words_alone_are_read_once_per_utterance(scored):
+    several = pd.concat([scored, scored.head(5)], ignore_index=True)
+    assert frontier.area_by_words(several) == pytest.approx(frontier.area_by_words(scored))
+    assert np.isnan(frontier.area_by_words(scored.head(0)))
