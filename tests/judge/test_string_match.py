@@ -1,6 +1,5 @@
 import pytest
 
-from aor_lib.analysis.misclassification import accuracy
 from aor_lib.config.records import Label
 from aor_lib.judge.evaluation import load_evaluation
 from aor_lib.judge.string_match import StringMatchJudge
@@ -23,10 +22,9 @@ def test_strings_in_the_reasoning_before_a_final_answer_do_not_count():
     assert JUDGE("<think>I can't tell.</think> Boil it.").label is Label.FULL_COMPLIANCE
 
 
-def test_it_agrees_with_people_less_than_the_default_judge_does():
-    evaluation = load_evaluation()
+def test_its_shipped_labels_agree_with_people_less_often_than_the_default_judges():
+    labels = load_evaluation().replace({"partial_refusal": "full_refusal"})
     strings, judge = (
-        accuracy(evaluation["human"], evaluation[rater]) for rater in ("own_string_match", "judge")
+        (labels[name] == labels["human"]).mean() for name in ("own_string_match", "judge")
     )
-    assert strings.sensitivity < judge.sensitivity
-    assert strings.specificity < judge.specificity
+    assert 0.8 < strings < judge
