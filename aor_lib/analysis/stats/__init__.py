@@ -26,6 +26,7 @@ from aor_lib.analysis.stats.paired import (
 )
 from aor_lib.analysis.stats.refusal_rates import rates
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
+from aor_lib.analysis.stats.spread import groups_differ, models_differ
 
 __all__ = [
     "CONFIDENCE",
@@ -37,8 +38,10 @@ __all__ = [
     "difference_interval",
     "effective_answers",
     "factor_effects",
+    "groups_differ",
     "hearing_sensitivity",
     "iso_d_prime",
+    "models_differ",
     "paired_differences",
     "power",
     "rates",
