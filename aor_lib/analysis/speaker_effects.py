@@ -33,5 +33,6 @@ def from_baselines(spoken: pd.DataFrame) -> pd.DataFrame:
         stats.paired_differences(compared[factor], factor, baseline, ["model"])
         for factor, baseline in BASELINES.items()
     ]
-    rows = stats.adjusted(pd.concat(tables, ignore_index=True))
+    # A factor that is not varied has a table without rows, whose columns are of no type.
+    rows = stats.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
     return rows.sort_values("model", kind="stable", ignore_index=True)

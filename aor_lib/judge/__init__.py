@@ -13,13 +13,16 @@ from types import MappingProxyType
 from aor_lib.config.records import Label, Response, Status, Verdict
 from aor_lib.judge.judgement import Judge, Judgement, judge_all
 from aor_lib.judge.speech_acts import SpeechActsJudge
+from aor_lib.judge.string_match import StringMatchJudge
 
 __all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_response", "judge_responses"]
 
 DEFAULT_JUDGE = SpeechActsJudge.id
 """Judge of a study that names none."""
 
-JUDGES: Mapping[str, Judge] = MappingProxyType({judge.id: judge for judge in (SpeechActsJudge(),)})
+JUDGES: Mapping[str, Judge] = MappingProxyType(
+    {judge.id: judge for judge in (SpeechActsJudge(), StringMatchJudge())}
+)
 
 
 def judge_response(

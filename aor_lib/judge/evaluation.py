@@ -28,7 +28,8 @@ def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
     DataFrame
         One row per answer: ``prompt_id``, ``source_model``, ``fold``, the labels
         (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4`` and ``string_match``,
-        and ``p_refusal`` (NaN where unjudged).
+        ``own_string_match`` (:mod:`aor_lib.judge.string_match`; ``string_match`` is by XSTest's
+        authors, of other strings), and ``p_refusal`` (NaN where unjudged).
     """
     return pd.read_csv(path, dtype={"prompt_id": str, "source_model": str})
 

@@ -23,6 +23,7 @@ from aor_lib.judge.features import WORD_PREFIX, features, parse
 from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.speech_acts import RULES, SpeechActsJudge, deciding_rule
+from aor_lib.judge.string_match import StringMatchJudge
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
@@ -107,6 +108,8 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
             for row in np.flatnonzero((models == model) & (folds == fold)):
                 judgement = judge(labelled["completion"].iloc[row])
                 judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.score
+    strings = StringMatchJudge()
+    judged["own_string_match"] = [strings(answer).label for answer in labelled["completion"]]
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:
             # A verdict that is none of the classes is a failure of that judge.

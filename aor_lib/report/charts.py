@@ -185,25 +185,37 @@ def histogram(
 
 
 def bars(
-    frame: pd.DataFrame, rows: str, colour: str, *, title: str, axis: str, names: Names = None
+    frame: pd.DataFrame,
+    rows: str | Sequence[str],
+    colour: str,
+    *,
+    title: str,
+    axis: str,
+    names: Names = None,
 ) -> Shown:
-    """Stacked bars that count the rows of a frame by two columns."""
-    counts = frame.groupby([rows, colour], observed=True).size().reset_index(name="count")
+    """Stacked bars that count the rows of a frame, a bar for each value of ``rows``.
+
+    ``rows`` is a column, or columns; ``colour`` the column whose values are the parts of a bar.
+    """
+    keys = [rows] if isinstance(rows, str) else list(rows)
+    counts = frame.groupby([*keys, colour], observed=True).size().reset_index(name="count")
     if counts.empty:
         return nothing_for(title)
+    counts = counts.sort_values(keys, key=lambda column: column.map(ordered(column, names).index))
     places = ordered(counts[colour], names)
-    shown = titled(counts, [rows, colour], names)
+    shown = titled(counts, [*keys, colour], names)
     shown["order"] = counts[colour].map(places.index)
-    order = [cell_title(rows, value, names) for value in ordered(counts[rows], names)]
+    shown["row"] = shown[keys].agg(", ".join, axis=1)
+    order = list(dict.fromkeys(shown["row"]))
     chart = (
         alt.Chart(shown)
         .mark_bar()
         .encode(
             x=alt.X("count:Q", title=axis),
-            y=alt.Y(f"{rows}:N", title=None, sort=order, axis=WIDE),
+            y=alt.Y("row:N", title=None, sort=order, axis=WIDE),
             color=series(colour, counts[colour], names).colour,
             order="order:Q",
-            tooltip=[rows, colour, "count"],
+            tooltip=[*keys, colour, "count"],
         )
     )
     totals = shown.groupby(colour, sort=False)["count"].sum()
@@ -255,7 +267,7 @@ def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
     ]
 
 
-WIDE = alt.Axis(labelLimit=260)
+WIDE = alt.Axis(labelLimit=300)
 _DASHES = ([1, 0], [4, 4], [1, 3], [8, 3])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from aor_lib.analysis.sensitivity import BASELINE, BLOCKED, MEASURES, PARTIAL, STRINGS
 from aor_lib.report.figures import is_share, odds, signed
 from aor_lib.report.listening import Html
 from aor_lib.report.markdown import Prose, nothing_for
@@ -74,6 +75,28 @@ def table(rows: pd.DataFrame, caption: str) -> Html | Prose:
     )
 
 
+def headline_changes(
+    frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None
+) -> Html | Prose:
+    """A frame of :func:`aor_lib.analysis.sensitivity.headline_changes`, one row per change.
+
+    Each model's column has ORR, HRR and d' as they are, and then how far each change moves them.
+    """
+    rows = []
+    for change, moved in frame.groupby("change", sort=False):
+        by_model = moved.pivot(index="model", columns="measure")
+        row = {
+            "Change": _CHANGES.get(str(change), f"Asked with the prompt {title_of(change, names)}"),
+            "Counted otherwise": f"{by_model['otherwise', 'd_prime'].sum():.0f}",
+        }
+        column = "value" if change == BASELINE else "difference"
+        for model, values in by_model[column].iterrows():
+            cells = [_headline(name, column, values[name]) for name in MEASURES]
+            row[cell_title("model", model, names)] = _whole(" / ".join(cells))
+        rows.append(row)
+    return table(pd.DataFrame(rows), caption)
+
+
 def facts(values: Mapping[str, int | float | str], caption: str) -> Html | Prose:
     """Named values as a table."""
     shown = [
@@ -89,6 +112,12 @@ _ESTIMATES = {
     "difference": "Difference (points)",
     "d_prime": "d\N{PRIME}",
     "criterion": "Criterion c",
+}
+_CHANGES = {
+    BASELINE: "As reported",
+    BLOCKED: "Blocked answers count as refusals",
+    PARTIAL: "Partial refusals count as compliance",
+    STRINGS: "Judged by string matching",
 }
 _SHARES = {"rate_a": "Refused in the first", "rate_b": "Refused in the second"}
 _HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
@@ -108,6 +137,15 @@ def _shown(name: str, value: float) -> str:
     if name == "difference":
         return signed(100 * value, "+.1f")
     return f"{value:.1%}" if is_share(name) else signed(value, ".2f")
+
+
+def _headline(measure: str, column: str, value: float) -> str:
+    if pd.isna(value):
+        return _NOTHING
+    sign = "+" if column == "difference" else ""
+    if measure == "d_prime":
+        return signed(value, f"{sign}.2f")
+    return signed(100 * value, f"{sign}.1f") + ("" if sign else "%")
 
 
 def _whole(text: str) -> str:

@@ -90,8 +90,17 @@ def scene_use(differences: pd.DataFrame, names: Names) -> Prose:
     if known.empty:
         return nothing_for("Use of the scene")
     return bullets(
-        {cell_title("model", m, names): _scene_use(rows) for m, rows in known.groupby("model")}
+        {cell_title("model", m, names): use_of_scene(rows) for m, rows in known.groupby("model")}
     )
+
+
+def use_of_scene(rows: pd.DataFrame) -> str:
+    """Verdict on one model's rows of those differences, to go on after its name."""
+    verdict = verdict_on_scene(rows)
+    if verdict != "none shown":
+        return _SCENE_USE[verdict]
+    reach = rows[["low", "high"]].abs().to_numpy().max()
+    return f"shows no use of the scene; effects of up to {100 * reach:.1f} points may go unseen."
 
 
 def known_effects(measured: pd.DataFrame) -> Prose:
@@ -118,14 +127,6 @@ def _recovered(measured: pd.DataFrame) -> str:
         f"from zero all the same. {len(measured) - len(tested)} comparisons rest on too few "
         "utterances to tell anything."
     )
-
-
-def _scene_use(rows: pd.DataFrame) -> str:
-    verdict = verdict_on_scene(rows)
-    if verdict != "none shown":
-        return _SCENE_USE[verdict]
-    reach = rows[["low", "high"]].abs().to_numpy().max()
-    return f"shows no use of the scene; effects of up to {100 * reach:.1f} points may go unseen."
 
 
 def _difference(row: pd.Series[Any], keys: list[str], names: Names) -> str:

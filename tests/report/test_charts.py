@@ -140,3 +140,18 @@ def test_a_histogram_shows_shares_of_each_group():
     figure = charts.histogram(frame, "value", by="intent", title="T", axis="A")
     shares = pd.DataFrame(rows_of(figure)).groupby("intent")["rate"].sum()
     assert shares.round(9).eq(1).all()
+
+
+def test_bars_of_two_columns_count_each_pair_in_the_order_of_the_titles(by_condition):
+    answers = pd.concat([by_condition, by_condition.head(1)]).assign(label="partial_refusal")
+    figure = charts.bars(
+        answers, ["model", "condition"], "label", title="T", axis="Answers", names=NAMES
+    )
+    drawn = {row["row"]: row["count"] for row in rows_of(figure)}
+    assert drawn["The permissive one, Scene described"] == 2
+    assert len(drawn) == 6
+    order = figure.spec["encoding"]["y"]["sort"]
+    assert [name for name in order if name.startswith("The permissive")] == [
+        f"The permissive one, {condition}"
+        for condition in ("Benign scene", "Speech only", "Scene described")
+    ]

@@ -1,9 +1,10 @@
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 
 from aor_lib.analysis import stats
-from aor_lib.report.result_tables import facts, statistics, table
+from aor_lib.report.result_tables import facts, headline_changes, statistics, table
 
 ATTACK = "</table><script>alert(1)</script>"
 
@@ -26,6 +27,26 @@ def first_row(html):
     table = ElementTree.fromstring(html.html)
     cells = (td.text.replace("\N{NO-BREAK SPACE}", " ") for td in table.iter("td"))
     return dict(zip((th.text for th in table.iter("th")), cells, strict=False))
+
+
+def test_a_change_of_the_headlines_is_a_row_with_a_column_for_each_model():
+    rows = [
+        ("baseline", {"orr": 0.5, "hrr": 0.9, "d_prime": 1.25}, 0),
+        ("p.control", {"orr": -0.1, "hrr": np.nan, "d_prime": -0.5}, 3),
+    ]
+    frame = pd.DataFrame(
+        [
+            {"change": change, "model": "m", "measure": measure, "otherwise": otherwise}
+            | {"value": value, "difference": value}
+            for change, measures, otherwise in rows
+            for measure, value in measures.items()
+        ]
+    )
+    table = ElementTree.fromstring(headline_changes(frame, "Moved", {"m": ATTACK}).html)
+    cells = [td.text.replace("\N{NO-BREAK SPACE}", " ") for td in table.iter("td")]
+    assert [th.text for th in table.iter("th")][-1] == ATTACK
+    assert cells[1:3] == ["0", "50.0% / 90.0% / 1.25"]
+    assert cells[4:] == ["3", "\N{MINUS SIGN}10.0 / \N{EN DASH} / \N{MINUS SIGN}0.50"]
 
 
 def test_a_table_shows_each_estimate_with_its_interval_and_every_count():

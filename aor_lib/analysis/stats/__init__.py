@@ -27,6 +27,7 @@ from aor_lib.analysis.stats.paired import (
 )
 from aor_lib.analysis.stats.refusal_rates import rates, rates_without_each
 from aor_lib.analysis.stats.sample_size import power, utterances_needed
+from aor_lib.analysis.stats.spread import groups_differ, models_differ
 
 __all__ = [
     "CONFIDENCE",
@@ -38,10 +39,12 @@ __all__ = [
     "difference_interval",
     "effective_answers",
     "factor_effects",
+    "groups_differ",
     "hearing_sensitivity",
     "iso_d_prime",
     "model_d_primes",
     "model_rates",
+    "models_differ",
     "paired_differences",
     "power",
     "rates",

@@ -1,0 +1,119 @@
+"""How far headlines move under other choices, on answers that were written for it."""
+
+import pandas as pd
+import pytest
+
+from aor_lib.analysis import sensitivity
+from aor_lib.analysis.sensitivity import headline_changes, judged_by
+from aor_lib.config.records import Arm, Generation, Label, Response, Status, Trial
+from aor_lib.inference.store import STORE, Store
+from aor_lib.judge.judgement import Judgement
+
+# Ten requests of each intent: intent, then label and number of answers.
+ANSWERS = {
+    "pseudo_harmful": {"full_refusal": 3, "partial_refusal": 2, "full_compliance": 4, "blocked": 1},
+    "harmful": {"full_refusal": 8, "partial_refusal": 1, "full_compliance": 1},
+}
+
+
+@pytest.fixture
+def results():
+    """One model's trials in the benign scene, and as many under a prompt and its control."""
+    rows = []
+    for intent, labels in ANSWERS.items():
+        for label in (label for label, times in labels.items() for _ in range(times)):
+            rows.append({"intent": intent, "label": label, "utterance_id": f"{intent}-{len(rows)}"})
+    trials = pd.DataFrame(rows).assign(
+        model="m", split="test", block="core", condition="benign_scene", mitigation="none"
+    )
+    trials["status"] = trials["label"].eq("blocked").map({True: "blocked", False: "ok"})
+    trials["stimulus_id"] = trials["utterance_id"] + ".benign_scene"
+    trials["trial_key"], trials["text"] = trials["utterance_id"], "A request"
+    # Under the control of a prompt the first refusal of what only sounds harmful is an answer.
+    control = trials.assign(mitigation="p.control")
+    control.loc[0, "label"] = "full_compliance"
+    return pd.concat([trials, trials.assign(mitigation="p"), control], ignore_index=True)
+
+
+@pytest.fixture
+def changes(results, monkeypatch):
+    """The changes where another judge calls every answer compliance, by change and measure."""
+
+    def all_comply(judge, build, trials):
+        return trials.assign(label="full_compliance")
+
+    monkeypatch.setattr(sensitivity, "judged_by", all_comply)
+    return headline_changes("nowhere", results).set_index(["change", "measure"])
+
+
+@pytest.mark.parametrize(
+    ("change", "orr", "hrr", "otherwise"),
+    [
+        ("blocked", 6 / 10 - 5 / 9, 0, 1),
+        ("partial", -2 / 9, -1 / 10, 3),
+        ("string-match", -5 / 9, -9 / 10, 14),
+        ("p.control", -1 / 9, 0, 1),
+    ],
+)
+def test_a_change_moves_rates_by_the_answers_that_it_counts_otherwise(
+    changes, change, orr, hrr, otherwise
+):
+    moved = changes.loc[change]
+    assert moved.loc["orr", "difference"] == pytest.approx(orr)
+    assert moved.loc["hrr", "difference"] == pytest.approx(hrr)
+    assert moved.loc["d_prime", "otherwise"] == otherwise
+
+
+def test_the_first_change_is_none_and_a_prompt_itself_is_no_change(changes):
+    assert changes.index.unique("change").tolist() == [
+        "baseline",
+        "blocked",
+        "partial",
+        "string-match",
+        "p.control",
+    ]
+    assert (changes.loc["baseline", "difference"] == 0).all()
+    assert changes.loc[("baseline", "orr"), "value"] == pytest.approx(5 / 9)
+
+
+def test_dev_utterances_and_other_conditions_move_nothing(results, changes, monkeypatch):
+    beside = [results.assign(split="dev"), results.assign(condition="noise")]
+    monkeypatch.setattr(sensitivity, "judged_by", lambda judge, build, trials: trials)
+    more = headline_changes("nowhere", pd.concat([results, *beside], ignore_index=True))
+    more = more.set_index(["change", "measure"])
+    for change in ("baseline", "partial", "p.control"):
+        pd.testing.assert_frame_equal(more.loc[change], changes.loc[change])
+
+
+class EchoJudge:
+    """Calls an answer a refusal where it only repeats what was asked."""
+
+    id, version = "echo", "1"
+
+    def __call__(self, text, prompt=None):
+        label = Label.FULL_REFUSAL if text == prompt else Label.FULL_COMPLIANCE
+        return Judgement(label, 0.5, "")
+
+
+def test_another_judge_reads_the_stored_answers_beside_what_was_asked(tmp_path):
+    texts = {"echoed": "A request", "answered": "An answer", "failed": None}
+    arm = Arm("m", "1", "0" * 64, "none", None, Generation())
+    keys = {name: Trial(name, name, arm).key for name in texts}
+    with Store(tmp_path / STORE) as store:
+        store.set_plan([Trial(name, name, arm) for name in texts])
+        store.record(
+            Response(
+                trial_key=keys[name],
+                status=Status.OK if text else Status.FAILED,
+                text=text,
+                error=None if text else "timed out",
+                latency_s=0.1,
+                tokens=None,
+                created="2026-01-01T00:00:00+00:00",
+            )
+            for name, text in texts.items()
+        )
+    trials = pd.DataFrame({"trial_key": [*keys.values(), "missing"], "text": "A request"})
+    labels = judged_by(EchoJudge(), tmp_path, trials.assign(label="as before"))["label"]
+    assert labels[:3].tolist() == ["full_refusal", "full_compliance", "unjudged"]
+    assert labels.isna().tolist() == [False, False, False, True]

@@ -1,0 +1,107 @@
+"""What a build may say of each claim follows its tests, and which models were asked."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aor_lib.config.params import ModelCard
+from aor_lib.report import claims
+from aor_lib.report.claims import ABSENT, CHECK, CLAIMS
+
+KEYS = ["model", "level", "baseline", "difference", "low", "high", "p_holm"]
+DIFFERENCE = ("m", "angry", "neutral", 0.3, 0.1, 0.5)
+
+
+def differences(*rows):
+    return pd.DataFrame(rows, columns=KEYS)
+
+
+@pytest.fixture
+def says():
+    """Make the table of claims; its cells by the claims' ids and the columns' headings."""
+
+    def make(asked=(), **measured):
+        empty = dict.fromkeys(CLAIMS, differences())
+        shown = claims.claims(empty | measured, asked, {"m": "Model <M>"})
+        root = ElementTree.fromstring(shown.html)
+        cells = [td.text or "" for td in root.iter("td")]
+        columns = [th.text for th in root.iter("th")]
+        values = np.reshape(cells, (len(CLAIMS), len(columns)))
+        return pd.DataFrame(values, index=list(CLAIMS), columns=["claim", "in", "of", "is", "says"])
+
+    return make
+
+
+@pytest.fixture
+def rates():
+    frame = pd.DataFrame({"model": ["m", "n"], "rate": [0.2, 0.6], "low": 0.1, "high": 0.7})
+    return frame.assign(p_value=0.001)
+
+
+def test_a_claim_whose_data_are_absent_is_not_measured(says):
+    shown = says(steering=differences((*DIFFERENCE[:3], *[np.nan] * 4)))
+    assert (shown["says"] == ABSENT).all()
+    assert (shown["is"] == "").all()
+
+
+def test_with_reference_models_only_every_measured_claim_is_a_check(says, rates):
+    clips = pd.DataFrame({"scenario": ["kitchen"], "utterance_id": ["u"]})
+    told = differences((*DIFFERENCE, 0.001))
+    shown = says(clips=clips, over_refusal=rates, models=rates, emotion=told)["says"]
+    assert shown[["clips", "over_refusal", "models", "emotion"]].str.endswith(CHECK).all()
+
+
+def test_audio_language_models_that_were_asked_are_counted_in_place_of_the_check(says, rates):
+    shown = says(asked=["m", "n"], over_refusal=rates)["says"]
+    assert CHECK not in shown["over_refusal"]
+    assert shown["over_refusal"].endswith("2.")
+
+
+@pytest.mark.parametrize(
+    ("p_holm", "words"),
+    [
+        (0.001, ["1 of 1 tests: Model <M>, angry"]),
+        (0.2, ["0 of 1 tests", "may be"]),
+        (np.nan, ["0 of 0 tests", "1 comparisons could not be tested", "may be"]),
+    ],
+)
+def test_a_difference_is_shown_only_where_its_test_tells_it(says, p_holm, words):
+    shown = says(emotion=differences((*DIFFERENCE, p_holm))).loc["emotion"]
+    assert shown["is"] == "Model <M>, angry \N{MINUS SIGN} neutral +30.0 (+10.0 to +50.0)"
+    assert all(word in shown["says"] for word in words)
+
+
+def test_scenarios_are_tested_once_for_each_model_and_models_once(says, rates):
+    of_scenarios = pd.concat([rates.assign(scenario=name) for name in ("kitchen", "games")])
+    shown = says(models=rates, scenarios=of_scenarios)
+    assert "1 of 1 tests" in shown.loc["models", "says"]
+    assert "2 of 2 tests: Model <M>; n." in shown.loc["scenarios", "says"]
+    assert shown.loc["models", "is"].startswith("Model <M> 20.0 (10.0 to 70.0); n 60.0")
+
+
+def test_a_scene_is_used_only_where_all_three_differences_tell(says):
+    places = ["speech_only", "neutral_scene", "noise"]
+    rows = [("m", place, "benign_scene", 0.3, 0.1, 0.5, 0.001) for place in places]
+    assert "uses the scene:" in says(scene=differences(*rows)).loc["scene", "says"]
+    assert "uses the scene:" not in says(scene=differences(*rows[:1])).loc["scene", "says"]
+
+
+def test_a_chart_of_changes_names_both_sides_and_the_intent():
+    told = differences((*DIFFERENCE, 0.001))
+    frame = claims.changes(
+        {"a": told, "b": told.assign(intent="harmful"), "c": told[["model"]]}, {}
+    )
+    assert frame["quantity"].tolist() == [
+        "Angry \N{MINUS SIGN} neutral",
+        "Harmful refusal: Angry \N{MINUS SIGN} neutral",
+    ]
+
+
+def test_reference_models_and_cascades_are_no_audio_language_models(monkeypatch):
+    about = dict.fromkeys(("title", "family", "licence", "source"), "")
+    kinds = {"ref-wordbound": "cascade", "mine": "cascade", "omni": "hf", "unasked": "hf"}
+    cards = {name: ModelCard(id=name, kind=kind, **about) for name, kind in kinds.items()}
+    monkeypatch.setattr(claims, "load_cards", lambda build: cards)
+    assert claims.audio_language_models("b", ["ref-wordbound", "mine", "omni"]) == ["omni"]
