@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, ParamsError
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_architectures import (
@@ -39,8 +39,10 @@ _GIB = 2**30
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
 
-class HuggingFaceSettings(Params):
+class HuggingFaceSettings(CardSettings):
     """Settings of a Hugging Face checkpoint in its model card."""
+
+    # REACH is empty: the device decides the precision, and in half of it padding changes answers.
 
     architecture: ArchitectureName
     dtype: Literal["bfloat16", "float16", "float32"] | None = Field(

@@ -14,15 +14,14 @@ import threading
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import aiohttp
 import openai
 from pydantic import Field, model_validator
 
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params
 from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, Prices, sending
 from aor_lib.models.api_messages import Request
@@ -32,9 +31,23 @@ _KEY = re.compile(r"[!#-&(-\[\]-~]+")
 """ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
-class ApiSettings(Params):
+class ApiSettings(CardSettings):
     """Settings and reach of a model behind an API in its model card. Keys are never among them."""
 
+    REACH: ClassVar = frozenset(
+        {
+            "base_url",
+            "base_url_variable",
+            "api_key_variable",
+            "concurrency",
+            "timeout_s",
+            "max_retries",
+            "max_requests",
+            "max_spend_usd",
+            "usd_per_million_tokens",
+            "text_only",
+        }
+    )
     base_url: str | None = Field(default=None, description="None: the SDK's default.")
     base_url_variable: str | None = Field(
         default=None, description="Environment variable that holds the address, if base_url is None"

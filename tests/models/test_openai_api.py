@@ -49,8 +49,11 @@ def server(monkeypatch):
 
 
 def card(server=None, **settings):
+    """A card whose settings stand where they belong; those that nobody knows are settings."""
     if server is not None:
         settings["base_url"] = server.url
+    settings = {"api_key_variable": "TEST_KEY", "max_retries": 2, **settings}
+    reach = {name: settings.pop(name) for name in ApiSettings.REACH & settings.keys()}
     return ModelCard(
         id="tiny-api",
         title="Tiny",
@@ -58,7 +61,8 @@ def card(server=None, **settings):
         kind="openai_api",
         licence="none",
         source="tiny",
-        settings={"api_key_variable": "TEST_KEY", "max_retries": 2, **settings},
+        settings=settings,
+        reach=reach,
     )
 
 

@@ -11,16 +11,16 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import soundfile
 from pydantic import Field
 
 from aor_lib.audio.hearing import scene_classifier, speaker_classifier, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, ParamsError
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
 from aor_lib.models.reference import prompt
 from aor_lib.storage import assets
@@ -37,8 +37,10 @@ _LIKE = 1.5
 Heard = dict[str, str | float]
 
 
-class CascadeSettings(Params):
+class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
+
+    REACH: ClassVar = frozenset({"batch_size"})
 
     adapter: Path | None = Field(
         default=None,
