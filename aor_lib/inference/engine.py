@@ -1,9 +1,10 @@
 """The only loop over trials: batch, answer, record, resume.
 
-Batches are cut from the whole plan, and the results of one are committed together. A run that is
-killed at any moment therefore leaves whole batches, and a resumed one asks the rest in the same
-batches as an uninterrupted one: padding cannot make their answers differ. What failed is asked
-again without the answered trials around it, so that no answer is paid for twice.
+Batches are cut from the whole plan, and results are committed as they come: all of a batch at once,
+or those of each smaller batch of a model that gives them one by one. A run that is killed at any
+moment therefore leaves whole batches, and a resumed one asks the rest in the same batches as an
+uninterrupted one: padding cannot make their answers differ. What failed is asked again without the
+answered trials around it, so that no answer is paid for twice.
 
 Several runs may work on one store at a time: each locks a batch before it asks it.
 """
@@ -78,7 +79,7 @@ def answer_trials(
     executor: Executor = in_process,
     max_failures: float = MAX_FAILURES,
 ) -> Progress:
-    """Answer planned trials that have no answer yet, and record each batch of results as it comes.
+    """Answer planned trials that have no answer yet, and record results as they come.
 
     A model that cannot go on, or that fails more often than it is allowed, is asked no more; the
     others are. The run ends when nothing is left to ask, here or in another run on the store.
@@ -88,7 +89,7 @@ def answer_trials(
     build
         The folder that the stimuli's paths are relative to.
     report
-        Called at the start, after every batch, and before it waits for another run.
+        Called at the start, when results came, and before it waits for another run.
     max_failures
         Failures that a model is allowed in this run: below 1 a share of its trials in the plan,
         otherwise a number of them.
@@ -189,7 +190,7 @@ class _Run:
                 yield self._batch(left)
 
     def record(self, batch: Batch, outcome: Outcome) -> None:
-        """Keep the results of a batch, and stop its model if it has failed too often."""
+        """Keep results of a batch, and stop its model if it has failed too often."""
         model = batch.trials[0].arm.model
         keys = [trial.key for trial in batch.trials]
         if outcome.stopped is not None:

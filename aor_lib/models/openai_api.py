@@ -85,13 +85,12 @@ class OpenAIModel:
     The caps and the number of requests under way hold for all calls of one object together.
     """
 
-    calls_at_once = 4
-
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
         settings = self._settings = card_settings(card, ApiSettings)
-        # Answers are paid for: a run that is killed should lose few of them.
+        self.calls_at_once = settings.concurrency
+        # A lock of a run on more trials than are under way would keep other runs from them.
         self.capabilities = Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
         address = _address(settings, card.id)
         self._key = _key(settings, card.id)
