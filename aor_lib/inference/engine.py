@@ -23,7 +23,7 @@ from aor_lib.inference.locks import TrialLocks
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of, record_cards, record_provenance
 from aor_lib.inference.store import Store
-from aor_lib.models.base import AudioModel
+from aor_lib.models.base import AudioModel, Failure
 
 __all__ = [
     "BATCH",
@@ -45,8 +45,9 @@ MAX_FAILURES = 0.1
 class Progress:
     """Progress of a run, in trials.
 
-    ``done``: answered or blocked, now or earlier. ``failed``: since the run began. ``stopped``:
-    by model, why it is asked no more. ``waiting``: another run is asking all that is left.
+    ``done``: answered, blocked or given up, now or earlier. ``failed``: since the run began.
+    ``stopped``: by model, why it is asked no more. ``waiting``: another run is asking all that is
+    left.
     """
 
     done: int
@@ -198,8 +199,13 @@ class _Run:
         else:
             responses = outcome.responses(keys)
             failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+            silent = [
+                key
+                for key, result in zip(keys, outcome.results, strict=True)
+                if isinstance(result, Failure) and result.lasting
+            ]
             with self._store.transaction():
-                self._store.record(responses)
+                self._store.record(responses, silent)
                 if model in self._unanswered and len(failed) < len(responses):
                     origin = provenance_of(self._unanswered.pop(model))
                     record_provenance(self._store, [origin])

@@ -56,7 +56,7 @@ class Outcome:
     stopped: str | None = None
 
     def responses(self, keys: Sequence[str]) -> list[Response]:
-        """Results as they are kept, one for each trial's key; no words are no answer."""
+        """Results as they are kept, one for each trial's key."""
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         return [
             _response(key, result, round(self.latency_s, 3), created)
@@ -156,8 +156,6 @@ def _without_answers(error: Exception, asked: int, latency_s: float) -> Outcome:
 
 
 def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:
-    if isinstance(result, Answer) and not result.text.strip():
-        result = Failure("empty answer")
     row: dict[str, Any] = dict.fromkeys(("text", "error", "heard", "tokens"))
     if isinstance(result, Failure):
         row |= {"status": Status.BLOCKED if result.blocked else Status.FAILED}

@@ -54,11 +54,14 @@ class Failure:
     """Reason for a missing answer to one conversation. Never counted as refusal or compliance.
 
     ``blocked``: the provider withheld the answer (a content filter). That is a finding about the
-    provider, and asking again would bring the same; any other failure is worth another try.
+    provider, and asking again would bring the same. ``lasting``: the model was asked and said
+    nothing, which it may do again, at the same cost; a later run asks once more and no oftener. Any
+    other failure is worth another try.
     """
 
     error: str
     blocked: bool = False
+    lasting: bool = False
 
 
 class ModelError(AorError):

@@ -22,12 +22,12 @@ def in_steps(conversation: Conversation) -> Steps:
     step, (asked, later) = 1, _split(conversation)
     while True:
         answer = yield asked
+        if isinstance(answer, Answer) and not answer.text.strip():
+            answer = Failure("empty answer", lasting=True)
         if not later:
             return answer
         if isinstance(answer, Failure):
             return replace(answer, error=f"step {step}: {answer.error}")
-        if not answer.text.strip():
-            return Failure(f"step {step}: empty answer")
         step, (asked, later) = step + 1, _split((*asked, Turn("assistant", answer.text), *later))
 
 

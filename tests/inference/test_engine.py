@@ -70,6 +70,16 @@ def test_what_was_answered_or_blocked_is_not_asked_again(
     assert {row.error for row in outcomes(path)} == {getattr(result, "error", None)}
 
 
+def test_a_model_that_says_nothing_is_asked_by_one_later_run_and_by_no_other(
+    run, outcomes, path, scripted_model, stimuli
+):
+    models = [scripted_model(always(Answer(" ", 0))) for _ in range(3)]
+    results = [run(path, [model], stimuli) for model in models]
+    assert [sum(map(len, model.asked)) for model in models] == [20, 20, 0]
+    assert (results[-1].done, results[-1].failed) == (20, 0)
+    assert {row.error for row in outcomes(path)} == {"empty answer"}
+
+
 def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(
     run, outcomes, path, scripted_model, stimuli
 ):

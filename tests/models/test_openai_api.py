@@ -38,6 +38,12 @@ def completion(text, finish_reason="stop", refusal=None):
     return 200, {}, json.dumps(body).encode()
 
 
+def googles(fields):
+    """A response whose choice has fields of Google's own."""
+    body = f'{{"choices": [{{"finish_reason": "stop", "extra_content": {{"google": {fields}}}}}]}}'
+    return 200, {}, body.encode()
+
+
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -185,19 +191,34 @@ def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expecte
         completion("Half an ans", "content_filter"),
         completion(None, "SAFETY"),
         (200, {}, b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT"}]}'),
+        *[completion(None, reason) for reason in ("OTHER", "LANGUAGE", "IMAGE_SAFETY", "SPII")],
+        (200, {}, b'{"choices": [{"finish_reason": "stop", "native_finish_reason": "BLOCKLIST"}]}'),
+        googles('{"finishReason": "RECITATION"}'),
+        (200, {}, b'{"choices": [], "promptFeedback": {"blockReason": "OTHER"}}'),
+        (200, {}, b'{"prompt_feedback": {"block_reason": "SAFETY"}}'),
+        (200, {}, b'{"extra_content": {"google": {"promptFeedback": {"blockReason": "A"}}}}'),
         error(400, "no", code="content_filter"),
         error(400, "no", code="content_policy_violation"),
         (400, {}, b'{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}'),
         (403, {}, b'{"error": {"metadata": {"reasons": ["x"], "flagged_input": "Hello"}}}'),
     ],
-    ids=["finish", "Gemini", "Gemini's endpoint", "Azure", "OpenAI", "inner", "OpenRouter"],
 )
-def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(server, reply):
+def test_what_a_provider_withholds_is_blocked_and_not_asked_again(server, reply):
     result = answer_to(server, reply)
     assert isinstance(result, Failure)
     assert result.blocked
     assert result.error.startswith("content filter: ")
     assert "Half an ans" not in result.error
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [completion(None), completion(" "), completion(None, "length"), (200, {}, b'{"choices": []}')],
+)
+def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(server, reply):
+    result = answer_to(server, reply)
+    assert result == Failure(result.error, lasting=True)
     assert len(server.requests) == 1
 
 

@@ -60,7 +60,7 @@ def test_what_came_early_is_asked_its_next_step_before_the_others_have_come():
     [
         (Failure("busy"), Failure("step 1: busy")),
         (Failure("filter", blocked=True), Failure("step 1: filter", blocked=True)),
-        (Answer(" ", 1), Failure("step 1: empty answer")),
+        (Answer(" ", 1), Failure("step 1: empty answer", lasting=True)),
     ],
 )
 def test_a_step_without_an_answer_is_a_failure_of_the_conversation_alone(first, expected):
