@@ -218,6 +218,14 @@ class Store:
                 params=(judge,),
             )
 
+    def seconds_per_generation(self) -> dict[str, float]:
+        """Mean time in which each model wrote one answer, of which an arm in two steps has two."""
+        rows = self.read(
+            "SELECT model, SUM(latency_s) / SUM(MAX(1, json_array_length(steps)))"
+            " FROM responses JOIN trials USING (trial_key) WHERE status = 'ok' GROUP BY model"
+        )
+        return dict(rows)
+
     def errors(self) -> list[tuple[str, str, str, int]]:
         """Errors of planned trials: model, status, error, number; most frequent first."""
         return self.read(

@@ -90,8 +90,7 @@ class OpenAIModel:
         self.revision = card.revision
         settings = self._settings = card_settings(card, ApiSettings)
         self.calls_at_once = settings.concurrency
-        # A lock of a run on more trials than are under way would keep other runs from them.
-        self.capabilities = Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
+        self.capabilities = self.capabilities_of(card)
         address = _address(settings, card.id)
         self._key = _key(settings, card.id)
         self._budget = Budget(settings.max_requests, settings.max_spend_usd)
@@ -104,6 +103,13 @@ class OpenAIModel:
             http_client=MeteredClient(self._budget, settings.usd_per_million_tokens),
         )
         weakref.finalize(self, _close, self._client)
+
+    @staticmethod
+    def capabilities_of(card: ModelCard) -> Capabilities:
+        """Capabilities of a card's model."""
+        settings = card_settings(card, ApiSettings)
+        # A lock of a run on more trials than are under way would keep other runs from them.
+        return Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
