@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aor_lib.config.records import Status, Stimulus, Trial
+from aor_lib.config.records import Arm, Response, Status, Stimulus, Trial
 from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
 from aor_lib.inference.locks import TrialLocks
 from aor_lib.inference.planning import conversation, left_out, plan_trials
@@ -82,8 +82,9 @@ def answer_trials(
 ) -> Progress:
     """Answer planned trials that have no answer yet, and record results as they come.
 
-    A model that cannot go on, or that fails more often than it is allowed, is asked no more; the
-    others are. The run ends when nothing is left to ask, here or in another run on the store.
+    A model that cannot go on, that fails more often than it is allowed, or whose provider has
+    another one answer, is asked no more; the others are. The run ends when nothing is left to ask,
+    here or in another run on the store.
 
     Parameters
     ----------
@@ -197,19 +198,19 @@ class _Run:
         if outcome.stopped is not None:
             self._stopped[model] = outcome.stopped
         else:
-            responses = outcome.responses(keys)
-            failed = {r.trial_key for r in responses if r.status is Status.FAILED}
             silent = [
                 key
                 for key, result in zip(keys, outcome.results, strict=True)
                 if isinstance(result, Failure) and result.lasting
             ]
             with self._store.transaction():
+                responses = self._of_one_model(batch.trials[0].arm, outcome.responses(keys))
+                failed = {r.trial_key for r in responses if r.status is Status.FAILED}
                 self._store.record(responses, silent)
                 if model in self._unanswered and len(failed) < len(responses):
                     origin = provenance_of(self._unanswered.pop(model))
                     record_provenance(self._store, [origin])
-            self._finished.update(set(keys) - failed)
+            self._finished |= {response.trial_key for response in responses} - failed
             self._failed |= failed
             self._failures[model] += len(failed)
             if self._failures[model] > self._allowed[model]:
@@ -219,6 +220,20 @@ class _Run:
                     f"{self._allowed[model]:g} that are allowed",
                 )
         self._locks.release(keys)
+
+    def _of_one_model(self, arm: Arm, responses: Sequence[Response]) -> Sequence[Response]:
+        """Leave out answers of another model than those in the store, and stop asking for them."""
+        names = {response.served_by: None for response in responses if response.served_by}
+        if not names:
+            return responses
+        first = self._store.served_by(arm.model, arm.revision) or next(iter(names))
+        for other in names.keys() - {first}:
+            self._stopped.setdefault(
+                arm.model,
+                f"{other!r} answers now, and {first!r} did before; "
+                "give what answers now a card of its own, or another revision in its card",
+            )
+        return [response for response in responses if response.served_by in (None, first)]
 
     def held_by_another(self) -> str | None:
         """Key of a trial that another run is asking, if this one has nothing else to ask."""

@@ -65,6 +65,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
+            present = {name for _, name, *_ in self._db.execute("PRAGMA table_info(responses)")}
+            for name in set(_RESPONSE) - present:  # the file is of an earlier version
+                self._db.execute(f"ALTER TABLE responses ADD COLUMN {name} TEXT")
 
     def __enter__(self) -> Store:
         """Return the store itself, open."""
@@ -217,6 +220,15 @@ class Store:
                 self._db,
                 params=(judge,),
             )
+
+    def served_by(self, model: str, revision: str) -> str | None:
+        """What a provider called the model that gave the answers there are; None if it did not."""
+        rows = self.read(
+            "SELECT served_by FROM responses JOIN trials USING (trial_key)"
+            " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1",
+            (model, revision),
+        )
+        return str(rows[0][0]) if rows else None
 
     def seconds_per_generation(self) -> dict[str, float]:
         """Mean time in which each model wrote one answer, of which an arm in two steps has two."""

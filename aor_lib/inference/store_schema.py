@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS responses (
     heard TEXT,
     latency_s REAL NOT NULL,
     tokens INTEGER,
-    created TEXT NOT NULL
+    created TEXT NOT NULL,
+    served_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, created);
 CREATE TABLE IF NOT EXISTS verdicts (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,9 @@ def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request
     return Request({"messages": messages, **fields}, most, audio_s)
 
 
+_DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
+
+
 def read_response(response: Any, key: str) -> Answer | Failure:
     """Read a model's answer from a response, or say why there is none."""
     if reason := _withheld(as_mapping(response)):
@@ -93,7 +97,29 @@ def read_response(response: Any, key: str) -> Answer | Failure:
         return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})", lasting=True)
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
-    return Answer(text, tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0)
+    tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
+    return Answer(text, tokens, served_by=served_by(response, key))
+
+
+def served_by(response: Any, key: str) -> str | None:
+    """What a provider calls the model that answered, if its response says so."""
+    name = as_mapping(response).get("model")
+    return quote(name, key)[:100] or None if isinstance(name, str) else None
+
+
+def are_one_model(name: str, other: str) -> bool:
+    """True if two names differ at most in a date at their end and in folders before them.
+
+    Examples
+    --------
+    >>> are_one_model("gpt-audio", "gpt-audio-2025-08-28")
+    True
+    >>> are_one_model("gemini-2.5-flash", "models/gemini-2.5-flash-lite")
+    False
+    """
+    short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
+    rest = long.removeprefix(short)
+    return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:

@@ -42,11 +42,13 @@ class Answer:
     """A model's answer to one conversation.
 
     ``heard`` is for models that can say what they took from the audio; it is shown, not judged.
+    ``served_by`` is what a provider calls the model that answered, which its own name may not pin.
     """
 
     text: str
     tokens: int
     heard: dict[str, str | float] | None = None
+    served_by: str | None = None
 
 
 @dataclass(frozen=True)

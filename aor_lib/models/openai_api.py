@@ -46,6 +46,7 @@ class ApiSettings(CardSettings):
             "max_spend_usd",
             "usd_per_million_tokens",
             "text_only",
+            "served_as",
         }
     )
     base_url: str | None = Field(default=None, description="None: the SDK's default.")
@@ -67,6 +68,9 @@ class ApiSettings(CardSettings):
     usd_per_million_tokens: Prices | None = None
     text_only: bool = Field(default=True, description="False where the API wants audio.")
     send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
+    served_as: str | None = Field(
+        default=None, description="The API's name of the model that answers, if not the source."
+    )
     extra: dict[str, Any] = Field(
         default_factory=dict, description="Further fields of every request."
     )
@@ -81,7 +85,8 @@ class ApiSettings(CardSettings):
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
 
-    What answers under a name is the provider's choice, so ``revision`` is only what the card says.
+    What answers under a name is the provider's choice, so ``revision`` is only what the card says;
+    the name that comes with an answer is kept, and must be the card's.
     The caps and the number of requests under way hold for all calls of one object together.
     """
 
@@ -122,8 +127,9 @@ class OpenAIModel:
         Raises
         ------
         ModelError
-            If nothing can be answered: the API refuses the key or knows no such model, the account
-            is used up, a cap is reached, or Retry-After asks for more than two minutes.
+            If nothing can be answered: the API refuses the key, knows no such model or has another
+            one answer, the account is used up, a cap is reached, or Retry-After asks for more than
+            two minutes.
         """
         future = self.submit(conversations, generation)
         try:
@@ -187,6 +193,15 @@ class OpenAIModel:
         except (openai.OpenAIError, RuntimeError, TypeError, ValueError) as error:
             # The SDK passes on what its JSON parser says, that it is nested too deep among it.
             return Failure(f"malformed response: {api_messages.describe(error, self._key)}")
+        served = api_messages.served_by(response, self._key)
+        expected = self._settings.served_as or self.card.source
+        if served and not api_messages.are_one_model(served, expected):
+            text = (
+                f"the API says that {served!r} answers, and not {expected!r}; give that model a "
+                "card of its own, or say served_as in this one if they are the same"
+            )
+            self._budget.close(text)
+            return Failure(f"{self.card.id}: {text}")
         return api_messages.read_response(response, self._key)
 
     def _refused(self, error: openai.APIStatusError) -> Failure:

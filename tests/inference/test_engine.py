@@ -138,6 +138,20 @@ def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted
     assert (result.done, result.failed, result.planned) == (20, 0, 40)
 
 
+def test_answers_of_two_models_under_one_name_are_not_mixed(
+    run, outcomes, path, scripted_model, stimuli
+):
+    def at(text):
+        return Answer(text, 1, served_by="old" if int(text[5:]) < 14 else "new")
+
+    result = run(path, [scripted_model(at)], stimuli)
+    assert list(result.stopped) == ["scripted"]
+    assert (result.done, result.failed) == (14, 0)
+    later = run(path, [scripted_model(lambda text: Answer(text, 1, served_by="new"))], stimuli)
+    assert "'new' answers now, and 'old' did before" in later.stopped["scripted"]
+    assert sum(row.response is not None for row in outcomes(path)) == 14
+
+
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(
     run, outcomes, path, scripted_model, stimuli
 ):

@@ -29,11 +29,12 @@ PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s"
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
-def completion(text, finish_reason="stop", refusal=None):
+def completion(text, finish_reason="stop", refusal=None, **fields):
     message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
+        **fields,
     }
     return 200, {}, json.dumps(body).encode()
 
@@ -219,6 +220,28 @@ def test_what_a_provider_withholds_is_blocked_and_not_asked_again(server, reply)
 def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(server, reply):
     result = answer_to(server, reply)
     assert result == Failure(result.error, lasting=True)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("served", "settings"),
+    [
+        ("tiny", {}),
+        ("tiny-2025-08-28", {}),
+        ("models/tiny", {}),
+        ("tiny-preview-05-20", {}),
+        ("small", {"served_as": "small"}),
+    ],
+)
+def test_the_name_of_what_answered_is_kept(server, served, settings):
+    answer = answer_to(server, completion("Fine.", model=served), **settings)
+    assert answer == Answer("Fine.", 5, served_by=served)
+
+
+@pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "huge", "small-2025-08-28"])
+def test_an_answer_of_another_model_than_the_cards_ends_the_run(server, served):
+    with pytest.raises(ModelError, match=f"^tiny-api: the API says that '{served}' answers"):
+        answer_to(server, completion("Fine.", model=served))
     assert len(server.requests) == 1
 
 
