@@ -162,7 +162,7 @@ def _response(key: str, result: Answer | Failure, latency_s: float, created: str
         row |= {"error": result.error}
     else:
         row |= {"status": Status.OK, "text": result.text, "tokens": result.tokens}
-        row["served_by"] = result.served_by
+        row |= {"finish_reason": result.finish_reason, "served_by": result.served_by}
         if result.heard:
             row["heard"] = json.dumps(result.heard, ensure_ascii=False)
     return Response(trial_key=key, latency_s=latency_s, created=created, **row)

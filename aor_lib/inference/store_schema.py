@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS responses (
     latency_s REAL NOT NULL,
     tokens INTEGER,
     created TEXT NOT NULL,
+    finish_reason TEXT,
     served_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, created);

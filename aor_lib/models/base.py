@@ -42,12 +42,14 @@ class Answer:
     """A model's answer to one conversation.
 
     ``heard`` is for models that can say what they took from the audio; it is shown, not judged.
+    ``finish_reason`` says why the text ends: ``stop``, or ``length`` where it was cut off.
     ``served_by`` is what a provider calls the model that answered, which its own name may not pin.
     """
 
     text: str
     tokens: int
     heard: dict[str, str | float] | None = None
+    finish_reason: str | None = None
     served_by: str | None = None
 
 
