@@ -98,7 +98,8 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
     tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
-    return Answer(text, tokens, served_by=served_by(response, key))
+    ended = quote(reason, key)[:40] if isinstance(reason, str) else None
+    return Answer(text, tokens, finish_reason=ended, served_by=served_by(response, key))
 
 
 def served_by(response: Any, key: str) -> str | None:

@@ -26,6 +26,7 @@ from tests.models.loopback import KEY, error, serving
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
 """A request may cost 7 USD; an answer of five tokens costs 5."""
+FINE = Answer("Fine.", 5, finish_reason="stop")
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
@@ -119,7 +120,7 @@ def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server):
     answers = OpenAIModel(card(server, concurrency=3)).answer(
         [ask(f"number {i}") for i in range(12)], GENERATION
     )
-    assert answers == [Answer(f"You said number {i}", 5) for i in range(12)]
+    assert answers == [Answer(f"You said number {i}", 5, finish_reason="stop") for i in range(12)]
     assert most == 3
     assert len(server.connections) == 3
 
@@ -132,7 +133,7 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
         Turn("system", text="Think first."),
         Turn("user", audio=tmp_path / "clip.flac"),
     )
-    assert model.answer([conversation], GENERATION) == [Answer("Fine.", 5)]
+    assert model.answer([conversation], GENERATION) == [FINE]
     [asked] = server.requests
     sent, rate = sound_in(asked.body)
     assert rate == 24_000
@@ -235,7 +236,7 @@ def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(s
 )
 def test_the_name_of_what_answered_is_kept(server, served, settings):
     answer = answer_to(server, completion("Fine.", model=served), **settings)
-    assert answer == Answer("Fine.", 5, served_by=served)
+    assert answer == Answer("Fine.", 5, finish_reason="stop", served_by=served)
 
 
 @pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "huge", "small-2025-08-28"])
@@ -245,8 +246,14 @@ def test_an_answer_of_another_model_than_the_cards_ends_the_run(server, served):
     assert len(server.requests) == 1
 
 
+def test_an_answer_that_was_cut_off_says_so(server):
+    assert answer_to(server, completion("Well, it", "length")).finish_reason == "length"
+
+
 def test_a_refusal_in_its_own_field_is_an_answer(server):
-    assert answer_to(server, completion(None, refusal="I can't.")) == Answer("I can't.", 5)
+    assert answer_to(server, completion(None, refusal="I can't.")) == Answer(
+        "I can't.", 5, finish_reason="stop"
+    )
 
 
 def test_a_server_that_stays_silent_is_a_failure(server):
@@ -271,7 +278,7 @@ def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
     first, *failures, last = OpenAIModel(card(server)).answer(
         [ask("good"), *broken, ask("good")], GENERATION
     )
-    assert first == last == Answer("Fine.", 5)
+    assert first == last == FINE
     assert all(isinstance(failure, Failure) for failure in failures)
 
 
@@ -288,7 +295,7 @@ def test_passing_problems_are_tried_again_and_every_conversation_is_answered_onc
     server.reply = reply
     model = OpenAIModel(card(server, concurrency=16))
     results = model.answer([ask(f"{i}") for i in range(40)], GENERATION)
-    assert results == [Answer(f"Fine, {i}.", 5) for i in range(40)]
+    assert results == [Answer(f"Fine, {i}.", 5, finish_reason="stop") for i in range(40)]
     assert set(asked.values()) == {2}
 
 
@@ -327,7 +334,7 @@ def test_what_was_never_sent_or_is_turned_away_costs_nothing(server):
     replies = [*[error(500, "boom")] * 5, completion("Fine.")]
     server.reply = lambda _: replies.pop(0)
     model = OpenAIModel(card(server, max_retries=9, **settings))
-    assert model.answer([ask("Hello")], GENERATION) == [Answer("Fine.", 5)]
+    assert model.answer([ask("Hello")], GENERATION) == [FINE]
     model = OpenAIModel(card(server, **settings))
     server.shutdown()  # while it is served, a closed socket still takes connections
     server.server_close()
@@ -359,7 +366,7 @@ def test_answers_that_came_before_the_end_of_a_run_are_returned(server):
     model = OpenAIModel(card(server, concurrency=1))
     results = model.answer([ask(f"{i}") for i in range(4)], GENERATION)
     refused = Failure("tiny-api: the API refuses the key in $TEST_KEY")
-    assert results == [Answer("Fine.", 5), refused, refused, refused]
+    assert results == [FINE, refused, refused, refused]
     with pytest.raises(ModelError, match="refuses the key"):
         model.answer([ask("more")], GENERATION)
     assert len(server.requests) == 2
@@ -414,7 +421,7 @@ def test_the_address_can_come_from_the_environment_and_a_loop_may_run_as_in_a_no
 
     # In a thread of its own, whatever loop other tests have left running in this one.
     with ThreadPoolExecutor(1) as thread:
-        assert thread.submit(asyncio.run, cell()).result() == [Answer("Fine.", 5)]
+        assert thread.submit(asyncio.run, cell()).result() == [FINE]
 
 
 def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host():
