@@ -109,8 +109,9 @@ def _ask(
         if left:
             raise ValueError(f"no results for {len(left)} of {len(conversations)} conversations")
     except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
-        latency_s = (time.monotonic() - started) / len(left)
-        yield list(left), _without_answers(error, len(left), latency_s)
+        if left:
+            latency_s = (time.monotonic() - started) / len(left)
+            yield list(left), _without_answers(error, len(left), latency_s)
 
 
 def _several_at_once(

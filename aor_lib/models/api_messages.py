@@ -39,6 +39,9 @@ _WITHHELD = {
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
 """OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
 
+_DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
+"""As providers put it behind a model's name, or a number in its place (Google's 001)."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -71,9 +74,6 @@ def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request
         messages.append({"role": turn.role, "content": content})
     most = text_bytes + _TOKENS_PER_TURN * len(messages)
     return Request({"messages": messages, **fields}, most, audio_s)
-
-
-_DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
 
 
 def read_response(response: Any, key: str) -> Answer | Failure:

@@ -1,9 +1,10 @@
 import pandas as pd
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from aor_lib.cli import app
-from aor_lib.config.params import load_study
+from aor_lib.config.params import load_model_cards, load_study
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models import registry
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
@@ -144,3 +145,19 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
         "ref-permissive": ["0", "of", "12", "0", "0.0"],
         "ref-contextual": ["12", "of", "12", "12", "unknown"],
     }
+
+
+def test_a_dry_run_says_where_a_cap_may_not_suffice_before_anything_is_made(
+    write_profile, tmp_path
+):
+    card = load_model_cards()["gpt-audio"]
+    reach = card.reach | {"max_spend_usd": 0.01}
+    poor = card.model_copy(update={"id": "poor", "reach": reach})
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/poor.yaml").write_text(yaml.safe_dump(poor.model_dump()))
+    profile = write_profile(models=["gpt-audio", "poor"])
+    said = CliRunner().invoke(app, ["run", str(profile), "--build", "nowhere", "--dry-run"])
+    assert said.exit_code == 0
+    assert "No stimuli have been made" in said.stdout
+    assert "poor: its card's max_spend_usd (0.01) may not suffice" in said.stdout
+    assert "gpt-audio: its card" not in said.stdout
