@@ -94,7 +94,7 @@ def measure(name, ask, model, conversations):
 
 
 def loopback_model(port):
-    settings = {
+    reach = {
         "base_url": f"http://127.0.0.1:{port}/v1",
         "api_key_variable": "BENCHMARK_KEY",
         "concurrency": CONCURRENCY,
@@ -107,7 +107,7 @@ def loopback_model(port):
             kind="openai_api",
             licence="none",
             source="none",
-            settings=settings,
+            reach=reach,
         )
     )
 

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
+from aor_lib.cli.steps import (
+    BuildFolder,
+    ParamsFile,
+    print_table,
+    progress,
+    require,
+    study_of,
+)
 
 if TYPE_CHECKING:
-    from aor_lib.config.params import ModelCard
+    from aor_lib.config.params import ModelCard, Study
     from aor_lib.inference.engine import Progress
     from aor_lib.models.base import AudioModel
 
@@ -36,11 +43,23 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler whose workers hold the models.")
     ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Ask only this model of the profile; repeatable.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what is left to ask, and what it may cost.")
+    ] = False,
 ) -> None:
     """Give every stimulus to every model; finished trials are skipped.
 
-    Exits with 1 where a trial has no answer at the end.
+    Exits with 1 where a trial has no answer at the end, or a model cannot run here.
     """
+    study, folder = study_of(params, build)
+    cards = _chosen(study.models, model)
+    if dry_run:
+        _say_forecast(study, cards, folder)
+        return
+
     from aor_lib.inference.cluster import Cluster
     from aor_lib.inference.engine import (
         MAX_FAILURES,
@@ -50,10 +69,10 @@ def run(
         record_plan,
     )
     from aor_lib.inference.executors import Executor, in_process
+    from aor_lib.inference.forecast import absent, answered_revisions
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
-    study, folder = study_of(params, build)
     stimuli = load_stimuli(folder)
     verify_dataset(stimuli, folder)
     with ExitStack() as stack:
@@ -62,9 +81,11 @@ def run(
         if scheduler is not None:
             cluster = stack.enter_context(Cluster(scheduler))
             load, executor = cluster.model, cluster.executor
-        loaded = load_models(study.models, load)
-        for (model, lacking), count in left_out(study, stimuli, loaded).items():
-            typer.echo(f"{model}: {count} trials are left out: it takes no {lacking}", err=True)
+        loaded, unable = load_models(cards, load)
+        for reason in unable:
+            typer.echo(f"not asked: {reason}", err=True)
+        for (name, lacking), count in left_out(study, stimuli, loaded).items():
+            typer.echo(f"{name}: {count} trials are left out: it takes no {lacking}", err=True)
         store = stack.enter_context(Store(folder / STORE))
         with progress("trials") as report:
 
@@ -73,10 +94,21 @@ def run(
                 if now.waiting:
                     typer.echo("another run is asking the rest: waiting for it", err=True)
 
-            trials = plan_trials(study, stimuli, loaded)
+            # What others answered before stays in the plan.
+            revisions = answered_revisions(store)
+            here = {one.card.id: one for one in loaded}
+            trials = plan_trials(
+                study,
+                stimuli,
+                [
+                    here.get(card.id) or absent(card, revisions)
+                    for card in study.models
+                    if card.id in here or card.id in revisions
+                ],
+            )
             record_plan(store, trials, loaded)
             result = answer_trials(
-                trials,
+                [trial for trial in trials if trial.arm.model in here],
                 loaded,
                 stimuli,
                 folder,
@@ -86,7 +118,7 @@ def run(
                 max_failures=MAX_FAILURES if max_failures is None else max_failures,
             )
         _say_run(result, store.errors())
-    if result.done < result.planned:
+    if result.done < result.planned or unable:
         raise typer.Exit(1)
 
 
@@ -180,13 +212,12 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
 
 def load_models(
     cards: Sequence[ModelCard], load: Callable[[ModelCard], AudioModel] | None = None
-) -> list[AudioModel]:
-    """Load all models, on this machine unless ``load`` finds them elsewhere.
+) -> tuple[list[AudioModel], list[str]]:
+    """Load models, on this machine unless ``load`` finds them elsewhere.
 
-    Raises
-    ------
-    ModelError
-        If models cannot run; the message names the first and counts the others.
+    Returns
+    -------
+    Those that can run, and why the others cannot.
     """
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_model
@@ -197,10 +228,52 @@ def load_models(
             loaded.append((load or load_model)(card))
         except ModelError as error:
             problems.append(str(error))
-    if problems:
-        more = f" (and {len(problems) - 1} more models)" if len(problems) > 1 else ""
-        raise ModelError(f"{problems[0]}{more}; 'aor models list' says what each needs")
-    return loaded
+    return loaded, problems
+
+
+def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[ModelCard]:
+    from aor_lib.config.typed_yaml import ParamsError, nearest
+
+    known = {card.id: card for card in cards}
+    for name in names or ():
+        if name not in known:
+            raise ParamsError(f"--model: the profile has no {name!r}{nearest(name, known)}")
+    return [card for card in cards if not names or card.id in names]
+
+
+def _say_forecast(study: Study, cards: Sequence[ModelCard], folder: Path) -> None:
+    """Print what is left to ask of each model, and what it may take."""
+    from contextlib import closing, nullcontext
+
+    from aor_lib.inference.forecast import designed_stimuli, forecast
+    from aor_lib.inference.store import STORE, Store
+    from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+
+    made = (folder / MANIFEST).is_file()
+    stimuli = load_stimuli(folder) if made else designed_stimuli(study)
+    answered = (folder / STORE).is_file()
+    with closing(Store(folder / STORE)) if answered else nullcontext() as store:
+        forecasts = forecast(study, stimuli, cards, store)
+    rows = [
+        (
+            one.model,
+            f"{one.left:,} of {one.trials:,}",
+            f"{one.generations:,}",
+            "" if one.tokens is None else f"{one.tokens / 1e6:.1f} million",
+            "" if one.usd is None else f"{one.usd:.2f} USD",
+            "unknown" if one.hours is None else f"{one.hours:.1f}",
+        )
+        for one in forecasts
+    ]
+    print_table(("model", "trials left", "generations", "tokens", "at most", "hours"), rows)
+    if not made:
+        typer.echo("No stimuli have been made: lengths of clips are estimated from their words.")
+    for one in forecasts:
+        if one.usd is not None and one.cap_usd is not None and one.usd > one.cap_usd:
+            typer.echo(
+                f"{one.model}: its card's max_spend_usd ({one.cap_usd:g}) may not suffice: "
+                "a run stops there, and another goes on"
+            )
 
 
 def _say_run(result: Progress, errors: Sequence[tuple[str, str, str, int]]) -> None:

@@ -12,6 +12,7 @@ from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
+from aor_lib.models.base import ModelError
 
 app = typer.Typer()
 
@@ -23,7 +24,10 @@ STATE = "study.sha256"
 def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
     study, folder = study_of(params, build)
-    load_models(study.models)  # before hours are spent on stimuli: can all of them run here?
+    _, unable = load_models(study.models)
+    if unable:  # said before hours are spent on stimuli
+        more = f" (and {len(unable) - 1} more models)" if len(unable) > 1 else ""
+        raise ModelError(f"{unable[0]}{more}; 'aor models list' says what each needs")
     workers = os.cpu_count() or 1
     data(params, folder, workers)
     validate(params, folder, workers)

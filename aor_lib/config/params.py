@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -122,9 +122,18 @@ class ModelCard(Params):
     )
     reach: dict[str, Any] = Field(
         default_factory=dict,
-        description="Settings that cannot change an answer: time limits, caps, prices, batch size.",
+        description="Settings that cannot change an answer: addresses, time limits, caps, prices.",
     )
     note: str | None = None
+
+
+class CardSettings(Params):
+    """Base of an adapter's settings. ``REACH`` names those that cannot change an answer."""
+
+    REACH: ClassVar[frozenset[str]] = frozenset()
+
+
+_Settings = TypeVar("_Settings", bound=CardSettings)
 
 
 class Study(Params):
@@ -241,13 +250,19 @@ def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
     return {p.stem: read(p, ModelCard) for p in sorted((params / "models").glob("*.yaml"))}
 
 
-def card_settings(card: ModelCard, kind: type[T]) -> T:
+def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
     """A model card's settings and reach, as its adapter's type.
 
-    Raises ``ParamsError`` as :func:`read`, or where both hold the same key.
+    Raises ``ParamsError`` as :func:`read`, or where a key stands in the wrong one of them: settings
+    are part of every trial, and a new address must not ask all of them again.
     """
-    if twice := sorted(set(card.settings) & set(card.reach)):
-        raise ParamsError(f"model {card.id}: reach: {twice[0]!r} is in settings too; keep one")
+    deciding = kind.model_fields.keys() - kind.REACH
+    for place, keys, other in (
+        ("settings", card.settings.keys() & kind.REACH, "reach: it changes no answer"),
+        ("reach", card.reach.keys() & deciding, "settings: it can change an answer"),
+    ):
+        if keys:
+            raise ParamsError(f"model {card.id}: {place}: {min(keys)!r} belongs under {other}")
     return validated(card.settings | card.reach, kind, f"model {card.id}: settings")
 
 

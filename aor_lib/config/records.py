@@ -287,6 +287,12 @@ class Response(Row):
     latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     tokens: Annotated[int, Field(ge=0)] | None
     created: Timestamp
+    finish_reason: str | None = Field(
+        default=None, description="Why the answer ends: stop, or length where it was cut off."
+    )
+    served_by: str | None = Field(
+        default=None, description="What a provider calls the model that answered."
+    )
 
     @model_validator(mode="after")
     def _is_a_text_or_an_error(self) -> Response:

@@ -1,9 +1,10 @@
 """The only loop over trials: batch, answer, record, resume.
 
-Batches are cut from the whole plan, and the results of one are committed together. A run that is
-killed at any moment therefore leaves whole batches, and a resumed one asks the rest in the same
-batches as an uninterrupted one: padding cannot make their answers differ. What failed is asked
-again without the answered trials around it, so that no answer is paid for twice.
+Batches are cut from the whole plan, and results are committed as they come: all of a batch at once,
+or those of each smaller batch of a model that gives them one by one. A run that is killed at any
+moment therefore leaves whole batches, and a resumed one asks the rest in the same batches as an
+uninterrupted one: padding cannot make their answers differ. What failed is asked again without the
+answered trials around it, so that no answer is paid for twice.
 
 Several runs may work on one store at a time: each locks a batch before it asks it.
 """
@@ -16,13 +17,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aor_lib.config.records import Status, Stimulus, Trial
+from aor_lib.config.records import Arm, Response, Status, Stimulus, Trial
 from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
 from aor_lib.inference.locks import TrialLocks
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of, record_cards, record_provenance
 from aor_lib.inference.store import Store
-from aor_lib.models.base import AudioModel
+from aor_lib.models.base import AudioModel, Failure
 
 __all__ = [
     "BATCH",
@@ -44,8 +45,9 @@ MAX_FAILURES = 0.1
 class Progress:
     """Progress of a run, in trials.
 
-    ``done``: answered or blocked, now or earlier. ``failed``: since the run began. ``stopped``:
-    by model, why it is asked no more. ``waiting``: another run is asking all that is left.
+    ``done``: answered, blocked or given up, now or earlier. ``failed``: since the run began.
+    ``stopped``: by model, why it is asked no more. ``waiting``: another run is asking all that is
+    left.
     """
 
     done: int
@@ -78,17 +80,18 @@ def answer_trials(
     executor: Executor = in_process,
     max_failures: float = MAX_FAILURES,
 ) -> Progress:
-    """Answer planned trials that have no answer yet, and record each batch of results as it comes.
+    """Answer planned trials that have no answer yet, and record results as they come.
 
-    A model that cannot go on, or that fails more often than it is allowed, is asked no more; the
-    others are. The run ends when nothing is left to ask, here or in another run on the store.
+    A model that cannot go on, that fails more often than it is allowed, or whose provider has
+    another one answer, is asked no more; the others are. The run ends when nothing is left to ask,
+    here or in another run on the store.
 
     Parameters
     ----------
     build
         The folder that the stimuli's paths are relative to.
     report
-        Called at the start, after every batch, and before it waits for another run.
+        Called at the start, when results came, and before it waits for another run.
     max_failures
         Failures that a model is allowed in this run: below 1 a share of its trials in the plan,
         otherwise a number of them.
@@ -189,20 +192,25 @@ class _Run:
                 yield self._batch(left)
 
     def record(self, batch: Batch, outcome: Outcome) -> None:
-        """Keep the results of a batch, and stop its model if it has failed too often."""
+        """Keep results of a batch, and stop its model if it has failed too often."""
         model = batch.trials[0].arm.model
         keys = [trial.key for trial in batch.trials]
         if outcome.stopped is not None:
             self._stopped[model] = outcome.stopped
         else:
-            responses = outcome.responses(keys)
-            failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+            silent = [
+                key
+                for key, result in zip(keys, outcome.results, strict=True)
+                if isinstance(result, Failure) and result.lasting
+            ]
             with self._store.transaction():
-                self._store.record(responses)
+                responses = self._of_one_model(batch.trials[0].arm, outcome.responses(keys))
+                failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+                self._store.record(responses, silent)
                 if model in self._unanswered and len(failed) < len(responses):
                     origin = provenance_of(self._unanswered.pop(model))
                     record_provenance(self._store, [origin])
-            self._finished.update(set(keys) - failed)
+            self._finished |= {response.trial_key for response in responses} - failed
             self._failed |= failed
             self._failures[model] += len(failed)
             if self._failures[model] > self._allowed[model]:
@@ -212,6 +220,20 @@ class _Run:
                     f"{self._allowed[model]:g} that are allowed",
                 )
         self._locks.release(keys)
+
+    def _of_one_model(self, arm: Arm, responses: Sequence[Response]) -> Sequence[Response]:
+        """Leave out answers of another model than those in the store, and stop asking for them."""
+        names = {response.served_by: None for response in responses if response.served_by}
+        if not names:
+            return responses
+        first = self._store.served_by(arm.model, arm.revision) or next(iter(names))
+        for other in names.keys() - {first}:
+            self._stopped.setdefault(
+                arm.model,
+                f"{other!r} answers now, and {first!r} did before; "
+                "give what answers now a card of its own, or another revision in its card",
+            )
+        return [response for response in responses if response.served_by in (None, first)]
 
     def held_by_another(self) -> str | None:
         """Key of a trial that another run is asking, if this one has nothing else to ask."""

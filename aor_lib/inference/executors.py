@@ -1,14 +1,14 @@
 """Batches of trials given to models: what an executor is, and the one that works in this process.
 
-An executor gets each model with a queue of batches, and gives back every batch with its outcome.
-It takes a batch from a queue only when there is room for one; a queue may end early. Where it
-is closed before its end, what is under way is given up.
+An executor gets each model with a queue of batches. It gives back every batch with its outcome, or
+parts of it as soon as they have one: what a run has recorded is kept when it is killed. It takes a
+batch from a queue only when there is room for one; a queue may end early. Where it is closed before
+its end, what is under way is given up.
 """
 
 from __future__ import annotations
 
 import datetime
-import functools
 import itertools
 import json
 import time
@@ -26,7 +26,7 @@ from aor_lib.models.base import (
     Failure,
     ModelError,
 )
-from aor_lib.models.steps import answer_in_steps, has_steps
+from aor_lib.models.steps import Steps, answers_in_steps, in_steps
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,12 @@ class Batch:
     trials: Sequence[Trial]
     conversations: Sequence[Conversation]
     generation: Generation
+
+    def part(self, places: Sequence[int]) -> Batch:
+        """Return the trials at some places in the batch, as a batch."""
+        trials = [self.trials[place] for place in places]
+        conversations = [self.conversations[place] for place in places]
+        return Batch(trials, conversations, self.generation)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Outcome:
     stopped: str | None = None
 
     def responses(self, keys: Sequence[str]) -> list[Response]:
-        """Results as they are kept, one for each trial's key; no words are no answer."""
+        """Results as they are kept, one for each trial's key."""
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         return [
             _response(key, result, round(self.latency_s, 3), created)
@@ -67,75 +73,97 @@ def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
     for model, queue in queues:
         if isinstance(model, ConcurrentModel):
             yield from _several_at_once(model, queue)
-        else:
-            for batch in queue:
-                yield batch, ask(model, batch.conversations, batch.generation)
+            continue
+        for batch in queue:
+            for places, outcome in _ask(model, batch.conversations, batch.generation):
+                yield batch.part(places), outcome
 
 
 def ask(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Outcome:
     """Ask a model a batch of conversations; whatever goes wrong is in the outcome."""
-    answer = functools.partial(answer_in_steps, model, conversations, generation)
-    return _outcome(answer, len(conversations), time.monotonic())
+    started = time.monotonic()
+    results: dict[int, Answer | Failure] = {}
+    for places, outcome in _ask(model, conversations, generation):
+        if outcome.stopped is not None:
+            return outcome
+        results.update(zip(places, outcome.results, strict=True))
+    took_s = time.monotonic() - started
+    return Outcome([results[place] for place in sorted(results)], took_s / len(results))
+
+
+def _ask(
+    model: AudioModel, conversations: Sequence[Conversation], generation: Generation
+) -> Iterator[tuple[Sequence[int], Outcome]]:
+    """Outcomes of some of the conversations at a time, with their places."""
+    left = dict.fromkeys(range(len(conversations)))
+    started = time.monotonic()
+    try:
+        for came in answers_in_steps(model, conversations, generation):
+            for place in came:
+                del left[place]
+            latency_s = (time.monotonic() - started) / len(came)
+            yield list(came), Outcome(list(came.values()), latency_s)
+            started = time.monotonic()
+        if left:
+            raise ValueError(f"no results for {len(left)} of {len(conversations)} conversations")
+    except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
+        if left:
+            latency_s = (time.monotonic() - started) / len(left)
+            yield list(left), _without_answers(error, len(left), latency_s)
 
 
 def _several_at_once(
     model: ConcurrentModel, queue: Iterator[Batch]
 ) -> Generator[tuple[Batch, Outcome], None, None]:
-    under_way: dict[Future[list[Answer | Failure]], tuple[Batch, float]] = {}
+    under_way: dict[Future[list[Answer | Failure]], tuple[Batch, Steps, float]] = {}
+    singles = (batch.part([place]) for batch in queue for place in range(len(batch.trials)))
 
-    def submit(batches: int) -> None:
-        for batch in itertools.islice(queue, batches):
-            started = time.monotonic()
-            under_way[_submit(model, batch)] = batch, started
+    def submit(asked: Conversation, single: Batch, steps: Steps, started: float) -> None:
+        future = model.submit([asked], single.generation)
+        under_way[future] = single, steps, started
+
+    def submit_next(count: int) -> None:
+        for single in itertools.islice(singles, count):
+            steps = in_steps(single.conversations[0])
+            submit(next(steps), single, steps, time.monotonic())
 
     try:
-        submit(model.calls_at_once)
+        submit_next(model.calls_at_once)
         while under_way:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                batch, started = under_way.pop(future)
-                yield batch, _outcome(future.result, len(batch.trials), started)
-                submit(1)
+                single, steps, started = under_way.pop(future)
+                try:
+                    [result] = future.result()
+                    submit(steps.send(result), single, steps, started)
+                    continue
+                except StopIteration as end:
+                    outcome = Outcome([end.value], time.monotonic() - started)
+                except Exception as error:  # noqa: BLE001 - as in _ask
+                    outcome = _without_answers(error, 1, time.monotonic() - started)
+                yield single, outcome
+                submit_next(1)
     finally:
         for future in under_way:
             future.cancel()
 
 
-def _submit(model: ConcurrentModel, batch: Batch) -> Future[list[Answer | Failure]]:
-    if not any(map(has_steps, batch.conversations)):
-        return model.submit(batch.conversations, batch.generation)
-    # A step needs the answers to the one before: this batch is waited for.
-    future: Future[list[Answer | Failure]] = Future()
-    try:
-        future.set_result(answer_in_steps(model, batch.conversations, batch.generation))
-    except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-        future.set_exception(error)
-    return future
-
-
-def _outcome(answer: Callable[[], list[Answer | Failure]], asked: int, started: float) -> Outcome:
-    try:
-        results = answer()
-        if len(results) != asked:
-            raise ValueError(f"{len(results)} results for {asked} conversations")
-    except ModelError as error:
+def _without_answers(error: Exception, asked: int, latency_s: float) -> Outcome:
+    if isinstance(error, ModelError):
         return Outcome(stopped=str(error))
-    except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-        results = [Failure(reason)] * asked
-    return Outcome(results, (time.monotonic() - started) / asked)
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+    return Outcome([Failure(reason)] * asked, latency_s)
 
 
 def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:
-    if isinstance(result, Answer) and not result.text.strip():
-        result = Failure("empty answer")
     row: dict[str, Any] = dict.fromkeys(("text", "error", "heard", "tokens"))
     if isinstance(result, Failure):
         row |= {"status": Status.BLOCKED if result.blocked else Status.FAILED}
         row |= {"error": result.error}
     else:
         row |= {"status": Status.OK, "text": result.text, "tokens": result.tokens}
+        row |= {"finish_reason": result.finish_reason, "served_by": result.served_by}
         if result.heard:
             row["heard"] = json.dumps(result.heard, ensure_ascii=False)
     return Response(trial_key=key, latency_s=latency_s, created=created, **row)

@@ -5,17 +5,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from aor_lib.config.params import Mitigation, Study
+from aor_lib.config.params import Mitigation, ModelCard, Study
 from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 
-def plan_trials(
-    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
-) -> list[Trial]:
+@dataclass(frozen=True)
+class AbsentModel:
+    """What of a model decides its trials, where it is not loaded."""
+
+    card: ModelCard
+    revision: str
+    capabilities: Capabilities
+
+
+_Models = Sequence[AudioModel | AbsentModel]
+
+
+def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus is tried; with one, those of the core block in the
@@ -35,7 +46,7 @@ def plan_trials(
 
 
 def left_out(
-    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
+    study: Study, stimuli: Sequence[Stimulus], models: _Models
 ) -> Counter[tuple[str, str]]:
     """Count the trials that :func:`plan_trials` leaves out, by model and what it does not take."""
     lacking = (
@@ -69,8 +80,8 @@ def conversation(
 
 
 def _tried(
-    study: Study, stimuli: Sequence[Stimulus], models: Sequence[AudioModel]
-) -> Iterator[tuple[AudioModel, Mitigation, Sequence[Stimulus]]]:
+    study: Study, stimuli: Sequence[Stimulus], models: _Models
+) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
     mitigated = [
         stimulus
@@ -106,7 +117,7 @@ def _probed(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
     return [stimulus for stimulus in spoken if stimulus.utterance_id in chosen]
 
 
-def _arm(model: AudioModel, mitigation: Mitigation, generation: Generation) -> Arm:
+def _arm(model: AudioModel | AbsentModel, mitigation: Mitigation, generation: Generation) -> Arm:
     return Arm(
         model=model.card.id,
         revision=model.revision,

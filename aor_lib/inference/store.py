@@ -2,7 +2,8 @@
 
 Write-ahead logging lets a reader look while a run goes on, and a killed run loses nothing that was
 committed. Writers wait for each other, and none holds the file for long. A trial that was answered,
-or whose answer was blocked, is never run again; a failed one is, and its row is replaced.
+or whose answer was blocked, is never run again; a failed one is, and its row is replaced. Where the
+model said nothing, the trial is run once more.
 
 The plan says which trials make up the study. It has parts that are set one by one: the study's own
 trials, those that were imported. A trial of two parts is one.
@@ -64,6 +65,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
+            present = {name for _, name, *_ in self._db.execute("PRAGMA table_info(responses)")}
+            for name in set(_RESPONSE) - present:  # the file is of an earlier version
+                self._db.execute(f"ALTER TABLE responses ADD COLUMN {name} TEXT")
 
     def __enter__(self) -> Store:
         """Return the store itself, open."""
@@ -124,17 +128,23 @@ class Store:
         return list(dict.fromkeys(trials))
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
-        """Keys of the trials (of all, or of those given) that were answered or blocked."""
-        return {key for key, _ in self._tried("('ok', 'blocked')", keys)}
+        """Keys of the trials (of all, or of those given) that no run asks again.
+
+        They were answered or blocked, or the model said nothing to them, twice.
+        """
+        silent = "SELECT trial_key FROM silences WHERE times > 1"
+        finished = f"(status IN ('ok', 'blocked') OR trial_key IN ({silent}))"
+        return {key for key, _ in self._tried(finished, keys)}
 
     def failures(self, keys: Sequence[str] | None = None) -> dict[str, str]:
         """Keys of the trials (of all, or of those given) that failed, with the time when."""
-        return dict(self._tried("('failed')", keys))
+        return dict(self._tried("status = 'failed'", keys))
 
-    def record(self, responses: Iterable[Response]) -> None:
+    def record(self, responses: Iterable[Response], silent: Iterable[str] = ()) -> None:
         """Keep what came back for planned trials: all of it is committed when this returns.
 
-        An answer is never replaced, nor is one that was blocked; a failure is.
+        An answer is never replaced, nor is one that was blocked; a failure is. ``silent`` are the
+        keys of trials to which the model said nothing.
         """
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
         with self.transaction() as db:
@@ -142,6 +152,11 @@ class Store:
                 insertion("INSERT", "responses", _RESPONSE)
                 + f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
                 [tuple(response.model_dump(mode="json").values()) for response in responses],
+            )
+            db.executemany(
+                insertion("INSERT", "silences", ("trial_key", "times"))
+                + " ON CONFLICT (trial_key) DO UPDATE SET times = times + 1",
+                [(key, 1) for key in silent],
             )
 
     def answers(self) -> Iterator[tuple[Response, list[Verdict]]]:
@@ -206,6 +221,23 @@ class Store:
                 params=(judge,),
             )
 
+    def served_by(self, model: str, revision: str) -> str | None:
+        """What a provider called the model that gave the answers there are; None if it did not."""
+        rows = self.read(
+            "SELECT served_by FROM responses JOIN trials USING (trial_key)"
+            " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1",
+            (model, revision),
+        )
+        return str(rows[0][0]) if rows else None
+
+    def seconds_per_generation(self) -> dict[str, float]:
+        """Mean time in which each model wrote one answer, of which an arm in two steps has two."""
+        rows = self.read(
+            "SELECT model, SUM(latency_s) / SUM(MAX(1, json_array_length(steps)))"
+            " FROM responses JOIN trials USING (trial_key) WHERE status = 'ok' GROUP BY model"
+        )
+        return dict(rows)
+
     def errors(self) -> list[tuple[str, str, str, int]]:
         """Errors of planned trials: model, status, error, number; most frequent first."""
         return self.read(
@@ -234,9 +266,9 @@ class Store:
                 f"('aor results forget {model}')"
             )
 
-    def _tried(self, statuses: str, keys: Sequence[str] | None) -> list[tuple[str, str]]:
-        """Key and time of the responses with one of these statuses."""
-        query = f"SELECT trial_key, created FROM responses WHERE status IN {statuses}"
+    def _tried(self, which: str, keys: Sequence[str] | None) -> list[tuple[str, str]]:
+        """Key and time of the responses that an SQL condition holds for."""
+        query = f"SELECT trial_key, created FROM responses WHERE {which}"
         if keys is None:
             return self.read(query)
         return self.read(f"{query} AND trial_key IN ({', '.join('?' * len(keys))})", tuple(keys))

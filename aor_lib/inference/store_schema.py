@@ -3,7 +3,7 @@
 ``trials`` says what was asked, once for each key; ``plan`` which trials make up the study, and
 under which stimulus and mitigation; ``responses`` and ``verdicts`` what came of them; ``cards`` and
 ``provenance`` who answered (:mod:`aor_lib.inference.provenance`); ``locks`` what is being asked
-(:mod:`aor_lib.inference.locks`).
+(:mod:`aor_lib.inference.locks`); ``silences`` how often a model was asked and said nothing.
 """
 
 SCHEMA = """
@@ -32,7 +32,9 @@ CREATE TABLE IF NOT EXISTS responses (
     heard TEXT,
     latency_s REAL NOT NULL,
     tokens INTEGER,
-    created TEXT NOT NULL
+    created TEXT NOT NULL,
+    finish_reason TEXT,
+    served_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, created);
 CREATE TABLE IF NOT EXISTS verdicts (
@@ -57,6 +59,10 @@ CREATE TABLE IF NOT EXISTS provenance (
     libraries TEXT NOT NULL,
     since TEXT NOT NULL,
     PRIMARY KEY (model, revision, profile, aor_version, python, device, libraries)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS silences (
+    trial_key TEXT PRIMARY KEY REFERENCES trials,
+    times INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS locks (trial_key TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID;
 """

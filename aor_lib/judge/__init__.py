@@ -6,12 +6,13 @@ library, and :func:`aor_lib.judge.registry.load_judge` finds those of ``params/j
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 
 from aor_lib.config.records import Label, Response, Status, Verdict
 from aor_lib.judge.judgement import Judge, Judgement, judge_all
+from aor_lib.judge.reading import has_final_answer
 from aor_lib.judge.speech_acts import SpeechActsJudge
 from aor_lib.judge.string_match import StringMatchJudge
 
@@ -70,32 +71,46 @@ def judge_response(
 
 
 def judge_responses(
-    responses: Sequence[Response], judge: Judge, prompts: Sequence[str | None]
+    responses: Sequence[Response],
+    judge: Judge,
+    prompts: Sequence[str | None],
+    reasoned: Collection[str] = (),
 ) -> list[Verdict]:
-    """Return the verdict on each response to its prompt, as :func:`judge_response` does."""
-    judgements = iter(
-        judge_all(
-            judge,
-            [
-                (response.text or "", prompt)
-                for response, prompt in zip(responses, prompts, strict=True)
-                if response.status is Status.OK
-            ],
+    """Return the verdict on each response to its prompt, as :func:`judge_response` does.
+
+    ``reasoned`` are the keys of trials that asked for reasoning and a final answer behind it: where
+    such a response was cut off before it came to that, nothing says what it would have done.
+    """
+    unjudged = [_why_unjudged(response, reasoned) for response in responses]
+    exchanges = [
+        (response.text or "", prompt)
+        for response, prompt, why in zip(responses, prompts, unjudged, strict=True)
+        if why is None
+    ]
+    judgements = iter(judge_all(judge, exchanges))
+    return [
+        Verdict(
+            trial_key=response.trial_key,
+            judge=judge.id,
+            judge_version=judge.version,
+            **asdict(why or next(judgements)),
         )
-    )
-    verdicts = []
-    for response in responses:
-        if response.status is Status.OK:
-            judgement = next(judgements)
-        else:
-            why = "withheld by the provider" if response.status is Status.BLOCKED else "no answer"
-            judgement = Judgement(Label.UNJUDGED, None, f"{why}: {response.error}")
-        verdicts.append(
-            Verdict(
-                trial_key=response.trial_key,
-                judge=judge.id,
-                judge_version=judge.version,
-                **asdict(judgement),
-            )
-        )
-    return verdicts
+        for response, why in zip(responses, unjudged, strict=True)
+    ]
+
+
+def _why_unjudged(response: Response, reasoned: Collection[str]) -> Judgement | None:
+    """Why no judge is shown a response; None if one is."""
+    if response.status is Status.BLOCKED:
+        why = f"withheld by the provider: {response.error}"
+    elif response.status is Status.FAILED:
+        why = f"no answer: {response.error}"
+    elif (
+        response.trial_key in reasoned
+        and response.finish_reason == "length"
+        and not has_final_answer(response.text or "")
+    ):
+        why = "cut off before its final answer"
+    else:
+        return None
+    return Judgement(Label.UNJUDGED, None, why)

@@ -10,13 +10,12 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 
 
-class LocalModelSettings(Params):
+class LocalModelSettings(CardSettings):
     """Settings of a local model in its judge's card."""
 
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"

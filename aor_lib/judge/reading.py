@@ -104,6 +104,11 @@ def final_answer(text: str) -> str:
     return "" if _OPEN.search(text, start) else text[start:]
 
 
+def has_final_answer(text: str) -> bool:
+    """True if a marker of a final answer stands in ``text``, and words behind it."""
+    return 0 < len(final_answer(text)) < len(text)
+
+
 def read(text: str) -> Reading:
     """Return the :class:`Reading` of ``text``."""
     pieces: list[str] = []

@@ -31,9 +31,13 @@ class Prices(Params):
 
     def most_usd(self, request: Request, max_new_tokens: int) -> float:
         """Upper bound of a request's cost."""
-        audio_tokens = self.audio_tokens_per_s * request.audio_s
-        text, audio = request.max_text_tokens * self.text_input, audio_tokens * self.audio_input
-        return (text + audio + max_new_tokens * self.output) / _MILLION
+        return self.usd(request.max_text_tokens, request.audio_s, max_new_tokens)
+
+    def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
+        """Cost of text and sound that are sent, and of what comes back."""
+        audio_tokens = self.audio_tokens_per_s * audio_s
+        text, audio = text_tokens * self.text_input, audio_tokens * self.audio_input
+        return (text + audio + output_tokens * self.output) / _MILLION
 
     def billed_usd(self, response: Any, request: Request) -> float | None:
         """Cost of a request by the ``usage`` in its response; None if that does not say.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,13 +25,22 @@ _WITHHELD = {
     "invalid_prompt",
     "responsibleaipolicyviolation",
     "guardrail_intervened",
-    # Gemini's FinishReason and BlockReason, which its compatible API may pass on.
+    # Gemini's FinishReason and BlockReason, which its compatible API may pass on; "other" where it
+    # withholds an answer without saying why.
     "safety",
     "recitation",
     "blocklist",
     "prohibited_content",
     "spii",
+    "image_safety",
+    "language",
+    "other",
 }
+_FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
+"""OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
+
+_DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
+"""As providers put it behind a model's name, or a number in its place (Google's 001)."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +78,68 @@ def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request
 
 def read_response(response: Any, key: str) -> Answer | Failure:
     """Read a model's answer from a response, or say why there is none."""
+    if reason := _withheld(as_mapping(response)):
+        return Failure(
+            f"content filter: the provider withheld the answer ({quote(reason, key)[:40]})",
+            blocked=True,
+        )
     try:
         choice = response["choices"][0]
         reason = choice.get("finish_reason")
-        if is_withheld(reason):
-            # Gemini leaves out the message then.
-            return Failure(
-                f"content filter: the provider withheld the answer ({reason[:40]})", blocked=True
-            )
         message = choice["message"]
         # A refusal in the field of its own is the model's answer as much as any.
         text = (message.get("content") or message.get("refusal") or "").strip()
         tokens = (response.get("usage") or {}).get("completion_tokens")
     except (AttributeError, IndexError, KeyError, TypeError):
         error = as_mapping(response).get("error") or "no answer"
-        return Failure(f"malformed response: it holds {quote(error, key)}")
+        return Failure(f"malformed response: it holds {quote(error, key)}", lasting=True)
     if not text:
-        return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})")
+        return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})", lasting=True)
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
-    return Answer(text, tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0)
+    tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
+    ended = quote(reason, key)[:40] if isinstance(reason, str) else None
+    return Answer(text, tokens, finish_reason=ended, served_by=served_by(response, key))
+
+
+def served_by(response: Any, key: str) -> str | None:
+    """What a provider calls the model that answered, if its response says so."""
+    name = as_mapping(response).get("model")
+    return quote(name, key)[:100] or None if isinstance(name, str) else None
+
+
+def are_one_model(name: str, other: str) -> bool:
+    """True if two names differ at most in a date at their end and in folders before them.
+
+    Examples
+    --------
+    >>> are_one_model("gpt-audio", "gpt-audio-2025-08-28")
+    True
+    >>> are_one_model("gemini-2.5-flash", "models/gemini-2.5-flash-lite")
+    False
+    """
+    short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
+    rest = long.removeprefix(short)
+    return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
+
+
+def _withheld(response: Mapping[str, Any]) -> str | None:
+    """Reason for which a provider withheld the answer, of the prompt or of the answer itself."""
+    choices = response.get("choices")
+    choice = as_mapping(choices[0] if isinstance(choices, list) and choices else None)
+    for part in (response, _googles(response)):
+        for feedback in (part.get("prompt_feedback"), part.get("promptFeedback")):
+            reasons = as_mapping(feedback)
+            if reason := reasons.get("block_reason") or reasons.get("blockReason"):
+                return str(reason)
+    # Gemini leaves out the message then.
+    given = [part.get(name) for part in (choice, _googles(choice)) for name in _FINISH_REASONS]
+    return next((reason for reason in given if is_withheld(reason)), None)
+
+
+def _googles(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Fields of Google's own in a response of its compatible API."""
+    return as_mapping(as_mapping(part.get("extra_content")).get("google"))
 
 
 def is_withheld(reason: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +42,15 @@ class Answer:
     """A model's answer to one conversation.
 
     ``heard`` is for models that can say what they took from the audio; it is shown, not judged.
+    ``finish_reason`` says why the text ends: ``stop``, or ``length`` where it was cut off.
+    ``served_by`` is what a provider calls the model that answered, which its own name may not pin.
     """
 
     text: str
     tokens: int
     heard: dict[str, str | float] | None = None
+    finish_reason: str | None = None
+    served_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,14 @@ class Failure:
     """Reason for a missing answer to one conversation. Never counted as refusal or compliance.
 
     ``blocked``: the provider withheld the answer (a content filter). That is a finding about the
-    provider, and asking again would bring the same; any other failure is worth another try.
+    provider, and asking again would bring the same. ``lasting``: the model was asked and said
+    nothing, which it may do again, at the same cost; a later run asks once more and no oftener. Any
+    other failure is worth another try.
     """
 
     error: str
     blocked: bool = False
+    lasting: bool = False
 
 
 class ModelError(AorError):
@@ -70,7 +77,7 @@ class Capabilities:
     """Abilities that a model claims; trials that need more are not planned.
 
     ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
-    wants in one call at most; what a call answered is kept when all of it is there.
+    wants in one call at most.
     """
 
     audio: bool = True
@@ -100,8 +107,33 @@ class AudioModel(Protocol):
 
 
 @runtime_checkable
+class GradualModel(AudioModel, Protocol):
+    """A model that gives its results as they come: they are kept before the others are there.
+
+    Those that were made together come together, and the rest, asked by itself, in the same batches.
+    """
+
+    def results(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Iterator[Mapping[int, Answer | Failure]]:
+        """Yield what :meth:`answer` returns, by the conversations' places, some at a time."""
+        ...
+
+
+def in_order(results: Iterable[Mapping[int, Answer | Failure]]) -> list[Answer | Failure]:
+    """Results of a :class:`GradualModel`, in the order of the conversations."""
+    came: dict[int, Answer | Failure] = {}
+    for some in results:
+        came.update(some)
+    return [came[place] for place in sorted(came)]
+
+
+@runtime_checkable
 class ConcurrentModel(AudioModel, Protocol):
-    """A model that takes further calls while it answers one, which keeps a service busy."""
+    """A model that takes further calls while it answers one, which keeps a service busy.
+
+    It is asked one conversation a call: each answer is kept when it comes.
+    """
 
     calls_at_once: int
 

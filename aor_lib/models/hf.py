@@ -10,16 +10,23 @@ study replaces it.
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, ParamsError
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import hf_checkpoint
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
+from aor_lib.models.base import (
+    Answer,
+    Capabilities,
+    Conversation,
+    Failure,
+    ModelError,
+    in_order,
+)
 from aor_lib.models.hf_architectures import (
     ARCHITECTURES,
     ArchitectureName,
@@ -39,8 +46,10 @@ _GIB = 2**30
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
 
-class HuggingFaceSettings(Params):
+class HuggingFaceSettings(CardSettings):
     """Settings of a Hugging Face checkpoint in its model card."""
+
+    # REACH is empty: the device decides the precision, and in half of it padding changes answers.
 
     architecture: ArchitectureName
     dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
@@ -84,23 +93,28 @@ class HuggingFaceModel:
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`.
+        """See :class:`aor_lib.models.base.AudioModel`."""
+        return in_order(self.results(conversations, generation))
+
+    def results(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Iterator[dict[int, Answer | Failure]]:
+        """See :class:`aor_lib.models.base.GradualModel`.
 
         Greedy at temperature 0; above it, conversations are answered one at a time, each from the
         seed, so that no answer depends on what else was asked.
         """
         _, processor = self.load()
-        results: dict[int, Answer | Failure] = {}
         ready: dict[int, Conversation] = {}
         for index, conversation in enumerate(conversations):
             try:
                 ready[index] = with_waveforms(processor, self._settings.architecture, conversation)
             except Exception as error:  # noqa: BLE001 - decoders raise anything
-                results[index] = _failure(error)
+                yield {index: _failure(error)}
         for alike in self._may_share_a_batch(ready):
-            chosen = [ready[index] for index in alike]
-            results.update(zip(alike, self._answer_alike(chosen, generation), strict=True))
-        return [results[index] for index in range(len(conversations))]
+            places = iter(alike)
+            for results in self._answer_alike([ready[index] for index in alike], generation):
+                yield {next(places): result for result in results}
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
@@ -148,31 +162,35 @@ class HuggingFaceModel:
 
     def _answer_alike(
         self, conversations: list[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        """Answers in batches; a batch that needs too much memory is halved, and so are the next."""
+    ) -> Iterator[list[Answer | Failure]]:
+        """Answers batch by batch; one that needs too much memory is halved, and so are the next."""
         import torch
 
-        results: list[Answer | Failure] = []
-        while waiting := conversations[len(results) :]:
+        answered = 0
+        while waiting := conversations[answered:]:
             batch = waiting[: self._batch_size if generation.temperature == 0 else 1]
+            results: list[Answer | Failure] = []
+            failure = None
             try:
-                results += self._answer_batch(batch, generation)
-                continue
+                results = self._answer_batch(batch, generation)
             except torch.AcceleratorError as error:
                 # The process can use the GPU no more.
                 raise ModelError(f"{self.card.id}: the GPU failed: {_one_line(error)}") from error
             except Exception as error:  # noqa: BLE001 - checkpoints raise anything
                 failure = _failure(error)
-            torch.cuda.empty_cache()
-            if len(batch) == 1:
-                results.append(failure)
-            elif "OutOfMemoryError" in failure.error or "out of memory" in failure.error:
-                self._batch_size = len(batch) // 2
-            else:
-                # Whatever it is, it may be the fault of one of them.
-                for conversation in batch:
-                    results += self._answer_alike([conversation], generation)
-        return results
+            if failure is not None:
+                torch.cuda.empty_cache()
+                if len(batch) == 1:
+                    results = [failure]
+                elif "OutOfMemoryError" in failure.error or "out of memory" in failure.error:
+                    self._batch_size = len(batch) // 2
+                else:
+                    # Whatever it is, it may be the fault of one of them.
+                    alone = (self._answer_alike([one], generation) for one in batch)
+                    results = [result for of_one in alone for [result] in of_one]
+            if results:
+                yield results
+            answered += len(results)
 
     def _answer_batch(
         self, batch: list[Conversation], generation: Generation

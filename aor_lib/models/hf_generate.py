@@ -9,6 +9,8 @@ import torch
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure
 
+_NOTHING = Failure("empty answer: no text was generated", lasting=True)
+
 
 def answers(
     network: Any, tokenizer: Any, inputs: Any, generation: Generation
@@ -30,7 +32,7 @@ def answers(
     results: list[Answer | Failure] = []
     for text, tokens in zip(texts, written.tolist(), strict=True):
         answer = Answer(text.strip(), sum(token != padding for token in tokens))
-        results.append(answer if answer.text else Failure("empty answer: no text was generated"))
+        results.append(answer if answer.text else _NOTHING)
     return results
 
 

@@ -14,15 +14,14 @@ import threading
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import aiohttp
 import openai
 from pydantic import Field, model_validator
 
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params
 from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, Prices, sending
 from aor_lib.models.api_messages import Request
@@ -32,9 +31,24 @@ _KEY = re.compile(r"[!#-&(-\[\]-~]+")
 """ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
-class ApiSettings(Params):
+class ApiSettings(CardSettings):
     """Settings and reach of a model behind an API in its model card. Keys are never among them."""
 
+    REACH: ClassVar = frozenset(
+        {
+            "base_url",
+            "base_url_variable",
+            "api_key_variable",
+            "concurrency",
+            "timeout_s",
+            "max_retries",
+            "max_requests",
+            "max_spend_usd",
+            "usd_per_million_tokens",
+            "text_only",
+            "served_as",
+        }
+    )
     base_url: str | None = Field(default=None, description="None: the SDK's default.")
     base_url_variable: str | None = Field(
         default=None, description="Environment variable that holds the address, if base_url is None"
@@ -54,6 +68,9 @@ class ApiSettings(Params):
     usd_per_million_tokens: Prices | None = None
     text_only: bool = Field(default=True, description="False where the API wants audio.")
     send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
+    served_as: str | None = Field(
+        default=None, description="The API's name of the model that answers, if not the source."
+    )
     extra: dict[str, Any] = Field(
         default_factory=dict, description="Further fields of every request."
     )
@@ -68,18 +85,17 @@ class ApiSettings(Params):
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
 
-    What answers under a name is the provider's choice, so ``revision`` is only what the card says.
+    What answers under a name is the provider's choice, so ``revision`` is only what the card says;
+    the name that comes with an answer is kept, and must be the card's.
     The caps and the number of requests under way hold for all calls of one object together.
     """
-
-    calls_at_once = 4
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
         settings = self._settings = card_settings(card, ApiSettings)
-        # Answers are paid for: a run that is killed should lose few of them.
-        self.capabilities = Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
+        self.calls_at_once = settings.concurrency
+        self.capabilities = self.capabilities_of(card)
         address = _address(settings, card.id)
         self._key = _key(settings, card.id)
         self._budget = Budget(settings.max_requests, settings.max_spend_usd)
@@ -93,6 +109,13 @@ class OpenAIModel:
         )
         weakref.finalize(self, _close, self._client)
 
+    @staticmethod
+    def capabilities_of(card: ModelCard) -> Capabilities:
+        """Capabilities of a card's model."""
+        settings = card_settings(card, ApiSettings)
+        # A lock of a run on more trials than are under way would keep other runs from them.
+        return Capabilities(text_only=settings.text_only, at_once=settings.concurrency)
+
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
@@ -104,8 +127,9 @@ class OpenAIModel:
         Raises
         ------
         ModelError
-            If nothing can be answered: the API refuses the key or knows no such model, the account
-            is used up, a cap is reached, or Retry-After asks for more than two minutes.
+            If nothing can be answered: the API refuses the key, knows no such model or has another
+            one answer, the account is used up, a cap is reached, or Retry-After asks for more than
+            two minutes.
         """
         future = self.submit(conversations, generation)
         try:
@@ -169,6 +193,15 @@ class OpenAIModel:
         except (openai.OpenAIError, RuntimeError, TypeError, ValueError) as error:
             # The SDK passes on what its JSON parser says, that it is nested too deep among it.
             return Failure(f"malformed response: {api_messages.describe(error, self._key)}")
+        served = api_messages.served_by(response, self._key)
+        expected = self._settings.served_as or self.card.source
+        if served and not api_messages.are_one_model(served, expected):
+            text = (
+                f"the API says that {served!r} answers, and not {expected!r}; give that model a "
+                "card of its own, or say served_as in this one if they are the same"
+            )
+            self._budget.close(text)
+            return Failure(f"{self.card.id}: {text}")
         return api_messages.read_response(response, self._key)
 
     def _refused(self, error: openai.APIStatusError) -> Failure:

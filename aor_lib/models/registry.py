@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import ParamsError, nearest
-from aor_lib.models.base import AudioModel
+from aor_lib.models.base import AudioModel, Capabilities, ModelError
 
 # Adapters import SDKs: only the one that is asked for is loaded.
 ADAPTERS = {
@@ -24,11 +25,22 @@ def load_model(card: ModelCard) -> AudioModel:
     Raises
     ------
     ModelError
-        If it cannot run here (no GPU, no key); the message says what it needs.
+        If it cannot run here (no GPU, no key, no package); the message says what it needs.
     ParamsError
         If its kind or its settings are wrong.
     """
     return _adapter(card)(card)
+
+
+def claimed_capabilities(card: ModelCard) -> Capabilities:
+    """Capabilities of a card's model, which need not be able to run here.
+
+    Raises as :func:`load_model`.
+    """
+    adapter: Any = _adapter(card)
+    of_card = getattr(adapter, "capabilities_of", None)
+    claimed: Capabilities = of_card(card) if of_card else adapter.capabilities
+    return claimed
 
 
 def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
@@ -40,6 +52,10 @@ def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
         )
     try:
         adapter: Callable[[ModelCard], AudioModel] = getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
+    except ModuleNotFoundError as error:
+        if error.name and not f"{module}.".startswith(f"{error.name}."):
+            raise ModelError(f"{card.id} needs the package {error.name}") from error
+        raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
+    except AttributeError as error:
         raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
     return adapter

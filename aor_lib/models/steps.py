@@ -1,49 +1,77 @@
-"""Conversations in which the user asks again before the model has spoken."""
+"""Conversations in which the user asks again before the model has spoken.
+
+Each turn of the user that another one follows is answered first, and that answer stands between
+them when the next is asked. The answer to the last turn is the result; a failure at any step is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, GradualModel, Turn
+
+Steps = Generator[Conversation, Answer | Failure, Answer | Failure]
+"""Yields what to ask next, is sent what came of it, and returns the result."""
 
 
-def has_steps(conversation: Conversation) -> bool:
-    """True if a turn of the user follows another one."""
-    return any(one.role == other.role == "user" for one, other in pairwise(conversation))
+def in_steps(conversation: Conversation) -> Steps:
+    """Ask a conversation one turn of the user after the other."""
+    step, (asked, later) = 1, _split(conversation)
+    while True:
+        answer = yield asked
+        if isinstance(answer, Answer) and not answer.text.strip():
+            answer = Failure("empty answer", lasting=True)
+        if not later:
+            return answer
+        if isinstance(answer, Failure):
+            return replace(answer, error=f"step {step}: {answer.error}")
+        step, (asked, later) = step + 1, _split((*asked, Turn("assistant", answer.text), *later))
 
 
-def answer_in_steps(
+def answers_in_steps(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
-) -> list[Answer | Failure]:
-    """Answer as :meth:`aor_lib.models.base.AudioModel.answer`, one user turn after the other.
+) -> Iterator[dict[int, Answer | Failure]]:
+    """Yield results by the places of their conversations, some at a time, as they come."""
+    steps = dict(enumerate(map(in_steps, conversations)))
+    yield from _ask(model, steps, {place: next(one) for place, one in steps.items()}, generation)
 
-    Each turn of the user that another one follows is answered first, and that answer stands
-    between them when the next is asked. The answer to the last turn is the result; a failure at
-    any step is.
-    """
-    if not any(map(has_steps, conversations)):
-        return model.answer(conversations, generation)
-    results: list[Answer | Failure] = [Failure("not asked")] * len(conversations)
-    open_ = {index: _split(conversation) for index, conversation in enumerate(conversations)}
-    step = 0
-    while open_:
-        step += 1
-        answers = model.answer([asked for asked, _ in open_.values()], generation)
-        following = {}
-        for (index, (asked, later)), answer in zip(open_.items(), answers, strict=True):
-            if not later:
-                results[index] = answer
-            elif isinstance(answer, Failure):
-                results[index] = Failure(f"step {step}: {answer.error}", blocked=answer.blocked)
-            elif not answer.text.strip():
-                results[index] = Failure(f"step {step}: empty answer")
-            else:
-                said = Turn("assistant", text=answer.text)
-                following[index] = _split((*asked, said, *later))
-        open_ = following
-    return results
+
+def _ask(
+    model: AudioModel,
+    steps: Mapping[int, Steps],
+    asked: Mapping[int, Conversation],
+    generation: Generation,
+) -> Iterator[dict[int, Answer | Failure]]:
+    """Ask ``asked``; whatever came is asked its next step before the rest its first one."""
+    places = list(asked)
+    for came in _results(model, list(asked.values()), generation):
+        results, following = {}, {}
+        for number, answer in came.items():
+            place = places[number]
+            try:
+                following[place] = steps[place].send(answer)
+            except StopIteration as end:
+                results[place] = end.value
+        if results:
+            yield results
+        if following:
+            yield from _ask(model, steps, following, generation)
+
+
+def _results(
+    model: AudioModel, conversations: Sequence[Conversation], generation: Generation
+) -> Iterator[Mapping[int, Answer | Failure]]:
+    """Results by the places of their conversations: as they come, where the model says so."""
+    if isinstance(model, GradualModel):
+        yield from model.results(conversations, generation)
+        return
+    results = model.answer(conversations, generation)
+    if len(results) != len(conversations):
+        raise ValueError(f"{len(results)} results for {len(conversations)} conversations")
+    yield dict(enumerate(results))
 
 
 def _split(conversation: Conversation) -> tuple[Conversation, Conversation]:

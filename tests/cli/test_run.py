@@ -1,9 +1,11 @@
 import pandas as pd
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from aor_lib.cli import app
-from aor_lib.config.params import load_study
+from aor_lib.config.params import load_model_cards, load_study
+from aor_lib.inference.store import STORE, Store
 from aor_lib.models import registry
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli import rendering
@@ -26,15 +28,22 @@ def profile(write_profile, tmp_path):
 
 @pytest.fixture
 def aor(profile, tmp_path, monkeypatch):
-    """Run a verb on the study; its models answer with the functions given."""
+    """Run a verb on the study; its models answer with the functions given, if they can run."""
 
-    def aor(verb, *options, unaware=None, aware=None, capabilities=None):
+    def aor(verb, *options, unaware=None, aware=None, capabilities=None, unable=None):
         scripted = {
             name: ScriptedModel(answer or (lambda text: Answer("Sure.", 1)), name)
             for name, answer in zip(MODELS, (unaware, aware), strict=True)
         }
         scripted[MODELS[0]].capabilities = capabilities or Capabilities()
-        monkeypatch.setattr(registry, "load_model", lambda card: scripted[card.id])
+
+        def load(card):
+            if card.id == unable:
+                raise ModelError(f"{card.id} needs the API key in $KEY; it is not set")
+            scripted[card.id].card = card
+            return scripted[card.id]
+
+        monkeypatch.setattr(registry, "load_model", load)
         return CliRunner().invoke(app, [verb, str(profile), "--build", str(tmp_path), *options])
 
     return aor
@@ -96,3 +105,59 @@ def test_status_shows_what_was_blocked(aor):
     counts = {row[0]: row[2:] for row in rows}
     assert counts["ref-permissive"] == ["12", "0", "12", "0", "0", "0"]
     assert counts["ref-contextual"] == ["12", "12", "0", "0", "0", "0"]
+
+
+def test_a_model_that_cannot_run_here_is_named_and_the_others_are_asked(aor):
+    done = aor("run", unable="ref-permissive")
+    assert done.exit_code == 1
+    assert "not asked: ref-permissive needs the API key in $KEY" in done.stderr
+    assert "12 of 12 trials done, 0 failed, 0 left" in done.stdout
+
+
+def test_a_run_of_one_model_leaves_what_others_answered_in_the_plan(aor, tmp_path):
+    first = aor("run", "--model", "ref-permissive")
+    assert "12 of 12 trials done" in first.stdout
+    second = aor("run", "--model", "ref-contextual", unable="ref-permissive")
+    assert (second.exit_code, second.stdout) == (0, first.stdout)
+    with Store(tmp_path / STORE) as store:
+        assert store.frame("speech-acts")["model"].value_counts().to_dict() == {
+            "ref-permissive": 12,
+            "ref-contextual": 12,
+        }
+
+
+def test_a_model_that_the_profile_does_not_have_is_refused(aor):
+    refused = aor("run", "--model", "ref-permisive")
+    assert "the profile has no 'ref-permisive'" in str(refused.exception)
+
+
+def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
+    def said():
+        return {
+            line.split()[0]: line.split()[1:]
+            for line in aor("run", "--dry-run", unaware=refuse, aware=refuse).stdout.splitlines()
+            if line.startswith("ref-")
+        }
+
+    assert said()["ref-permissive"] == ["12", "of", "12", "12", "unknown"]
+    aor("run", "--model", "ref-permissive")
+    assert said() == {
+        "ref-permissive": ["0", "of", "12", "0", "0.0"],
+        "ref-contextual": ["12", "of", "12", "12", "unknown"],
+    }
+
+
+def test_a_dry_run_says_where_a_cap_may_not_suffice_before_anything_is_made(
+    write_profile, tmp_path
+):
+    card = load_model_cards()["gpt-audio"]
+    reach = card.reach | {"max_spend_usd": 0.01}
+    poor = card.model_copy(update={"id": "poor", "reach": reach})
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/poor.yaml").write_text(yaml.safe_dump(poor.model_dump()))
+    profile = write_profile(models=["gpt-audio", "poor"])
+    said = CliRunner().invoke(app, ["run", str(profile), "--build", "nowhere", "--dry-run"])
+    assert said.exit_code == 0
+    assert "No stimuli have been made" in said.stdout
+    assert "poor: its card's max_spend_usd (0.01) may not suffice" in said.stdout
+    assert "gpt-audio: its card" not in said.stdout

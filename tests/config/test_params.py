@@ -11,7 +11,10 @@ from aor_lib.config.params import (
 )
 from aor_lib.config.profile import PROBES
 from aor_lib.config.typed_yaml import ParamsError, read
-from aor_lib.models.openai_api import ApiSettings
+from aor_lib.inference.planning import plan_trials
+from aor_lib.models.hf import HuggingFaceSettings
+from aor_lib.models.openai_api import ApiSettings, OpenAIModel
+from aor_lib.models.reference.cascade import CascadeSettings
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "reference", "full"])
@@ -163,8 +166,28 @@ def test_what_a_model_is_reached_by_is_a_setting_that_no_trial_depends_on():
     assert dearer.settings == card.settings
 
 
-def test_a_key_in_both_settings_and_reach_is_refused():
+@pytest.mark.parametrize(
+    ("kind", "settings", "reach", "message"),
+    [
+        (ApiSettings, {"base_url": "http://127.0.0.1:1"}, {}, "settings: 'base_url' .* reach"),
+        (ApiSettings, {}, {"send_seed": False}, "reach: 'send_seed' belongs under settings"),
+        (CascadeSettings, {"batch_size": 8}, {}, "settings: 'batch_size' belongs under reach"),
+        (HuggingFaceSettings, {}, {"batch_size": 8}, "reach: 'batch_size' .* settings"),
+    ],
+)
+def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(kind, settings, reach, message):
     card = load_model_cards()["gpt-audio"]
-    twice = card.model_copy(update={"reach": {"text_only": True}})
-    with pytest.raises(ParamsError, match="gpt-audio: reach: 'text_only' is in settings too"):
-        card_settings(twice, ApiSettings)
+    wrong = card.model_copy(update={"settings": settings, "reach": reach})
+    with pytest.raises(ParamsError, match=f"gpt-audio: {message}"):
+        card_settings(wrong, kind)
+
+
+def test_a_new_port_asks_nothing_again(monkeypatch, text_stimuli, write_profile):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    study, card = load_study(write_profile()), load_model_cards()["gpt-audio"]
+    keys = []
+    for port in (8000, 8001):
+        reach = {"base_url": f"http://127.0.0.1:{port}/v1", "timeout_s": port}
+        model = OpenAIModel(card.model_copy(update={"reach": reach}))
+        keys.append([trial.key for trial in plan_trials(study, text_stimuli(2), [model])])
+    assert keys[0] == keys[1] != []

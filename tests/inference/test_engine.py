@@ -70,6 +70,16 @@ def test_what_was_answered_or_blocked_is_not_asked_again(
     assert {row.error for row in outcomes(path)} == {getattr(result, "error", None)}
 
 
+def test_a_model_that_says_nothing_is_asked_by_one_later_run_and_by_no_other(
+    run, outcomes, path, scripted_model, stimuli
+):
+    models = [scripted_model(always(Answer(" ", 0))) for _ in range(3)]
+    results = [run(path, [model], stimuli) for model in models]
+    assert [sum(map(len, model.asked)) for model in models] == [20, 20, 0]
+    assert (results[-1].done, results[-1].failed) == (20, 0)
+    assert {row.error for row in outcomes(path)} == {"empty answer"}
+
+
 def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(
     run, outcomes, path, scripted_model, stimuli
 ):
@@ -128,6 +138,20 @@ def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted
     assert (result.done, result.failed, result.planned) == (20, 0, 40)
 
 
+def test_answers_of_two_models_under_one_name_are_not_mixed(
+    run, outcomes, path, scripted_model, stimuli
+):
+    def at(text):
+        return Answer(text, 1, served_by="old" if int(text[5:]) < 14 else "new")
+
+    result = run(path, [scripted_model(at)], stimuli)
+    assert list(result.stopped) == ["scripted"]
+    assert (result.done, result.failed) == (14, 0)
+    later = run(path, [scripted_model(lambda text: Answer(text, 1, served_by="new"))], stimuli)
+    assert "'new' answers now, and 'old' did before" in later.stopped["scripted"]
+    assert sum(row.response is not None for row in outcomes(path)) == 14
+
+
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(
     run, outcomes, path, scripted_model, stimuli
 ):
@@ -151,6 +175,18 @@ def test_an_adapter_that_loses_an_answer_is_not_believed(
     result = run(path, [Forgetful()], stimuli)
     assert (result.done, result.failed) == (0, 20)
     assert "9 results for 10" in outcomes(path)[0].error
+
+
+def test_what_came_before_a_run_was_killed_is_kept(run, outcomes, path, scripted_model, stimuli):
+    class Gradual(scripted_model):
+        def results(self, conversations, generation):
+            yield dict(enumerate(self.answer(conversations[:4], generation)))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(path, [Gradual()], stimuli)
+    answered = [row.response for row in outcomes(path) if row.response]
+    assert answered == [f"TEXT {n}" for n in range(4)]
 
 
 @pytest.fixture
@@ -178,8 +214,7 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_them(
     monkeypatch.setattr(engine, "BATCH", 2)
     result = run(path, [concurrent], text_stimuli(18))
     assert (result.done, result.failed) == (18, 0)
-    pairs = [[f"text {n}", f"text {n + 1}"] for n in range(0, 18, 2)]
-    assert sorted(concurrent.asked) == sorted(pairs)
+    assert sorted(concurrent.asked) == sorted([f"text {n}"] for n in range(18))
     assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(18)]
 
 
@@ -205,7 +240,7 @@ def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
     def submit(conversations, generation):
         calls.append(Future())
         if len(calls) == 1:
-            calls[0].set_result([Answer("Yes.", 1), Answer("Yes.", 1)])
+            calls[0].set_result([Answer("Yes.", 1)])
         return calls[-1]
 
     def report(progress):
@@ -216,4 +251,4 @@ def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
     with pytest.raises(KeyboardInterrupt):
         run(path, [concurrent], stimuli, report)
     assert [call.cancelled() for call in calls] == [False, True, True]
-    assert [row.response for row in outcomes(path)[:3]] == ["Yes.", "Yes.", None]
+    assert [row.response for row in outcomes(path)[:2]] == ["Yes.", None]

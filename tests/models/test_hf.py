@@ -160,7 +160,8 @@ def test_an_empty_answer_is_a_failure(tiny, monkeypatch):
         return torch.cat([input_ids, torch.full((len(input_ids), 1), end)], dim=1)
 
     monkeypatch.setattr(network, "generate", stop_at_once)
-    assert model.answer([HELLO], GENERATION) == [Failure("empty answer: no text was generated")]
+    nothing = Failure("empty answer: no text was generated", lasting=True)
+    assert model.answer([HELLO], GENERATION) == [nothing]
 
 
 def test_the_revision_of_a_folder_is_its_content(tiny, checkpoint, tmp_path):

@@ -26,16 +26,24 @@ from tests.models.loopback import KEY, error, serving
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
 """A request may cost 7 USD; an answer of five tokens costs 5."""
+FINE = Answer("Fine.", 5, finish_reason="stop")
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
-def completion(text, finish_reason="stop", refusal=None):
+def completion(text, finish_reason="stop", refusal=None, **fields):
     message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
+        **fields,
     }
     return 200, {}, json.dumps(body).encode()
+
+
+def googles(fields):
+    """A response whose choice has fields of Google's own."""
+    body = f'{{"choices": [{{"finish_reason": "stop", "extra_content": {{"google": {fields}}}}}]}}'
+    return 200, {}, body.encode()
 
 
 @pytest.fixture
@@ -49,8 +57,11 @@ def server(monkeypatch):
 
 
 def card(server=None, **settings):
+    """A card whose settings stand where they belong; those that nobody knows are settings."""
     if server is not None:
         settings["base_url"] = server.url
+    settings = {"api_key_variable": "TEST_KEY", "max_retries": 2, **settings}
+    reach = {name: settings.pop(name) for name in ApiSettings.REACH & settings.keys()}
     return ModelCard(
         id="tiny-api",
         title="Tiny",
@@ -58,7 +69,8 @@ def card(server=None, **settings):
         kind="openai_api",
         licence="none",
         source="tiny",
-        settings={"api_key_variable": "TEST_KEY", "max_retries": 2, **settings},
+        settings=settings,
+        reach=reach,
     )
 
 
@@ -108,7 +120,7 @@ def test_answers_keep_their_order_and_no_more_than_asked_are_under_way(server):
     answers = OpenAIModel(card(server, concurrency=3)).answer(
         [ask(f"number {i}") for i in range(12)], GENERATION
     )
-    assert answers == [Answer(f"You said number {i}", 5) for i in range(12)]
+    assert answers == [Answer(f"You said number {i}", 5, finish_reason="stop") for i in range(12)]
     assert most == 3
     assert len(server.connections) == 3
 
@@ -121,7 +133,7 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
         Turn("system", text="Think first."),
         Turn("user", audio=tmp_path / "clip.flac"),
     )
-    assert model.answer([conversation], GENERATION) == [Answer("Fine.", 5)]
+    assert model.answer([conversation], GENERATION) == [FINE]
     [asked] = server.requests
     sent, rate = sound_in(asked.body)
     assert rate == 24_000
@@ -181,14 +193,19 @@ def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expecte
         completion("Half an ans", "content_filter"),
         completion(None, "SAFETY"),
         (200, {}, b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT"}]}'),
+        *[completion(None, reason) for reason in ("OTHER", "LANGUAGE", "IMAGE_SAFETY", "SPII")],
+        (200, {}, b'{"choices": [{"finish_reason": "stop", "native_finish_reason": "BLOCKLIST"}]}'),
+        googles('{"finishReason": "RECITATION"}'),
+        (200, {}, b'{"choices": [], "promptFeedback": {"blockReason": "OTHER"}}'),
+        (200, {}, b'{"prompt_feedback": {"block_reason": "SAFETY"}}'),
+        (200, {}, b'{"extra_content": {"google": {"promptFeedback": {"blockReason": "A"}}}}'),
         error(400, "no", code="content_filter"),
         error(400, "no", code="content_policy_violation"),
         (400, {}, b'{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}'),
         (403, {}, b'{"error": {"metadata": {"reasons": ["x"], "flagged_input": "Hello"}}}'),
     ],
-    ids=["finish", "Gemini", "Gemini's endpoint", "Azure", "OpenAI", "inner", "OpenRouter"],
 )
-def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(server, reply):
+def test_what_a_provider_withholds_is_blocked_and_not_asked_again(server, reply):
     result = answer_to(server, reply)
     assert isinstance(result, Failure)
     assert result.blocked
@@ -197,8 +214,46 @@ def test_what_a_content_filter_withholds_is_blocked_and_not_asked_again(server, 
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [completion(None), completion(" "), completion(None, "length"), (200, {}, b'{"choices": []}')],
+)
+def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(server, reply):
+    result = answer_to(server, reply)
+    assert result == Failure(result.error, lasting=True)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("served", "settings"),
+    [
+        ("tiny", {}),
+        ("tiny-2025-08-28", {}),
+        ("models/tiny", {}),
+        ("tiny-preview-05-20", {}),
+        ("small", {"served_as": "small"}),
+    ],
+)
+def test_the_name_of_what_answered_is_kept(server, served, settings):
+    answer = answer_to(server, completion("Fine.", model=served), **settings)
+    assert answer == Answer("Fine.", 5, finish_reason="stop", served_by=served)
+
+
+@pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "huge", "small-2025-08-28"])
+def test_an_answer_of_another_model_than_the_cards_ends_the_run(server, served):
+    with pytest.raises(ModelError, match=f"^tiny-api: the API says that '{served}' answers"):
+        answer_to(server, completion("Fine.", model=served))
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_was_cut_off_says_so(server):
+    assert answer_to(server, completion("Well, it", "length")).finish_reason == "length"
+
+
 def test_a_refusal_in_its_own_field_is_an_answer(server):
-    assert answer_to(server, completion(None, refusal="I can't.")) == Answer("I can't.", 5)
+    assert answer_to(server, completion(None, refusal="I can't.")) == Answer(
+        "I can't.", 5, finish_reason="stop"
+    )
 
 
 def test_a_server_that_stays_silent_is_a_failure(server):
@@ -223,7 +278,7 @@ def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
     first, *failures, last = OpenAIModel(card(server)).answer(
         [ask("good"), *broken, ask("good")], GENERATION
     )
-    assert first == last == Answer("Fine.", 5)
+    assert first == last == FINE
     assert all(isinstance(failure, Failure) for failure in failures)
 
 
@@ -240,7 +295,7 @@ def test_passing_problems_are_tried_again_and_every_conversation_is_answered_onc
     server.reply = reply
     model = OpenAIModel(card(server, concurrency=16))
     results = model.answer([ask(f"{i}") for i in range(40)], GENERATION)
-    assert results == [Answer(f"Fine, {i}.", 5) for i in range(40)]
+    assert results == [Answer(f"Fine, {i}.", 5, finish_reason="stop") for i in range(40)]
     assert set(asked.values()) == {2}
 
 
@@ -279,7 +334,7 @@ def test_what_was_never_sent_or_is_turned_away_costs_nothing(server):
     replies = [*[error(500, "boom")] * 5, completion("Fine.")]
     server.reply = lambda _: replies.pop(0)
     model = OpenAIModel(card(server, max_retries=9, **settings))
-    assert model.answer([ask("Hello")], GENERATION) == [Answer("Fine.", 5)]
+    assert model.answer([ask("Hello")], GENERATION) == [FINE]
     model = OpenAIModel(card(server, **settings))
     server.shutdown()  # while it is served, a closed socket still takes connections
     server.server_close()
@@ -311,7 +366,7 @@ def test_answers_that_came_before_the_end_of_a_run_are_returned(server):
     model = OpenAIModel(card(server, concurrency=1))
     results = model.answer([ask(f"{i}") for i in range(4)], GENERATION)
     refused = Failure("tiny-api: the API refuses the key in $TEST_KEY")
-    assert results == [Answer("Fine.", 5), refused, refused, refused]
+    assert results == [FINE, refused, refused, refused]
     with pytest.raises(ModelError, match="refuses the key"):
         model.answer([ask("more")], GENERATION)
     assert len(server.requests) == 2
@@ -366,7 +421,7 @@ def test_the_address_can_come_from_the_environment_and_a_loop_may_run_as_in_a_no
 
     # In a thread of its own, whatever loop other tests have left running in this one.
     with ThreadPoolExecutor(1) as thread:
-        assert thread.submit(asyncio.run, cell()).result() == [Answer("Fine.", 5)]
+        assert thread.submit(asyncio.run, cell()).result() == [FINE]
 
 
 def test_the_studys_cards_have_caps_and_settings_that_fit_and_name_no_host():

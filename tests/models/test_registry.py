@@ -10,6 +10,7 @@ import yaml
 
 from aor_lib.config.params import PARAMS, load_model_cards, load_study
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
 
 CARDS = load_model_cards()
@@ -62,7 +63,7 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
         assert card.memory_gib
         assert "No commit could be verified" in card.note
     if card.kind == "openai_api":
-        assert "nothing pins it" in card.note
+        assert "the study stops where that is another model's" in " ".join(card.note.split())
 
 
 def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
@@ -70,6 +71,13 @@ def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
     (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(CARD.model_dump() | {"id": "mine"}))
     (mine,) = load_study(write_profile(models=["mine"])).models
     assert load_model(mine).card.id == "mine"
+
+
+def test_a_package_that_a_model_needs_is_named(tmp_path, monkeypatch):
+    (tmp_path / "needy_model.py").write_text("import no_such_package")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match=r"^ref-permissive needs the package no_such_package$"):
+        load_model(CARD.model_copy(update={"kind": "needy_model:Mine"}))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 import pytest
 
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Answer, Failure, Turn
-from aor_lib.models.steps import answer_in_steps, has_steps
+from aor_lib.models.base import Answer, Failure, Turn, in_order
+from aor_lib.models.steps import answers_in_steps
 from tests.conftest import ScriptedModel
 
 TWO_STEPS = (Turn("user", text="What is heard?"), Turn("user", text="Now answer."))
 PLAIN = (Turn("user", text="Hello?"),)
+
+
+def asked_in_steps(model, conversations, generation):
+    return in_order(answers_in_steps(model, conversations, generation))
 
 
 def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(monkeypatch):
@@ -17,7 +21,7 @@ def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(
         return [Answer(turns[-1].text.upper(), 2) for turns in asked]
 
     monkeypatch.setattr(ScriptedModel, "answer", answer)
-    assert answer_in_steps(ScriptedModel(), [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
+    assert asked_in_steps(ScriptedModel(), [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
     assert conversations == [
         [("user", "What is heard?")],
         [("user", "What is heard?"), ("assistant", "WHAT IS HEARD?"), ("user", "Now answer.")],
@@ -26,15 +30,29 @@ def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(
 
 def test_conversations_without_steps_are_asked_once_beside_those_with_some():
     model = ScriptedModel()
-    results = answer_in_steps(model, [PLAIN, TWO_STEPS], Generation())
+    results = asked_in_steps(model, [PLAIN, TWO_STEPS], Generation())
     assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2)]
     assert model.asked == [["Hello?", "What is heard?"], ["Now answer."]]
 
 
 def test_turns_that_were_answered_are_no_steps():
     history = (*PLAIN, Turn("assistant", text="Hello."), *PLAIN)
-    assert not has_steps(history)
-    assert has_steps(TWO_STEPS)
+    model = ScriptedModel()
+    assert asked_in_steps(model, [history], Generation()) == [Answer("HELLO?", 2)]
+    assert len(model.asked) == 1
+
+
+def test_what_came_early_is_asked_its_next_step_before_the_others_have_come():
+    class Gradual(ScriptedModel):
+        def results(self, conversations, generation):
+            for place, conversation in enumerate(conversations):
+                yield {place: self.answer([conversation], generation)[0]}
+
+    model = Gradual()
+    results = answers_in_steps(model, [TWO_STEPS, TWO_STEPS], Generation())
+    assert next(results) == {0: Answer("NOW ANSWER.", 2)}
+    assert model.asked == [["What is heard?"], ["Now answer."]]
+    assert next(results) == {1: Answer("NOW ANSWER.", 2)}
 
 
 @pytest.mark.parametrize(
@@ -42,10 +60,10 @@ def test_turns_that_were_answered_are_no_steps():
     [
         (Failure("busy"), Failure("step 1: busy")),
         (Failure("filter", blocked=True), Failure("step 1: filter", blocked=True)),
-        (Answer(" ", 1), Failure("step 1: empty answer")),
+        (Answer(" ", 1), Failure("step 1: empty answer", lasting=True)),
     ],
 )
 def test_a_step_without_an_answer_is_a_failure_of_the_conversation_alone(first, expected):
     model = ScriptedModel(lambda text: first if text == "What is heard?" else Answer(text, 1))
-    results = answer_in_steps(model, [TWO_STEPS, PLAIN], Generation())
+    results = asked_in_steps(model, [TWO_STEPS, PLAIN], Generation())
     assert results == [expected, Answer("Hello?", 1)]

@@ -11,17 +11,25 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import soundfile
 from pydantic import Field
 
 from aor_lib.audio.hearing import scene_classifier, speaker_classifier, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
-from aor_lib.config.params import ModelCard, card_settings
+from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import Params, ParamsError
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, Waveform
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.models.base import (
+    Answer,
+    Capabilities,
+    Conversation,
+    Failure,
+    ModelError,
+    Waveform,
+    in_order,
+)
 from aor_lib.models.reference import prompt
 from aor_lib.storage import assets
 
@@ -37,8 +45,10 @@ _LIKE = 1.5
 Heard = dict[str, str | float]
 
 
-class CascadeSettings(Params):
+class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
+
+    REACH: ClassVar = frozenset({"batch_size"})
 
     adapter: Path | None = Field(
         default=None,
@@ -73,7 +83,13 @@ class Cascade:
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`.
+        """See :class:`aor_lib.models.base.AudioModel`."""
+        return in_order(self.results(conversations, generation))
+
+    def results(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Iterator[dict[int, Answer | Failure]]:
+        """See :class:`aor_lib.models.base.GradualModel`.
 
         Conversations that come to the same words are answered once: greedy decoding gives the same
         answer to the same prompt.
@@ -83,21 +99,21 @@ class Cascade:
                 f"{self.card.id}: generation.temperature: only 0 (greedy) is supported"
             )
         model = self._language_model()
-        results: list[Answer | Failure | None] = [None] * len(conversations)
         prompts: dict[str, list[tuple[int, Heard]]] = {}
         for index, conversation in enumerate(conversations):
             try:
                 messages, heard = _as_text(conversation)
             except (HearingError, OSError) as error:
-                results[index] = Failure(f"{type(error).__name__}: {error}")
+                yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
                 prompts.setdefault(model.prompt(messages), []).append((index, heard))
         for batch in _batches(prompts, self._settings.batch_size):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
-            for text, (answer, tokens) in zip(batch, answers, strict=True):
-                for index, heard in prompts[text]:
-                    results[index] = Answer(answer, tokens, heard)
-        return [result or Failure("no answer was generated") for result in results]
+            yield {
+                index: Answer(answer, tokens, heard)
+                for text, (answer, tokens) in zip(batch, answers, strict=True)
+                for index, heard in prompts[text]
+            }
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The layers of the language model, first to last; it knows sound as words alone."""
