@@ -204,6 +204,8 @@ class HuggingFaceModel:
     def _read_checkpoint(self) -> tuple[Any, Any]:
         import torch
 
+        from aor_lib.models import hf_generate
+
         settings = self._settings
         folder = hf_checkpoint.folder(self.card, self.revision)
         device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
@@ -217,6 +219,7 @@ class HuggingFaceModel:
             trust_remote_code=settings.trust_remote_code,
         )
         processor = load_processor(settings.architecture, folder, settings.trust_remote_code)
+        hf_generate.set_plain_decoding(network, processor)
         return network, processor
 
 

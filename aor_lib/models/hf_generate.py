@@ -5,33 +5,61 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from transformers import GenerationConfig
 
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure
+from aor_lib.models.hf_inputs import end_of_turn
 
 _NOTHING = Failure("empty answer: no text was generated", lasting=True)
+
+
+def set_plain_decoding(network: Any, processor: Any) -> None:
+    """Replace a checkpoint's generation settings by its tokens alone, with every end of a turn.
+
+    Its own may hold penalties, beams or cut-offs, which make greedy decoding something else, and
+    may lack the token that ends a turn: the thinkers of the omni models have none.
+    """
+    own, tokenizer = network.generation_config, processor.tokenizer
+    configs = (own, network.config, network.config.get_text_config(), tokenizer)
+    ends = {end_of_turn(processor)}
+    for stated in (getattr(config, "eos_token_id", None) for config in configs):
+        ends.update(stated if isinstance(stated, list) else [stated])
+    paddings = (tokenizer.pad_token_id, own.pad_token_id, tokenizer.eos_token_id)
+    network.generation_config = GenerationConfig(
+        bos_token_id=own.bos_token_id,
+        eos_token_id=sorted(ends - {None}),
+        pad_token_id=next((token for token in paddings if token is not None), None),
+        suppress_tokens=own.suppress_tokens,
+    )
 
 
 def answers(
     network: Any, tokenizer: Any, inputs: Any, generation: Generation
 ) -> list[Answer | Failure]:
-    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
+    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed.
+
+    The network's settings are those of :func:`set_plain_decoding`.
+    """
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
         sampling = {"do_sample": True, "temperature": generation.temperature}
         sampling |= {"top_p": 1.0, "top_k": 0}
         torch.manual_seed(generation.seed)
-    if (padding := getattr(tokenizer, "pad_token_id", None)) is not None:
-        sampling["pad_token_id"] = padding
     with torch.inference_mode():
         output = network.generate(
             **_on_device(network, inputs), max_new_tokens=generation.max_new_tokens, **sampling
         )
     written = output[:, inputs["input_ids"].shape[1] :]
     texts = tokenizer.batch_decode(written, skip_special_tokens=True)
+    padding, ends = (getattr(network.generation_config, f"{n}_token_id") for n in ("pad", "eos"))
     results: list[Answer | Failure] = []
     for text, tokens in zip(texts, written.tolist(), strict=True):
-        answer = Answer(text.strip(), sum(token != padding for token in tokens))
+        answer = Answer(
+            text.strip(),
+            sum(token != padding for token in tokens),
+            finish_reason="length" if set(tokens).isdisjoint(ends) else "stop",
+        )
         results.append(answer if answer.text else _NOTHING)
     return results
 

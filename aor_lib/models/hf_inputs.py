@@ -16,6 +16,8 @@ import soxr
 from aor_lib.models.base import Conversation, Turn, Waveform
 from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
 
+_WORDS = "words"
+
 
 def with_waveforms(
     processor: Any, name: ArchitectureName, conversation: Conversation
@@ -68,8 +70,7 @@ def model_inputs(
     tokenizer = processor.tokenizer
     prompts = processor.apply_chat_template(
         messages,
-        # Some processors lose their template when they are saved; the tokenizer has it too.
-        chat_template=getattr(processor, "chat_template", None) or tokenizer.chat_template,
+        chat_template=_chat_template(processor),
         tokenize=False,
         add_generation_prompt=True,
     )
@@ -86,12 +87,29 @@ def model_inputs(
     )
 
 
+def end_of_turn(processor: Any) -> int | None:
+    """Special token that the chat template puts after an assistant's words, if there is one."""
+    template, tokenizer = _chat_template(processor), processor.tokenizer
+    if template is None:
+        return None  # Mistral's tokenizer writes prompts itself
+    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _WORDS}]
+    (written,) = processor.apply_chat_template([turns], chat_template=template, tokenize=False)
+    after = tokenizer(written.rpartition(_WORDS)[2], add_special_tokens=False)["input_ids"][:1]
+    return after[0] if after and not tokenizer.decode(after, skip_special_tokens=True) else None
+
+
 def without_system_turns(conversation: Conversation) -> Conversation:
     """Move the words of system turns to the start of the first other turn."""
     system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
     first, *rest = [turn for turn in conversation if turn.role != "system"]
     text = "\n".join([*system, *([first.text] if first.text else [])])
     return (Turn(first.role, text or None, first.audio), *rest)
+
+
+def _chat_template(processor: Any) -> Any:
+    """Some processors lose their template when they are saved; the tokenizer has it too."""
+    own = getattr(processor, "chat_template", None)
+    return own or getattr(processor.tokenizer, "chat_template", None)
 
 
 def _waveform(audio: Path | Waveform, sample_rate: int) -> Waveform:

@@ -78,6 +78,23 @@ def build(architecture: str, folder: Path) -> Path:
     return folder
 
 
+def script(folder: Path, text: str) -> None:
+    """Make a checkpoint say what follows a prompt's last token in ``text``, and go round in it.
+
+    Each token decides on the next one alone, so that none may occur twice; after the last comes
+    the first.
+    """
+    tokens = transformers.AutoTokenizer.from_pretrained(folder)(text)["input_ids"]
+    weights = load_file(folder / "model.safetensors")
+    for name in (name for name in weights if name.endswith(("o_proj.weight", "down_proj.weight"))):
+        weights[name].zero_()
+    (head,) = (name for name in weights if name.endswith("lm_head.weight"))
+    (embedding,) = (name for name in weights if name.endswith("embed_tokens.weight"))
+    rows = torch.nn.functional.normalize(weights[embedding], dim=1)
+    weights[head].zero_()[tokens[1:] + tokens[:1]] = rows[tokens]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
 def _resolved(value: Any, tokenizer: Any) -> Any:
     """A configuration with the tokenizer's ids and size in place of their descriptions."""
     if isinstance(value, dict):
