@@ -122,6 +122,7 @@ class HuggingFaceModel:
 
         network, processor = self.load()
         ready = with_waveforms(processor, self._settings.architecture, conversation)
+        self._switch_adapter(network, ready)
         inputs = model_inputs(processor, self._settings.architecture, [ready])
         return hf_generate.next_token_logits(network, inputs)[0]
 
@@ -198,8 +199,17 @@ class HuggingFaceModel:
         from aor_lib.models import hf_generate
 
         network, processor = self.load()
+        self._switch_adapter(network, batch[0])
         inputs = model_inputs(processor, self._settings.architecture, batch)
         return hf_generate.answers(network, processor.tokenizer, inputs, generation)
+
+    def _switch_adapter(self, network: Any, ready: Conversation) -> None:
+        """Turn an adapter that is for audio on or off; no batch has both kinds of conversation."""
+        if self._settings.adapter and ARCHITECTURES[self._settings.architecture].adapter_hears:
+            if clip_lengths(ready):
+                network.enable_adapters()
+            else:
+                network.disable_adapters()
 
     def _read_checkpoint(self) -> tuple[Any, Any]:
         import torch

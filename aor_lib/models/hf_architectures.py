@@ -41,6 +41,10 @@ class Architecture:
 
     ``words_only``: the chat template takes a turn's words alone; a clip's place is an audio token.
 
+    ``pads_to_longest``: features may end with the longest clip, not with the extractor's window.
+
+    ``adapter_hears``: the card's LoRA adapter is for conversations with audio, and off elsewhere.
+
     ``system_turn``: it takes one. Elsewhere the instruction opens the first turn instead.
     """
 
@@ -51,6 +55,8 @@ class Architecture:
     truncates: bool = False
     ends_in_silence: bool = False
     words_only: bool = False
+    pads_to_longest: bool = False
+    adapter_hears: bool = False
     system_turn: bool = True
 
 
@@ -62,6 +68,7 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
         "WhisperFeatureExtractor",
         "Qwen2_5OmniThinkerForConditionalGeneration",
         truncates=True,
+        pads_to_longest=True,
     ),
     "qwen3_omni_moe": Architecture(
         "Qwen3OmniMoeProcessor",
@@ -83,6 +90,7 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
         "Phi4MultimodalFeatureExtractor",
         pads_audio=False,
         words_only=True,
+        adapter_hears=True,
     ),
     "granite_speech": Architecture(
         "GraniteSpeechProcessor", None, pads_audio=False, words_only=True

@@ -76,8 +76,15 @@ def model_inputs(
     )
     started = tokenizer.bos_token is not None and prompts[0].startswith(tokenizer.bos_token)
     clips = [clip for conversation in conversations for clip in _clips(conversation)]
-    rate = processor._audio_processor.sampling_rate
-    audio = {"audio": clips, "sampling_rate": rate} if clips else {}
+    features = processor._audio_processor
+    audio: dict[str, Any] = {}
+    if clips:
+        audio = {"audio": clips, "sampling_rate": features.sampling_rate}
+        if ARCHITECTURES[name].pads_to_longest:
+            # The last frame looks half a window ahead, where the longest clip must be padded too.
+            samples = max(map(len, clips)) + features.n_fft // 2
+            whole_frames = -(-samples // features.hop_length) * features.hop_length
+            audio["audio_kwargs"] = {"max_length": whole_frames}
     return processor(
         text=prompts,
         return_tensors="pt",

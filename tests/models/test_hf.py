@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from types import SimpleNamespace
@@ -99,6 +100,22 @@ def test_the_end_of_a_long_clip_is_heard_or_the_clip_is_a_failure(name, tiny):
         assert isinstance(heard, Answer)
     else:
         assert distance(model.logits(one), model.logits(other)) > 0.01
+
+
+def test_features_end_with_the_longest_clip_and_give_the_logits_of_the_whole_window(
+    tiny, monkeypatch
+):
+    model = tiny("qwen2_5_omni")
+    features = model.load()[1].feature_extractor
+    features.chunk_length, features.n_samples = 300, 300 * features.sampling_rate
+    asked = [says(noise(1.00003)), says(noise(2.5, seed=1))]
+    short = logits_of_batch(model, "qwen2_5_omni", asked)
+    ready = [hf_inputs.with_waveforms(model.load()[1], "qwen2_5_omni", one) for one in asked]
+    inputs = hf_inputs.model_inputs(model.load()[1], "qwen2_5_omni", ready)
+    assert inputs["input_features"].shape[-1] < 260
+    window = dataclasses.replace(ARCHITECTURES["qwen2_5_omni"], pads_to_longest=False)
+    monkeypatch.setitem(ARCHITECTURES, "qwen2_5_omni", window)
+    assert distance(logits_of_batch(model, "qwen2_5_omni", asked), short) < EXACT
 
 
 def test_samples_from_the_seed_whatever_else_is_asked(tiny, conversations):
@@ -303,19 +320,29 @@ def test_code_of_a_checkpoint_is_trusted_only_where_its_card_says_so(checkpoint,
     assert trusted == [False, True]
 
 
-def test_an_adapter_named_in_the_card_is_put_on(tiny, checkpoint, tmp_path):
+def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alone(
+    tiny, checkpoint, tmp_path
+):
     folder = tmp_path / "phi4"
     shutil.copytree(checkpoint("phi4_multimodal"), folder)
-    question = says(tone(1.0))
+    questions = (says(tone(1.0)), HELLO)
     plain = tiny("phi4_multimodal", folder)
-    without = plain.logits(question)
+    without = [plain.logits(question) for question in questions]
+    answers = plain.answer(questions, GENERATION)
     network, _ = plain.load()
     add_adapter(network, "qkv_proj")
     network.save_pretrained(folder / "speech-lora")
-    expected = plain.logits(question)
-    assert distance(expected, without) > 0.01
-    adapted = tiny("phi4_multimodal", folder, adapter="speech-lora")
-    assert distance(adapted.logits(question), expected) < EXACT
+    heard = plain.logits(questions[0])
+    assert distance(heard, without[0]) > 0.01
+    adapted = tiny("phi4_multimodal", folder, adapter="speech-lora", batch_size=2)
+    # Twice: a written question leaves the adapter on for the next spoken one.
+    for _ in range(2):
+        spoken, written = (adapted.logits(question) for question in questions)
+        assert distance(spoken, heard) < EXACT
+        assert distance(written, without[1]) < EXACT
+    both = adapted.answer(questions, GENERATION)
+    assert both[0] != answers[0]
+    assert both[1] == answers[1]
 
 
 def test_an_adapter_in_the_checkpoint_serves_audio_alone_and_is_never_missed(
