@@ -15,6 +15,8 @@ from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 
 GENERATION = Generation(max_new_tokens=16)
+LONG = Generation(max_new_tokens=192)
+"""Long enough for a short answer and some of a next turn."""
 QUESTIONS = (
     "What is the capital of France?",
     "How many days are in a week?",
@@ -78,10 +80,12 @@ class Asked:
             (self._answers[conversation],) = self.answers([conversation])
         return self._answers[conversation]
 
-    def answers(self, conversations: Sequence[Conversation]) -> list[Answer]:
+    def answers(
+        self, conversations: Sequence[Conversation], generation: Generation = GENERATION
+    ) -> list[Answer]:
         """Ask together, now. Raises ``Failed`` if one brings no answer."""
         answers = []
-        for result in self.results(conversations):
+        for result in self.results(conversations, generation):
             if isinstance(result, Failure):
                 raise Failed(f"failed: {result.error[:200]!r}")
             if not result.text.strip():
@@ -89,9 +93,11 @@ class Asked:
             answers.append(result)
         return answers
 
-    def results(self, conversations: Sequence[Conversation]) -> list[Answer | Failure]:
+    def results(
+        self, conversations: Sequence[Conversation], generation: Generation = GENERATION
+    ) -> list[Answer | Failure]:
         """Ask together, now. Raises ``Failed`` unless there is a result for each."""
-        results = self.model.answer(conversations, GENERATION)
+        results = self.model.answer(conversations, generation)
         if len(results) != len(conversations):
             raise Failed(f"{len(conversations)} conversations brought {len(results)} results")
         return results

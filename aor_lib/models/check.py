@@ -6,6 +6,7 @@ The questions are short, harmless, and spoken in a voice of the study; nothing e
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 import soundfile
 
-from aor_lib.models.asked import NOTICEABLE, QUESTIONS, Asked, Failed, Skipped, distance
+from aor_lib.models.asked import LONG, NOTICEABLE, QUESTIONS, Asked, Failed, Skipped, distance
 from aor_lib.models.base import (
     Answer,
     AudioModel,
@@ -24,6 +25,12 @@ from aor_lib.models.base import (
     Turn,
     Waveform,
 )
+
+_NEXT_TURN = re.compile(
+    r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
+    re.IGNORECASE,
+)
+"""A line that only a turn's end or beginning brings, with its special tokens left out or not."""
 
 Check = Callable[[Asked], str]
 _CHECKS: list[tuple[str, str, Check]] = []
@@ -102,6 +109,21 @@ def _is_deterministic(asked: Asked) -> str:
     if not asked.deterministic:
         raise Failed("the same question brought another answer")
     return f"{len(asked.alone)} questions brought the same answers twice"
+
+
+@_check(
+    "ends its turn",
+    "Stop generating at every token that ends a turn: the chat template's, the tokenizer's, and "
+    "those of the checkpoint's settings.",
+)
+def _ends_its_turn(asked: Asked) -> str:
+    (answer,) = asked.answers(asked.questions[:1], LONG)
+    if any(_NEXT_TURN.fullmatch(line.strip()) for line in answer.text.splitlines()):
+        raise Failed("the answer to a short question goes on with a next turn")
+    if answer.finish_reason == "length" or answer.tokens >= LONG.max_new_tokens:
+        # A model with random weights does so, and one that talks a lot may.
+        raise Skipped(f"a short question was answered up to the limit of {answer.tokens} tokens")
+    return "the answer to a short question ends by itself"
 
 
 @_check("hears", "Pass Turn.audio on, and see that the prompt holds the model's audio token.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import shutil
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from aor_lib.models import asked, hf
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError, Waveform
 from aor_lib.models.check import check_model
 from aor_lib.models.registry import load_model
+from tests.models import checkpoints
 from tests.models.checkpoints import each_architecture
 
 CARD = ModelCard(id="sound", title="", family="", kind="cascade", licence="", source="")
@@ -82,6 +84,18 @@ def babbles(self, conversation):
     return result if isinstance(result, Failure) else Answer("la la la", 3)
 
 
+def goes_on(text):
+    """Append a text to every answer, up to the limit."""
+
+    def answer_one(self, conversation):
+        result = Sound.answer_one(self, conversation)
+        if isinstance(result, Failure):
+            return result
+        return Answer(result.text + text, 192, finish_reason="length")
+
+    return answer_one
+
+
 def loses_failures(self, conversations, generation):
     results = Sound.answer(self, conversations, generation)
     return [result for result in results if isinstance(result, Answer)]
@@ -115,6 +129,8 @@ WANTS_AUDIO = but(answer_one=fails(lambda c: not any(turn.audio for turn in c), 
 FORGETFUL = but(understand=lambda self, c: Sound.understand(self, c[-1:]))
 SHOWS_ENCODER = but(decoder_layers=lambda self: self.encoder)
 DEAD_LAYERS = but(logits=lambda self, c: 0 * Sound.logits(self, c))
+TALKS_ON = but(answer_one=goes_on(".\nuser\nAnd Rome?"))
+CHATTY = but(answer_one=goes_on(" is for the user of a model, who"))
 EMPTY = but(answer_one=lambda self, c: Answer(" ", 0))
 
 
@@ -140,7 +156,7 @@ def checks(rows, outcome):
 @pytest.mark.parametrize("model", [Sound(), but(answer_one=babbles)])
 def test_a_sound_model_passes_every_check(model, tones):
     rows = check_model(model)
-    assert len(checks(rows, "passed")) == len(rows) == 10
+    assert len(checks(rows, "passed")) == len(rows) == 11
     assert not any(row.what_to_do for row in rows)
 
 
@@ -154,6 +170,7 @@ def test_a_sound_model_passes_every_check(model, tones):
         (INVENTS, ["failures are typed"], "a missing sound file brought an answer"),
         (FILES_ONLY, ["file equals waveform"], "as a waveform than as a file"),
         (NO_SYSTEM_TURN, ["takes an instruction"], "no system turn here"),
+        (TALKS_ON, ["ends its turn"], "goes on with a next turn"),
         (WANTS_AUDIO, ["text only"], "wants audio"),
         (FORGETFUL, ["multi-turn"], "another first turn"),
         (SHOWS_ENCODER, ["decoder layers"], "layers [0, 1, 2] of 3 do not run"),
@@ -180,7 +197,7 @@ def test_answers_that_change_by_themselves_are_not_compared(tones):
 def test_a_model_that_answers_nothing_is_asked_no_further(tones):
     rows = check_model(EMPTY)
     assert checks(rows, "failed") == ["answers"]
-    assert len(checks(rows, "skipped")) == 9
+    assert len(checks(rows, "skipped")) == 10
 
 
 def test_what_is_not_claimed_is_skipped(tones):
@@ -189,6 +206,11 @@ def test_what_is_not_claimed_is_skipped(tones):
     assert not checks(rows, "failed")
     unclaimed = ["hears", "file equals waveform", "multi-turn", "decoder layers"]
     assert checks(rows, "skipped") == [*unclaimed, "failures are typed"]
+
+
+def test_whether_a_turn_ends_is_undecided_where_the_limit_came_first(tones):
+    (row,) = (row for row in check_model(CHATTY) if row.check == "ends its turn")
+    assert row.outcome == "skipped"
 
 
 def test_a_model_that_cannot_run_here_ends_the_check(tones):
@@ -202,7 +224,7 @@ def test_a_model_that_cannot_run_here_ends_the_check(tones):
 @pytest.mark.nightly
 def test_a_reference_model_passes():
     rows = check_model(load_model(load_model_cards()["ref-permissive"]))
-    assert len(checks(rows, "passed")) == 10, rows
+    assert len(checks(rows, "passed")) == 11, rows
     assert "Paris" in rows[0].detail
 
 
@@ -210,7 +232,19 @@ def test_a_reference_model_passes():
 @each_architecture()
 def test_a_tiny_checkpoint_of_every_architecture_passes(name, tiny):
     rows = check_model(tiny(name, batch_size=4))
-    assert len(checks(rows, "passed")) == 10, rows
+    assert not checks(rows, "failed"), rows
+    # Random weights seldom end a turn.
+    assert {row.check for row in rows if row.outcome != "passed"} <= {"ends its turn"}, rows
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_goes_on_after_its_turn_is_found(tiny, checkpoint, tmp_path):
+    folder = tmp_path / "endless"
+    shutil.copytree(checkpoint("qwen2_audio"), folder)
+    # Nothing says that \t ends a turn.
+    checkpoints.script(folder, "\nNo\t\r<|im_start|>user")
+    rows = check_model(tiny("qwen2_audio", folder))
+    assert "ends its turn" in checks(rows, "failed")
 
 
 @pytest.mark.slow
