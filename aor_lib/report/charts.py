@@ -233,6 +233,8 @@ def figure(chart: Chart, title: str, words: str, height: int) -> Figure:
 
 def titled(frame: pd.DataFrame, columns: Sequence[str] | set[str], names: Names) -> pd.DataFrame:
     """The frame with titles in place of the ids of some columns."""
+    # Altair writes what is missing in a column of objects as NaN, which is no JSON.
+    frame = frame.infer_objects()
     return frame.assign(
         **{name: [cell_title(name, value, names) for value in frame[name]] for name in columns}
     )

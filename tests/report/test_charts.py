@@ -130,6 +130,12 @@ def test_what_nobody_judged_is_not_drawn_as_a_rate(by_condition):
     assert len(rows_of(figure)) == len(by_condition) - 1
 
 
+def test_what_is_said_of_some_rows_alone_is_missing_from_the_others(differences):
+    frame = differences.assign(prompt=pd.Series(["a prompt", np.nan], dtype=object))
+    figure = charts.forest(frame, "level", title="T", axis="A")
+    assert [row["prompt"] for row in rows_of(figure)] == ["a prompt", None]
+
+
 def test_a_confusion_matrix_shows_shares_of_each_row(figures):
     shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(figures("confusion"))}
     assert shares == {("X: A", "A"): 0.5, ("X: A", "B"): 0.5, ("Y: B", "B"): 1}
