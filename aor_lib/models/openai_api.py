@@ -27,6 +27,9 @@ from aor_lib.models.api_settings import ApiSettings, address_of, key_of
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_inputs import without_system_turns
 
+_AHEAD = 8
+"""Requests that are read, encoded and kept in memory while others are under way."""
+
 
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
@@ -41,11 +44,13 @@ class OpenAIModel:
         self.card = card
         self.revision = card.revision
         settings = self._settings = card_settings(card, ApiSettings)
-        self.calls_at_once = settings.concurrency
+        # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
+        self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
         address = address_of(settings, card.id)
         self._key = key_of(settings, card.id)
         self._budget = Budget(settings.max_requests, settings.max_spend_usd)
+        self._made = asyncio.Semaphore(self.calls_at_once)
         self._slots = asyncio.Semaphore(settings.concurrency)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
@@ -122,7 +127,7 @@ class OpenAIModel:
             **({"seed": generation.seed} if settings.send_seed else {}),
             **settings.extra,
         }
-        async with self._slots:
+        async with self._made:
             if self._budget.closed:
                 return Failure(f"{self.card.id}: {self._budget.closed}")
             try:
@@ -134,7 +139,8 @@ class OpenAIModel:
             prices = settings.usd_per_million_tokens
             most_usd = prices.most_usd(made, generation.max_new_tokens) if prices else 0.0
             sending.set((made, most_usd))
-            return await self._send(made)
+            async with self._slots:
+                return await self._send(made)
 
     async def _send(self, made: Request) -> Answer | Failure:
         try:
