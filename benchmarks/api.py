@@ -2,9 +2,10 @@
 
 The server is a process of its own that answers every request 200 ms after it has arrived whole;
 ideal is what 64 such requests at once allow, 320 a second. Asked are text alone, in one call and
-batch by batch as a run of the study does, and clips of 12 s, where 320 a second are 246 MB that are
-read, encoded and sent. Run it on a machine with nothing else to do, for it shares its cores with
-the server (or, as root, with ``chrt --rr 20`` in front): python benchmarks/api.py
+batch by batch as a run of the study does, there also every second conversation in two steps, and
+clips of 12 s, where 320 a second are 246 MB that are read, encoded and sent. Run it on a machine
+with nothing else to do, for it shares its cores with the server (or, as root, with ``chrt --rr 20``
+in front): python benchmarks/api.py
 """
 
 import asyncio
@@ -78,17 +79,18 @@ def in_batches(model, conversations):
 
 def measure(name, ask, model, conversations):
     """Print ideal time over the time it took, and the client's CPU time."""
+    requests = sum(map(len, conversations))  # one for each turn of the user
     ratios, cpu_s = [], time.process_time()
     for _ in range(ROUNDS):
         started = time.perf_counter()
         answers = ask(model, conversations)
         took_s = time.perf_counter() - started
         assert [type(answer) for answer in answers] == [Answer] * len(conversations), answers[0]
-        ratios.append(len(conversations) / CONCURRENCY * LATENCY_S / took_s)
-    cpu_ms = (time.process_time() - cpu_s) / (ROUNDS * len(conversations)) * 1e3
+        ratios.append(requests / CONCURRENCY * LATENCY_S / took_s)
+    cpu_ms = (time.process_time() - cpu_s) / (ROUNDS * requests) * 1e3
     shown = ", ".join(f"{ratio:.3f}" for ratio in ratios)
     print(
-        f"{name}, {len(conversations)} requests: {statistics.median(ratios):.3f} of the ideal "
+        f"{name}, {requests} requests: {statistics.median(ratios):.3f} of the ideal "
         f"({shown}); {cpu_ms:.2f} ms of CPU a request"
     )
 
@@ -124,6 +126,8 @@ def main():
             model = loopback_model(int(server.stdout.readline()))
             measure("text in one call", in_one_call, model, [text] * 40 * CONCURRENCY)
             measure("text in batches", in_batches, model, [text] * 40 * CONCURRENCY)
+            steps = [text, text * 2] * 13 * CONCURRENCY
+            measure("one step or two, in batches", in_batches, model, steps)
             sound = (Turn("user", audio=clip),)
             measure(f"clips of {CLIP_S} s", in_one_call, model, [sound] * 8 * CONCURRENCY)
         finally:

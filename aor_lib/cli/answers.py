@@ -69,7 +69,7 @@ def run(
         record_plan,
     )
     from aor_lib.inference.executors import Executor, in_process
-    from aor_lib.inference.forecast import absent, answered_revisions
+    from aor_lib.inference.forecast import absent, answered_revisions, planned_revisions
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
@@ -94,8 +94,8 @@ def run(
                 if now.waiting:
                     typer.echo("another run is asking the rest: waiting for it", err=True)
 
-            # What others answered before stays in the plan.
-            revisions = answered_revisions(store)
+            # What others answered before, or are asked by another run, stays in the plan.
+            revisions = planned_revisions(store) | answered_revisions(store)
             here = {one.card.id: one for one in loaded}
             trials = plan_trials(
                 study,

@@ -64,9 +64,22 @@ def check_model_(
         raise typer.Exit(1)
 
 
+@app.command()
+def launch(
+    model_id: Annotated[str, typer.Argument(metavar="ID", help="Of params/models/served.")],
+) -> None:
+    """Print the command that starts a model's server, for a shell on the machine with the GPU."""
+    from aor_lib.config.typed_yaml import ParamsError
+
+    card = _card(model_id, None)
+    if card.launch is None:
+        raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
+    typer.echo(card.launch)
+
+
 def _card(model_id: str | None, file: Path | None) -> ModelCard:
     """Read the card in a file, or the one of params/models with an id."""
-    from aor_lib.config.params import ModelCard, load_model_cards
+    from aor_lib.config.params import SERVED, ModelCard, load_model_cards
     from aor_lib.config.typed_yaml import ParamsError, nearest, read
 
     if file is not None:
@@ -74,9 +87,9 @@ def _card(model_id: str | None, file: Path | None) -> ModelCard:
         if model_id not in (None, card.id):
             raise ParamsError(f"{file}: id: is {card.id!r}, not {model_id!r}")
         return card
-    cards = load_model_cards()
+    cards = load_model_cards() | load_model_cards(folder=SERVED)
     if model_id not in cards:
-        raise ParamsError(f"models check: no model {model_id!r}{nearest(str(model_id), cards)}")
+        raise ParamsError(f"no model {model_id!r}{nearest(str(model_id), cards)}")
     return cards[model_id]
 
 

@@ -20,6 +20,8 @@ from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, 
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
 """The checkout's params folder (the package is installed in place)."""
+SERVED = "models/served"
+"""Folder of the cards of models behind a server of one's own; profiles name them by their ids."""
 
 
 class Scenario(Params):
@@ -123,6 +125,9 @@ class ModelCard(Params):
     reach: dict[str, Any] = Field(
         default_factory=dict,
         description="Settings that cannot change an answer: addresses, time limits, caps, prices.",
+    )
+    launch: str | None = Field(
+        default=None, description="Command that starts the server which the card speaks to."
     )
     note: str | None = None
 
@@ -245,9 +250,9 @@ def read_scene(path: Path) -> Scene:
     return _with_id(path, read(path, Scene))
 
 
-def load_model_cards(params: Path = PARAMS) -> dict[str, ModelCard]:
-    """All model cards, by id, in the order of their ids."""
-    return {p.stem: read(p, ModelCard) for p in sorted((params / "models").glob("*.yaml"))}
+def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str, ModelCard]:
+    """All model cards of a folder, by id, in the order of their ids; :data:`SERVED` is another."""
+    return {p.stem: read(p, ModelCard) for p in sorted((params / folder).glob("*.yaml"))}
 
 
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
@@ -289,8 +294,10 @@ def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
 
 def _find_named(profile: Path, folder: str, name: str) -> Path:
     path = _beside(profile, f"{folder}/{name}.yaml")
+    if not path.is_file() and folder == "models":
+        path = PARAMS / SERVED / f"{name}.yaml"
     if not path.is_file():
-        folders = (profile.parent / folder, PARAMS / folder)
+        folders = (profile.parent / folder, PARAMS / folder, PARAMS / SERVED)
         options = {p.stem for f in folders for p in f.glob("*.yaml")}
         field = "mitigations" if folder == "prompts" else folder
         raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")

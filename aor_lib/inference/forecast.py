@@ -10,10 +10,10 @@ from aor_lib.config.params import ModelCard, Study, card_settings
 from aor_lib.config.records import Stimulus, Trial, content_hash
 from aor_lib.inference.planning import AbsentModel, plan_trials
 from aor_lib.inference.provenance import read_provenance
-from aor_lib.inference.store import Store
+from aor_lib.inference.store import STUDY, Store
 from aor_lib.models.api_budget import Prices
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Capabilities, ModelError
-from aor_lib.models.openai_api import ApiSettings
 from aor_lib.models.registry import claimed_capabilities
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.design import stimuli as designed
@@ -83,6 +83,16 @@ def answered_revisions(store: Store) -> dict[str, str]:
     """Revision of each of the study's own models that answered last."""
     rows = sorted(read_provenance(store), key=lambda row: row.since)
     return {row.model: row.revision for row in rows if not row.profile}
+
+
+def planned_revisions(store: Store) -> dict[str, str]:
+    """Revision of each model in the study's plan, which another run may be asking just now."""
+    rows = store.read(
+        "SELECT DISTINCT t.model, t.revision FROM plan p JOIN trials t USING (trial_key)"
+        " WHERE p.part = ?",
+        (STUDY,),
+    )
+    return dict(rows)
 
 
 def designed_stimuli(study: Study) -> list[Stimulus]:

@@ -138,4 +138,13 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     turns = stimulus.history != "[]" or len(mitigation.steps) > 1
     if turns and not capabilities.multi_turn:
         return "several turns"
+    most = capabilities.clips
+    if turns and most is not None and _clips(stimulus) > most:
+        return f"conversation with more than {most} sound files"
     return None
+
+
+def _clips(stimulus: Stimulus) -> int:
+    """Sound files in the conversation that presents a stimulus."""
+    spoken = [turn for turn in json.loads(stimulus.history) if turn["role"] == "user"]
+    return len(spoken) + (stimulus.path is not None)

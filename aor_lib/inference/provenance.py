@@ -62,7 +62,7 @@ def provenance_of(model: AudioModel) -> Provenance:
         revision=model.revision,
         aor_version=__version__,
         python="unknown" if unknown else platform.python_version(),
-        device="workers of a cluster" if unknown else _device(model.card),
+        device="workers of a cluster" if unknown else _device(model),
         libraries={} if unknown else _versions(),
         since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
@@ -100,9 +100,9 @@ def read_cards(store: Store) -> dict[str, ModelCard]:
     return {model: ModelCard.model_validate_json(card) for model, card in rows}
 
 
-def _device(card: ModelCard) -> str:
-    if card.kind == "openai_api":
-        return "the provider's"
+def _device(model: AudioModel) -> str:
+    if model.card.kind == "openai_api":
+        return getattr(model, "served", None) or "the provider's"
     torch = sys.modules.get("torch")  # whoever has not loaded it does not use a GPU
     count = torch.cuda.device_count() if torch else 0
     gpus = [torch.cuda.get_device_name(number) for number in range(count)] if torch else []

@@ -8,12 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import openai
 import soundfile
 
 from aor_lib.models.base import Answer, Conversation, Failure, Waveform
+
+AudioPart = Literal["input_audio", "audio_url"]
+"""How a message holds sound: as OpenAI has it, or as a data URL, as vLLM and SGLang have it too."""
 
 _TOKENS_PER_TURN = 16
 _LONGEST_WAIT_S = 120
@@ -36,6 +39,8 @@ _WITHHELD = {
     "language",
     "other",
 }
+_BROKEN_OFF = ("abort", "error")
+"""Finish reasons of vLLM and SGLang where the server itself gave up, with whatever text it had."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
 """OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
 
@@ -52,7 +57,9 @@ class Request:
     audio_s: float
 
 
-def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request:
+def build_request(
+    conversation: Conversation, fields: dict[str, Any], audio_part: AudioPart = "input_audio"
+) -> Request:
     """Build the request for a conversation: its messages, and further ``fields``.
 
     Raises
@@ -69,8 +76,12 @@ def build_request(conversation: Conversation, fields: dict[str, Any]) -> Request
         if turn.audio is not None:
             data, seconds = _wav(turn.audio)
             audio_s += seconds
-            sound = {"data": base64.b64encode(data).decode(), "format": "wav"}
-            content.append({"type": "input_audio", "input_audio": sound})
+            sound = base64.b64encode(data).decode()
+            forms = {
+                "input_audio": {"data": sound, "format": "wav"},
+                "audio_url": {"url": f"data:audio/wav;base64,{sound}"},
+            }
+            content.append({"type": audio_part, audio_part: forms[audio_part]})
         messages.append({"role": turn.role, "content": content})
     most = text_bytes + _TOKENS_PER_TURN * len(messages)
     return Request({"messages": messages, **fields}, most, audio_s)
@@ -93,6 +104,8 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     except (AttributeError, IndexError, KeyError, TypeError):
         error = as_mapping(response).get("error") or "no answer"
         return Failure(f"malformed response: it holds {quote(error, key)}", lasting=True)
+    if reason in _BROKEN_OFF:
+        return Failure(f"the server broke the answer off (finish_reason {reason})")
     if not text:
         return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})", lasting=True)
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
@@ -191,8 +204,10 @@ def describe(error: Exception, key: str) -> str:
 
 
 def quote(text: object, key: str) -> str:
-    """One line of at most 500 characters from an API's message, without the key."""
-    clean = str(text).encode(errors="replace").decode().replace(key, "[key]")
+    """One line of at most 500 characters from an API's message, without the key if there is one."""
+    clean = str(text).encode(errors="replace").decode()
+    if key:
+        clean = clean.replace(key, "[key]")
     return " ".join(clean.split())[:500]
 
 

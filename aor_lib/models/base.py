@@ -77,7 +77,7 @@ class Capabilities:
     """Abilities that a model claims; trials that need more are not planned.
 
     ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
-    wants in one call at most.
+    wants in one call at most. ``clips``: sound files that one conversation may hold at most.
     """
 
     audio: bool = True
@@ -85,6 +85,7 @@ class Capabilities:
     multi_turn: bool = True
     activations: bool = False
     at_once: int | None = None
+    clips: int | None = None
 
 
 class AudioModel(Protocol):

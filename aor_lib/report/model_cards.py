@@ -27,9 +27,11 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def is_verified(card: ModelCard) -> bool:
     """Tell if the card alone fixes the model that answers: hashed weights, or a commit.
 
-    The name of a branch or of a provider's model may stand for another model tomorrow.
+    The name of a branch or of a provider's model may stand for another model tomorrow, and a server
+    does not say which commit it was started with.
     """
-    return card.kind == "cascade" or bool(_COMMIT.fullmatch(card.revision))
+    pinned = card.kind != "openai_api" and _COMMIT.fullmatch(card.revision)
+    return card.kind == "cascade" or bool(pinned)
 
 
 def facts(card: ModelCard) -> dict[str, str]:
@@ -44,6 +46,7 @@ def facts(card: ModelCard) -> dict[str, str]:
         "Reached": REACHED.get(card.kind, f"by a class of its own, {card.kind}"),
         "Source": card.source,
         "Revision": f"{card.revision} ({verified})",
+        "Started by": card.launch or "",
         "Settings": _in_yaml(card.settings),
         "Reach": _in_yaml(card.reach),
         "Note": card.note or "",

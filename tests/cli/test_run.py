@@ -126,6 +126,16 @@ def test_a_run_of_one_model_leaves_what_others_answered_in_the_plan(aor, tmp_pat
         }
 
 
+def test_a_run_of_one_model_leaves_what_another_run_asks_in_the_plan(aor, tmp_path):
+    # As a run of it that has no answers yet, on a server of its own.
+    aor("run", "--model", "ref-permissive", unaware=refuse)
+    aor("run", "--model", "ref-contextual", unable="ref-permissive")
+    with Store(tmp_path / STORE) as store:
+        counts = store.frame("speech-acts").groupby("model")["status"].agg(["size", "count"])
+    assert counts["size"].to_dict() == dict.fromkeys(MODELS, 12)
+    assert counts["count"].to_dict() == {"ref-permissive": 0, "ref-contextual": 12}
+
+
 def test_a_model_that_the_profile_does_not_have_is_refused(aor):
     refused = aor("run", "--model", "ref-permisive")
     assert "the profile has no 'ref-permisive'" in str(refused.exception)

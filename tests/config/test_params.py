@@ -12,8 +12,9 @@ from aor_lib.config.params import (
 from aor_lib.config.profile import PROBES
 from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.inference.planning import plan_trials
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.hf import HuggingFaceSettings
-from aor_lib.models.openai_api import ApiSettings, OpenAIModel
+from aor_lib.models.openai_api import OpenAIModel
 from aor_lib.models.reference.cascade import CascadeSettings
 
 

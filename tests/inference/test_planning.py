@@ -52,6 +52,21 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
     assert not left_out(study, stimuli, [able()])
 
 
+def test_a_model_that_takes_one_sound_file_is_asked_steps_and_no_spoken_history(
+    write_profile, stimuli, able
+):
+    study = load_study(write_profile(mitigations=["none", "scene_first"]))
+    spoken = '[{"role": "user", "path": "a.flac"}, {"role": "assistant", "text": "I see."}]'
+    stimuli[-1] = stimuli[-1].model_copy(update={"history": spoken})
+    one, any_ = able(clips=1), able()
+    left = {trial.key for trial in plan_trials(study, stimuli, [any_])}
+    left -= {trial.key for trial in plan_trials(study, stimuli, [one])}
+    assert left == {t.key for t in plan_trials(study, stimuli, [any_]) if t.stimulus_id == "c"}
+    assert list(left_out(study, stimuli, [one])) == [
+        (one.card.id, "conversation with more than 1 sound files")
+    ]
+
+
 def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile, stimuli, able):
     study = load_study(write_profile(mitigations=["none", "scene_first"]))
     [first, *_, last] = plan_trials(study, stimuli, [able()])

@@ -35,6 +35,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
     reply: Callable[[dict[str, Any]], Reply]
+    models: Reply = (404, {}, b"")
+    """What a GET brings."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -79,7 +81,14 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.requests.append(Request(self.path, headers, body))
-        reply = self.server.reply(body)
+        self._send(self.server.reply(body))
+
+    def do_GET(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append(Request(self.path, headers, {}))
+        self._send(self.server.models)
+
+    def _send(self, reply: Reply) -> None:
         if reply is None:
             self.close_connection = True
             return

@@ -19,8 +19,9 @@ import soundfile
 from aor_lib.config.params import ModelCard, card_settings, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
-from aor_lib.models.openai_api import ApiSettings, OpenAIModel
+from aor_lib.models.openai_api import OpenAIModel
 from tests.models.loopback import KEY, error, serving
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)

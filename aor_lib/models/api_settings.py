@@ -1,0 +1,124 @@
+"""Settings of a model behind an API: what its card says, and what only the environment does."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from aor_lib.config.params import CardSettings
+from aor_lib.models.api_budget import Prices
+from aor_lib.models.api_messages import AudioPart
+from aor_lib.models.base import ModelError
+
+_KEY = re.compile(r"[!#-&(-\[\]-~]+")
+"""ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
+
+
+class ApiSettings(CardSettings):
+    """Settings and reach of a model behind an API in its model card. Keys are never among them."""
+
+    REACH: ClassVar = frozenset(
+        {
+            "base_url",
+            "base_url_variable",
+            "api_key_variable",
+            "concurrency",
+            "timeout_s",
+            "max_retries",
+            "max_requests",
+            "max_spend_usd",
+            "usd_per_million_tokens",
+            "text_only",
+            "clips",
+            "audio_part",
+            "lists_models",
+            "served_as",
+        }
+    )
+    base_url: str | None = Field(default=None, description="None: the SDK's default.")
+    base_url_variable: str | None = Field(
+        default=None, description="Environment variable that holds the address, if base_url is None"
+    )
+    api_key_variable: str | None = Field(
+        default="OPENAI_API_KEY", description="None where the server asks for no key."
+    )
+    concurrency: Annotated[int, Field(ge=1)] = 8
+    timeout_s: Annotated[float, Field(gt=0)] = Field(
+        default=120, description="The longest that a server may be silent in one try."
+    )
+    max_retries: Annotated[int, Field(ge=0)] = 5
+    max_requests: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Of one process, retries too: a resumed run starts anew."
+    )
+    max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="Of one process; needs usd_per_million_tokens."
+    )
+    usd_per_million_tokens: Prices | None = None
+    text_only: bool = Field(default=True, description="False where the API wants audio.")
+    clips: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="The most sound files that one conversation may hold."
+    )
+    audio_part: AudioPart = "input_audio"
+    lists_models: bool = Field(
+        default=False, description="True for a server that must say first that it has the model."
+    )
+    system_turn: bool = Field(
+        default=True, description="False where an instruction has to open the first turn instead."
+    )
+    adapter: str | None = Field(
+        default=None, description="Name of the model's LoRA adapter, asked where there is audio."
+    )
+    send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
+    served_as: str | None = Field(
+        default=None, description="The API's name of the model that answers, if not the source."
+    )
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="Further fields of every request."
+    )
+
+    @model_validator(mode="after")
+    def _spend_has_prices(self) -> ApiSettings:
+        if self.max_spend_usd is not None and self.usd_per_million_tokens is None:
+            raise ValueError("max_spend_usd needs usd_per_million_tokens")
+        return self
+
+
+def address_of(settings: ApiSettings, model: str) -> str | None:
+    """Base URL of the API, or None for the SDK's default.
+
+    Raises ``ModelError`` if it is not set, or is no URL.
+    """
+    url = settings.base_url
+    if url is None and settings.base_url_variable:
+        url = _from_environment(settings.base_url_variable, model, "the address of its API")
+    if url and not url.startswith(("http://", "https://")):
+        raise ModelError(f"{model}: the address of its API must begin with http(s)://")
+    return url
+
+
+def key_of(settings: ApiSettings, model: str) -> str:
+    """Key of the API; empty where it asks for none.
+
+    Raises ``ModelError`` if it is not set, or can be no key.
+    """
+    variable = settings.api_key_variable
+    if variable is None:
+        return ""
+    value = _from_environment(variable, model, "the API key")
+    if not _KEY.fullmatch(value):
+        # An HTTP client would quote it in its complaint.
+        raise ModelError(
+            f"{model} needs the API key in ${variable}; "
+            "what is set there has characters that no key has"
+        )
+    return value
+
+
+def _from_environment(variable: str, model: str, what: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise ModelError(f"{model} needs {what} in ${variable}; it is not set")
+    return value
