@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
@@ -11,6 +10,7 @@ import pandas as pd
 import yaml
 
 from aor_lib.config.params import ModelCard
+from aor_lib.models.hf_checkpoint import COMMIT
 from aor_lib.report.listening import Html
 from aor_lib.report.style import title_of
 
@@ -21,15 +21,13 @@ REACHED = {
 }
 """How a model of a kind is reached."""
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-
 
 def is_verified(card: ModelCard) -> bool:
     """Tell if the card alone fixes the model that answers: hashed weights, or a commit.
 
     The name of a branch or of a provider's model may stand for another model tomorrow.
     """
-    return card.kind == "cascade" or bool(_COMMIT.fullmatch(card.revision))
+    return card.kind == "cascade" or bool(COMMIT.fullmatch(card.revision))
 
 
 def facts(card: ModelCard) -> dict[str, str]:
