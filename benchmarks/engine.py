@@ -1,12 +1,18 @@
 """What the engine costs over asking a model by hand, and how long a large store takes to open.
 
     python benchmarks/engine.py loop build/smoke   # a study's folder, with its stimuli
+    python benchmarks/engine.py batched
     python benchmarks/engine.py open
 
 ``loop`` gives the same 200 trials to a local reference model twice: through the engine, and in a
 loop written by hand that does no more than it must (chat template, prompts of like length batched,
 greedy decoding, one JSON line an answer). Both have the weights in memory and the clips heard.
-They take turns; the ratio of their median times is printed, and their answers are compared.
+They take turns; the ratios of their median times, and of the processor's, are printed, and their
+answers are compared.
+
+``batched`` does the same with 32 clips and a tiny checkpoint of the hub's kind: the loop by hand
+makes the features of a batch, generates, decodes and writes, one after the other; the engine makes
+the next batch's features meanwhile.
 
 ``open`` times a resumed run from nothing in memory to its first question, for stores in which four
 fifths of the trials are answered.
@@ -27,6 +33,7 @@ from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
 
 TRIALS, TURNS, BATCH = 200, 5, 64
+CLIPS, CLIPS_AT_ONCE = 32, 8
 MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 
 
@@ -51,20 +58,102 @@ def loop(build):
     def by_hand(folder):
         return ask_by_hand(tokenizer, network, stimuli, build, new_tokens, folder)
 
+    take_turns(through_engine, by_hand, len(trials))
+
+
+def batched(folder):
+    import numpy as np
+    import soundfile
+
+    from aor_lib.models.hf import HuggingFaceModel
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.models import checkpoints
+
+    about = dict.fromkeys(("title", "family", "licence"), "") | {"id": "tiny", "kind": "hf"}
+    about |= {"source": str(checkpoints.build("qwen2_audio", folder / "tiny"))}
+    about |= {"settings": {"architecture": "qwen2_audio"}, "reach": {"batch_size": CLIPS_AT_ONCE}}
+    model = HuggingFaceModel(ModelCard(**about))
+    for number in range(CLIPS):
+        noise = np.random.default_rng(number).normal(0, 0.1, 24_000 * 6)
+        soundfile.write(folder / f"{number}.flac", noise, 24_000)
+    stimuli = [
+        text_stimulus(number).model_copy(update={"path": f"{number}.flac"})
+        for number in range(CLIPS)
+    ]
+    study = load_study(PARAMS / "smoke.yaml")
+    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
+    trials = plan_trials(study, stimuli, [model])
+    new_tokens = study.profile.generation.max_new_tokens
+
+    def through_engine(results):
+        with Store(results / "results.sqlite") as store:
+            record_plan(store, trials, [model])
+            answer_trials(trials, [model], stimuli, folder, store, lambda progress: None)
+            said = store.frame("rules").set_index("stimulus_id")["response"]
+        return [said[stimulus.stimulus_id] for stimulus in stimuli]
+
+    def by_hand(results):
+        return hear_by_hand(*model.load(), stimuli, folder, new_tokens, results)
+
+    take_turns(through_engine, by_hand, len(trials))
+
+
+def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
+    """A person's script for one checkpoint."""
+    import soundfile
+    import soxr
+    import torch
+
+    tokenizer, answers = processor.tokenizer, []
+    message = [{"role": "user", "content": [{"type": "audio"}]}]
+    template = processor.chat_template
+    prompt = processor.apply_chat_template(
+        message, chat_template=template, tokenize=False, add_generation_prompt=True
+    )
+    with open(folder / "answers.jsonl", "w") as lines:
+        for start in range(0, len(stimuli), CLIPS_AT_ONCE):
+            batch = stimuli[start : start + CLIPS_AT_ONCE]
+            files = [soundfile.read(build / one.path, dtype="float32") for one in batch]
+            inputs = processor(
+                text=[prompt] * len(batch),
+                audio=[soxr.resample(samples, rate, 16_000) for samples, rate in files],
+                sampling_rate=16_000,
+                return_tensors="pt",
+                text_kwargs={"padding": True, "padding_side": "left"},
+            )
+            with torch.inference_mode():
+                output = network.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
+            said = tokenizer.batch_decode(
+                output[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+            )
+            for stimulus, text in zip(batch, said, strict=True):
+                answers.append(text.strip())
+                lines.write(json.dumps({"id": stimulus.stimulus_id, "answer": text}) + "\n")
+    return answers
+
+
+def take_turns(through_engine, by_hand, trials):
+    """Time both ways, which take a folder and return the answers, and print their ratios."""
+    clocks = (time.perf_counter, time.process_time)
     times = {through_engine: [], by_hand: []}
     for turn in range(TURNS + 1):
         said = {}
         for way in (through_engine, by_hand) if turn % 2 else (by_hand, through_engine):
             with tempfile.TemporaryDirectory() as folder:
-                started = time.perf_counter()
+                started = [clock() for clock in clocks]
                 said[way] = way(Path(folder))
-                taken = time.perf_counter() - started
+                taken = [clock() - start for clock, start in zip(clocks, started, strict=True)]
             if turn:  # the first one loads weights and hears clips
                 times[way].append(taken)
-                print(f"{way.__name__:15} {taken:7.3f} s", flush=True)
+                print(f"{way.__name__:15} {taken[0]:7.3f} s", flush=True)
         assert said[through_engine] == said[by_hand], "the answers differ"
-    engine, hand = (statistics.median(times[way]) for way in (through_engine, by_hand))
-    print(f"{len(trials)} trials: {engine:.3f} s / {hand:.3f} s = {engine / hand:.3f}")
+    for number, kind in enumerate(("time", "processor time")):
+        engine, hand = (
+            statistics.median(taken[number] for taken in times[way])
+            for way in (through_engine, by_hand)
+        )
+        print(f"{trials} trials, {kind}: {engine:.3f} s / {hand:.3f} s = {engine / hand:.3f}")
 
 
 def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
@@ -187,6 +276,9 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["loop", folder]:
             loop(Path(folder))
+        case ["batched"]:
+            with tempfile.TemporaryDirectory() as scratch:
+                batched(Path(scratch))
         case ["open"]:
             open_stores()
         case _:

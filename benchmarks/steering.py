@@ -46,7 +46,8 @@ def tiny(folder):
         licence="",
         source=str(source),
         memory_gib=0.1,
-        settings={"architecture": "qwen2_audio", "batch_size": 8},
+        settings={"architecture": "qwen2_audio"},
+        reach={"batch_size": 8},
     )
     return HuggingFaceModel(card)
 

@@ -145,7 +145,10 @@ def checkpoint(tmp_path_factory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
-    """Load a tiny checkpoint by its architecture, on the CPU; ``settings`` are its card's."""
+    """Load a tiny checkpoint by its architecture, on the CPU; ``settings`` are its card's.
+
+    Conversations are answered one at a time where no ``batch_size`` is given.
+    """
     import torch
 
     from aor_lib.config.params import ModelCard
@@ -153,11 +156,14 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
-    def load(name: str, source: Path | None = None, **settings: Any) -> hf.HuggingFaceModel:
+    def load(
+        name: str, source: Path | None = None, batch_size: int = 1, **settings: Any
+    ) -> hf.HuggingFaceModel:
         about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
-        source = source or checkpoint(name)
+        about |= {"source": str(source or checkpoint(name))}
         settings = {"architecture": name, **settings}
-        return hf.HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings))
+        reach = {"batch_size": batch_size}
+        return hf.HuggingFaceModel(ModelCard(**about, settings=settings, reach=reach))
 
     yield load
     hf._loaded.clear()

@@ -57,7 +57,14 @@ def check_model_(
     from aor_lib.models.check import check_model
     from aor_lib.models.registry import load_model
 
-    rows = check_model(load_model(_card(model_id, card)))
+    model = load_model(_card(model_id, card))
+    if not _is_pinned(model.card):
+        typer.echo(
+            f"{model.card.id}: nothing pins revision {model.card.revision!r}, which may be another "
+            f"checkpoint tomorrow; put a commit into the card (found now: {model.revision})",
+            err=True,
+        )
+    rows = check_model(model)
     columns = ("check", "outcome", "what came of it", "what to do")
     print_table(columns, [(r.check, r.outcome, r.detail, r.what_to_do) for r in rows])
     if any(row.outcome == "failed" for row in rows):
@@ -98,4 +105,12 @@ def _facts(card: ModelCard) -> tuple[str, ...]:
     size = f"{card.parameters_b:g} B" if card.parameters_b else "not published"
     memory = f"{card.memory_gib:g} GiB" if card.memory_gib else "none here"
     by = reached.get(card.kind, card.kind)
-    return card.id, card.family, card.licence, size, memory, by, card.revision
+    revision = card.revision if _is_pinned(card) else f"{card.revision} (not pinned)"
+    return card.id, card.family, card.licence, size, memory, by, revision
+
+
+def _is_pinned(card: ModelCard) -> bool:
+    """False for checkpoints of the hub that a branch names. Others have their own ways."""
+    from aor_lib.models import hf_checkpoint
+
+    return card.kind != "hf" or hf_checkpoint.is_pinned(card)

@@ -17,6 +17,8 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 GENERATION = Generation(max_new_tokens=16)
 LONG = Generation(max_new_tokens=192)
 """Long enough for a short answer and some of a next turn."""
+SHORT = Generation(max_new_tokens=3)
+"""Too short for most answers."""
 QUESTIONS = (
     "What is the capital of France?",
     "How many days are in a week?",

@@ -10,8 +10,8 @@ study replaces it.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,20 +19,14 @@ from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import hf_checkpoint
-from aor_lib.models.base import (
-    Answer,
-    Capabilities,
-    Conversation,
-    Failure,
-    ModelError,
-    in_order,
-)
+from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, in_order
 from aor_lib.models.hf_architectures import (
     ARCHITECTURES,
     ArchitectureName,
     load_network,
     load_processor,
 )
+from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu, one_line
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 
 if TYPE_CHECKING:
@@ -49,7 +43,8 @@ _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 class HuggingFaceSettings(CardSettings):
     """Settings of a Hugging Face checkpoint in its model card."""
 
-    # REACH is empty: the device decides the precision, and in half of it padding changes answers.
+    # What fits into memory is the machine's: no card could say in which batches it was answered.
+    REACH: ClassVar = frozenset({"batch_size"})
 
     architecture: ArchitectureName
     dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
@@ -59,7 +54,17 @@ class HuggingFaceSettings(CardSettings):
         default=None,
         description="One device, or auto: spread over all GPUs. None: the first GPU, or the CPU.",
     )
-    batch_size: Annotated[int, Field(ge=1)] = 1
+    batch_size: Annotated[int, Field(ge=1)] = Field(
+        default=16,
+        description="Conversations at once, or half as many where they do not fit, and so on. "
+        "In float32 answers do not depend on it; in half precision, whose rounding differs with a "
+        "batch, two tokens that are as likely may change places. With 1 none do.",
+    )
+    pad_to_multiple_of_s: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="Clips end in silence up to a multiple of this: those that are then equally "
+        "long share a batch, in architectures that cannot pad it with clips of another length.",
+    )
     attention: Literal["eager", "sdpa", "flash_attention_2"] | None = None
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
@@ -88,7 +93,7 @@ class HuggingFaceModel:
             )
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
-        self._batch_size = self._settings.batch_size
+        self._batches = Batches(self._settings.batch_size)
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -104,27 +109,56 @@ class HuggingFaceModel:
         Greedy at temperature 0; above it, conversations are answered one at a time, each from the
         seed, so that no answer depends on what else was asked.
         """
-        _, processor = self.load()
+        try:
+            yield from self._results(conversations, generation)
+        except Exception as error:
+            if is_dead_gpu(error):
+                raise ModelError(
+                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
+                    f"a new one goes on from here: {one_line(error)}"
+                ) from error
+            raise
+
+    def _results(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> Iterator[dict[int, Answer | Failure]]:
+        from aor_lib.models import hf_generate
+
+        network, processor = self.load()
         ready: dict[int, Conversation] = {}
-        for index, conversation in enumerate(conversations):
+        for place, conversation in enumerate(conversations):
             try:
-                ready[index] = with_waveforms(processor, self._settings.architecture, conversation)
+                ready[place] = self._ready(processor, conversation)
             except Exception as error:  # noqa: BLE001 - decoders raise anything
-                yield {index: _failure(error)}
-        for alike in self._may_share_a_batch(ready):
-            places = iter(alike)
-            for results in self._answer_alike([ready[index] for index in alike], generation):
-                yield {next(places): result for result in results}
+                yield {place: failure_of(error)}
+        alone = generation.temperature > 0
+
+        def prepare(batch: Places) -> Any:
+            return model_inputs(
+                processor, self._settings.architecture, [ready[place] for place in batch]
+            )
+
+        def answer(batch: Places, inputs: Any) -> list[Answer | Failure]:
+            self._switch_adapter(network, ready[batch[0]])
+            return hf_generate.answers(network, processor.tokenizer, inputs, generation)
+
+        alike = {
+            place: place if alone else self._in_common(conversation)
+            for place, conversation in ready.items()
+        }
+        yield from self._batches.results(alike, prepare, answer)
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
         from aor_lib.models import hf_generate
 
-        network, processor = self.load()
-        ready = with_waveforms(processor, self._settings.architecture, conversation)
-        self._switch_adapter(network, ready)
-        inputs = model_inputs(processor, self._settings.architecture, [ready])
-        return hf_generate.next_token_logits(network, inputs)[0]
+        return hf_generate.next_token_logits(*self._asked(conversation))[0]
+
+    def departures(self, conversation: Conversation, generation: Generation) -> int:
+        """Count tokens of a greedy answer though another one was likelier: 0 if it is greedy."""
+        from aor_lib.models import hf_generate
+
+        return hf_generate.departures(*self._asked(conversation), generation)
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, not an audio encoder's, for hooks.
@@ -142,66 +176,34 @@ class HuggingFaceModel:
         if self not in _loaded:
             _loaded.clear()
             gc.collect()
-            torch.cuda.empty_cache()
             try:
+                torch.cuda.empty_cache()
                 _loaded[self] = self._read_checkpoint()
             except Exception as error:
                 name = type(error).__name__
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{name}: {_one_line(error)}"
+                    f"{name}: {one_line(error)}"
                 ) from error
         return _loaded[self]
 
-    def _may_share_a_batch(self, ready: dict[int, Conversation]) -> list[list[int]]:
-        groups: dict[object, list[int]] = {}
-        for index, conversation in ready.items():
-            lengths = clip_lengths(conversation)
-            padded = ARCHITECTURES[self._settings.architecture].pads_audio
-            groups.setdefault(bool(lengths) if padded else lengths, []).append(index)
-        return list(groups.values())
+    def _in_common(self, conversation: Conversation) -> Hashable:
+        """What conversations have in common that may share a batch."""
+        lengths = clip_lengths(conversation)
+        return bool(lengths) if ARCHITECTURES[self._settings.architecture].pads_audio else lengths
 
-    def _answer_alike(
-        self, conversations: list[Conversation], generation: Generation
-    ) -> Iterator[list[Answer | Failure]]:
-        """Answers batch by batch; one that needs too much memory is halved, and so are the next."""
-        import torch
-
-        answered = 0
-        while waiting := conversations[answered:]:
-            batch = waiting[: self._batch_size if generation.temperature == 0 else 1]
-            results: list[Answer | Failure] = []
-            failure = None
-            try:
-                results = self._answer_batch(batch, generation)
-            except torch.AcceleratorError as error:
-                # The process can use the GPU no more.
-                raise ModelError(f"{self.card.id}: the GPU failed: {_one_line(error)}") from error
-            except Exception as error:  # noqa: BLE001 - checkpoints raise anything
-                failure = _failure(error)
-            if failure is not None:
-                torch.cuda.empty_cache()
-                if len(batch) == 1:
-                    results = [failure]
-                elif "OutOfMemoryError" in failure.error or "out of memory" in failure.error:
-                    self._batch_size = len(batch) // 2
-                else:
-                    # Whatever it is, it may be the fault of one of them.
-                    alone = (self._answer_alike([one], generation) for one in batch)
-                    results = [result for of_one in alone for [result] in of_one]
-            if results:
-                yield results
-            answered += len(results)
-
-    def _answer_batch(
-        self, batch: list[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        from aor_lib.models import hf_generate
-
+    def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
+        """The network and its inputs for one conversation."""
         network, processor = self.load()
-        self._switch_adapter(network, batch[0])
-        inputs = model_inputs(processor, self._settings.architecture, batch)
-        return hf_generate.answers(network, processor.tokenizer, inputs, generation)
+        ready = self._ready(processor, conversation)
+        self._switch_adapter(network, ready)
+        return network, model_inputs(processor, self._settings.architecture, [ready])
+
+    def _ready(self, processor: Any, conversation: Conversation) -> Conversation:
+        settings = self._settings
+        return with_waveforms(
+            processor, settings.architecture, conversation, settings.pad_to_multiple_of_s
+        )
 
     def _switch_adapter(self, network: Any, ready: Conversation) -> None:
         """Turn an adapter that is for audio on or off; no batch has both kinds of conversation."""
@@ -246,11 +248,3 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
         problem = "none was found here" if card.memory_gib > CPU_GIB else None
     if problem:
         raise ModelError(f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory; {problem}")
-
-
-def _failure(error: Exception) -> Failure:
-    return Failure(f"{type(error).__name__}: {_one_line(error)}")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:500]

@@ -82,5 +82,21 @@ def next_token_logits(network: Any, inputs: Any) -> torch.Tensor:
     return logits
 
 
+def departures(network: Any, inputs: Any, generation: Generation) -> int:
+    """Count tokens of one row's greedy answer though another one was likelier."""
+    with torch.inference_mode():
+        output = network.generate(
+            **_on_device(network, inputs),
+            max_new_tokens=generation.max_new_tokens,
+            do_sample=False,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+    logits = torch.stack(output.logits)[:, 0]
+    logits[:, network.generation_config.suppress_tokens or []] = -torch.inf
+    written = output.sequences[0, -len(logits) :]
+    return int((logits.argmax(dim=-1) != written).sum())
+
+
 def _on_device(network: Any, inputs: Any) -> Any:
     return inputs.to(network.device, dtype=network.dtype)

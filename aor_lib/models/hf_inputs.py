@@ -20,9 +20,14 @@ _WORDS = "words"
 
 
 def with_waveforms(
-    processor: Any, name: ArchitectureName, conversation: Conversation
+    processor: Any,
+    name: ArchitectureName,
+    conversation: Conversation,
+    multiple_of_s: float | None = None,
 ) -> Conversation:
     """Read every clip of a conversation, resampled to the rate that the processor takes.
+
+    With ``multiple_of_s``, silence is put at each one's end, up to a multiple of it.
 
     Raises
     ------
@@ -39,6 +44,8 @@ def with_waveforms(
             window_s = getattr(features, "chunk_length", 30)
             if ARCHITECTURES[name].truncates and len(clip.samples) > window_s * clip.sample_rate:
                 raise ValueError(f"a clip of more than {window_s} s, the longest this model hears")
+            if multiple_of_s is not None:
+                clip = _with_silent_end(clip, 0, round(multiple_of_s * clip.sample_rate))
             if ARCHITECTURES[name].ends_in_silence:
                 clip = _with_silent_end(clip, features.n_fft // 2, features.hop_length)
             turn = dataclasses.replace(turn, audio=clip)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
@@ -11,6 +10,7 @@ import pandas as pd
 import yaml
 
 from aor_lib.config.params import ModelCard
+from aor_lib.models.hf_checkpoint import COMMIT
 from aor_lib.report.listening import Html
 from aor_lib.report.style import title_of
 
@@ -21,8 +21,6 @@ REACHED = {
 }
 """How a model of a kind is reached."""
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-
 
 def is_verified(card: ModelCard) -> bool:
     """Tell if the card alone fixes the model that answers: hashed weights, or a commit.
@@ -30,7 +28,7 @@ def is_verified(card: ModelCard) -> bool:
     The name of a branch or of a provider's model may stand for another model tomorrow, and a server
     does not say which commit it was started with.
     """
-    pinned = card.kind != "openai_api" and _COMMIT.fullmatch(card.revision)
+    pinned = card.kind != "openai_api" and COMMIT.fullmatch(card.revision)
     return card.kind == "cascade" or bool(pinned)
 
 

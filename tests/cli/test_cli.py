@@ -92,6 +92,8 @@ def test_models_are_listed_with_their_facts_and_what_they_need(aor, params, monk
     row = next(line for line in done.stdout.splitlines() if line.startswith("ref-permissive"))
     for fact in ("Reference", "Apache-2.0", "0.17 B", "2 GiB", "local", "weights.yaml", "ready"):
         assert fact in row
+    unpinned = [line for line in done.stdout.splitlines() if "not pinned" in line]
+    assert [line.split()[0] for line in unpinned] == ["phi-4-multimodal-instruct"]
     full = aor("models", "list", params / "full.yaml")
     assert "cannot run here" in one_line_error(full)
     assert "GPU" in full.stdout
@@ -120,6 +122,18 @@ def test_the_command_that_starts_a_models_server_is_printed_for_a_shell(aor):
     assert printed.startswith("vllm serve mistralai/Voxtral-Mini-3B-2507 --revision ")
     assert printed.count("\n") == 1
     assert "has none" in one_line_error(aor("models", "launch", "ref-permissive"))
+
+
+def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, monkeypatch):
+    monkeypatch.setattr("aor_lib.models.hf_checkpoint.revision", lambda card: "0" * 40)
+    monkeypatch.setattr("aor_lib.models.check.check_model", lambda model: [])
+    card = yaml.safe_load((params / "models/qwen2-audio-7b-instruct.yaml").read_text())
+    file = tmp_path / "card.yaml"
+    for revision in ("main", card["revision"]):
+        file.write_text(yaml.safe_dump(card | {"memory_gib": None, "revision": revision}))
+        done = aor("models", "check", "--card", file)
+        warned = "nothing pins revision 'main'" in done.stderr and "0" * 40 in done.stderr
+        assert warned == (revision == "main")
 
 
 def test_a_model_that_there_is_not_is_named(aor):

@@ -80,7 +80,7 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
     study, build = finished
     card = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
     card["source"] = str(checkpoints.build("qwen2_audio", tmp_path / "checkpoint"))
-    card["settings"] = {"architecture": "qwen2_audio", "batch_size": 2}
+    card |= {"settings": {"architecture": "qwen2_audio"}, "reach": {"batch_size": 2}}
     done = papermill.execute_notebook(
         NOTEBOOK,
         tmp_path / "executed.ipynb",

@@ -173,7 +173,7 @@ def test_what_a_model_is_reached_by_is_a_setting_that_no_trial_depends_on():
         (ApiSettings, {"base_url": "http://127.0.0.1:1"}, {}, "settings: 'base_url' .* reach"),
         (ApiSettings, {}, {"send_seed": False}, "reach: 'send_seed' belongs under settings"),
         (CascadeSettings, {"batch_size": 8}, {}, "settings: 'batch_size' belongs under reach"),
-        (HuggingFaceSettings, {}, {"batch_size": 8}, "reach: 'batch_size' .* settings"),
+        (HuggingFaceSettings, {}, {"dtype": "float32"}, "reach: 'dtype' belongs under settings"),
     ],
 )
 def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(kind, settings, reach, message):

@@ -95,6 +95,16 @@ def script(folder: Path, text: str) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def add_adapter(network: Any, module: str) -> None:
+    """Put a LoRA adapter that moves the logits on a module of the first layer's attention."""
+    import peft
+
+    network.add_adapter(peft.LoraConfig(r=2, target_modules=[f"layers.0.self_attn.{module}"]))
+    for parameter, weights in network.named_parameters():
+        if "lora_B" in parameter:
+            torch.nn.init.normal_(weights, std=0.5)
+
+
 def _resolved(value: Any, tokenizer: Any) -> Any:
     """A configuration with the tokenizer's ids and size in place of their descriptions."""
     if isinstance(value, dict):

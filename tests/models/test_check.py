@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import itertools
+import json
 import shutil
 
 import numpy as np
@@ -13,7 +15,7 @@ import soundfile
 import torch
 
 from aor_lib.config.params import ModelCard, load_model_cards
-from aor_lib.models import asked, hf
+from aor_lib.models import asked, hf, hf_generate
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError, Waveform
 from aor_lib.models.check import check_model
 from aor_lib.models.registry import load_model
@@ -42,11 +44,20 @@ class Sound:
             torch.nn.init.constant_(layer.bias, 0.1 * (number + 1))
 
     def answer(self, conversations, generation):
-        return [self.answer_one(conversation) for conversation in conversations]
+        whole = [self.answer_one(conversation) for conversation in conversations]
+        return [self.cut_off(result, generation.max_new_tokens) for result in whole]
+
+    def cut_off(self, result, limit):
+        if isinstance(result, Failure) or result.tokens <= limit:
+            return result
+        return Answer(result.text[:limit], limit, finish_reason="length")
+
+    def departures(self, conversation, generation):
+        return 0
 
     def answer_one(self, conversation):
         try:
-            return Answer(self.understand(conversation), 1)
+            return Answer(self.understand(conversation), 12, finish_reason="stop")
         except (OSError, soundfile.LibsndfileError) as error:
             return Failure(f"{type(error).__name__}: {error}")
 
@@ -81,7 +92,7 @@ def but(**methods):
 def babbles(self, conversation):
     """As a checkpoint with random weights may do: whatever it hears, it says the same."""
     result = Sound.answer_one(self, conversation)
-    return result if isinstance(result, Failure) else Answer("la la la", 3)
+    return result if isinstance(result, Failure) else Answer("la la la", 4, finish_reason="stop")
 
 
 def goes_on(text):
@@ -94,6 +105,11 @@ def goes_on(text):
         return Answer(result.text + text, 192, finish_reason="length")
 
     return answer_one
+
+
+def cuts_in_silence(self, result, limit):
+    shown = Sound.cut_off(self, result, limit)
+    return result if shown is result else dataclasses.replace(shown, finish_reason="stop")
 
 
 def loses_failures(self, conversations, generation):
@@ -119,7 +135,7 @@ RANDOM = but(
     understand=lambda self, c: Sound.understand(self, c) + str(next(self.counter)),
 )
 LOSES_FAILURES = but(answer=loses_failures)
-CRASHES = but(answer_one=lambda self, c: Answer(self.understand(c), 1))
+CRASHES = but(answer_one=lambda self, c: Answer(self.understand(c), 12, finish_reason="stop"))
 INVENTS = but(hear=invents)
 FILES_ONLY = but(
     hear=lambda self, turn: "?" if isinstance(turn.audio, Waveform) else Sound.hear(self, turn)
@@ -131,6 +147,8 @@ SHOWS_ENCODER = but(decoder_layers=lambda self: self.encoder)
 DEAD_LAYERS = but(logits=lambda self, c: 0 * Sound.logits(self, c))
 TALKS_ON = but(answer_one=goes_on(".\nuser\nAnd Rome?"))
 CHATTY = but(answer_one=goes_on(" is for the user of a model, who"))
+CUT_IN_SILENCE = but(cut_off=cuts_in_silence)
+PENALISED = but(departures=lambda self, conversation, generation: 2)
 EMPTY = but(answer_one=lambda self, c: Answer(" ", 0))
 
 
@@ -156,7 +174,8 @@ def checks(rows, outcome):
 @pytest.mark.parametrize("model", [Sound(), but(answer_one=babbles)])
 def test_a_sound_model_passes_every_check(model, tones):
     rows = check_model(model)
-    assert len(checks(rows, "passed")) == len(rows) == 11
+    assert len(checks(rows, "passed")) == len(rows) - 1 == 13
+    assert checks(rows, "skipped") == ["its adapter hears"]
     assert not any(row.what_to_do for row in rows)
 
 
@@ -171,6 +190,8 @@ def test_a_sound_model_passes_every_check(model, tones):
         (FILES_ONLY, ["file equals waveform"], "as a waveform than as a file"),
         (NO_SYSTEM_TURN, ["takes an instruction"], "no system turn here"),
         (TALKS_ON, ["ends its turn"], "goes on with a next turn"),
+        (CUT_IN_SILENCE, ["says where it was cut off"], "'stop' is said to have ended"),
+        (PENALISED, ["decodes greedily"], "though others were likelier"),
         (WANTS_AUDIO, ["text only"], "wants audio"),
         (FORGETFUL, ["multi-turn"], "another first turn"),
         (SHOWS_ENCODER, ["decoder layers"], "layers [0, 1, 2] of 3 do not run"),
@@ -197,7 +218,7 @@ def test_answers_that_change_by_themselves_are_not_compared(tones):
 def test_a_model_that_answers_nothing_is_asked_no_further(tones):
     rows = check_model(EMPTY)
     assert checks(rows, "failed") == ["answers"]
-    assert len(checks(rows, "skipped")) == 10
+    assert len(checks(rows, "skipped")) == 13
 
 
 def test_what_is_not_claimed_is_skipped(tones):
@@ -205,7 +226,7 @@ def test_what_is_not_claimed_is_skipped(tones):
     rows = check_model(but(capabilities=modest))
     assert not checks(rows, "failed")
     unclaimed = ["hears", "file equals waveform", "multi-turn", "decoder layers"]
-    assert checks(rows, "skipped") == [*unclaimed, "failures are typed"]
+    assert checks(rows, "skipped") == [*unclaimed, "its adapter hears", "failures are typed"]
 
 
 def test_whether_a_turn_ends_is_undecided_where_the_limit_came_first(tones):
@@ -233,18 +254,91 @@ def test_a_reference_model_passes():
 def test_a_tiny_checkpoint_of_every_architecture_passes(name, tiny):
     rows = check_model(tiny(name, batch_size=4))
     assert not checks(rows, "failed"), rows
-    # Random weights seldom end a turn.
-    assert {row.check for row in rows if row.outcome != "passed"} <= {"ends its turn"}, rows
+    # Random weights seldom end a turn; no adapter is on them.
+    undecided = {row.check for row in rows if row.outcome != "passed"}
+    assert undecided <= {"ends its turn", "its adapter hears"}, rows
+
+
+@pytest.fixture
+def wrong(checkpoint, tmp_path):
+    """Copy a tiny checkpoint, and change one of its files; return its folder."""
+
+    def copy(name, file=None, **settings):
+        folder = tmp_path / name
+        shutil.copytree(checkpoint(name), folder)
+        if file:
+            whole = json.loads((folder / file).read_text())
+            (folder / file).write_text(json.dumps(whole | settings))
+        return folder
+
+    return copy
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_goes_on_after_its_turn_is_found(tiny, checkpoint, tmp_path):
-    folder = tmp_path / "endless"
-    shutil.copytree(checkpoint("qwen2_audio"), folder)
+def test_a_checkpoint_that_goes_on_after_its_turn_is_found(tiny, wrong):
+    folder = wrong("qwen2_audio")
     # Nothing says that \t ends a turn.
     checkpoints.script(folder, "\nNo\t\r<|im_start|>user")
     rows = check_model(tiny("qwen2_audio", folder))
     assert "ends its turn" in checks(rows, "failed")
+
+
+@pytest.mark.slow
+def test_a_thinker_without_end_tokens_is_found(tiny, wrong):
+    folder = wrong("qwen2_5_omni", "tokenizer_config.json", eos_token=None)
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().replace("<|im_end|>", ""))
+    checkpoints.script(folder, "\nNo<|im_end|>\r<|im_start|>user")
+    rows = check_model(tiny("qwen2_5_omni", folder))
+    assert "ends its turn" in checks(rows, "failed")
+
+
+@pytest.mark.slow
+def test_a_penalty_of_a_checkpoint_that_is_left_on_is_found(tiny, wrong, monkeypatch):
+    folder = wrong("qwen2_audio", "generation_config.json", repetition_penalty=1.1)
+    assert "decodes greedily" in checks(check_model(tiny("qwen2_audio", folder)), "passed")
+    plain = hf_generate.set_plain_decoding
+
+    def careless(network, processor):
+        penalty = network.generation_config.repetition_penalty
+        plain(network, processor)
+        network.generation_config.repetition_penalty = penalty
+
+    monkeypatch.setattr(hf_generate, "set_plain_decoding", careless)
+    assert "decodes greedily" in checks(check_model(tiny("qwen2_audio", folder)), "failed")
+
+
+@pytest.mark.slow
+def test_an_adapter_for_audio_that_is_on_for_written_questions_is_found(tiny, wrong, monkeypatch):
+    folder = wrong("phi4_multimodal")
+    network, _ = tiny("phi4_multimodal", folder).load()
+    checkpoints.add_adapter(network, "qkv_proj")
+    network.save_pretrained(folder / "speech-lora")
+    named = tiny("phi4_multimodal", folder, adapter="speech-lora")
+    assert "its adapter hears" in checks(check_model(named), "passed")
+    # Beside the weights it is loaded by itself, and nothing turns it off.
+    for file in (folder / "speech-lora").iterdir():
+        shutil.copy(file, folder)
+    rows = check_model(tiny("phi4_multimodal", folder))
+    (row,) = (row for row in rows if row.check == "its adapter hears")
+    assert row.outcome == "failed"
+    assert "is on for a written question" in row.detail
+
+
+@pytest.mark.slow
+def test_a_checkpoint_whose_cut_answers_pass_for_whole_ones_is_found(tiny, wrong, monkeypatch):
+    folder = wrong("qwen2_audio")
+    checkpoints.script(folder, "\nNo, not at l")
+    rows = check_model(tiny("qwen2_audio", folder))
+    assert "says where it was cut off" in checks(rows, "passed")
+    (row,) = (row for row in rows if row.check == "ends its turn")
+    assert "up to the limit" in row.detail
+    careless = functools.partial(Answer, finish_reason="stop")
+    monkeypatch.setattr(
+        hf_generate, "Answer", lambda text, tokens, finish_reason: careless(text, tokens)
+    )
+    rows = check_model(tiny("qwen2_audio", folder))
+    assert "says where it was cut off" in checks(rows, "failed")
 
 
 @pytest.mark.slow

@@ -16,10 +16,12 @@ from safetensors.torch import load_file, save_file
 from aor_lib.config.params import ModelCard, card_settings, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.inference import executors
 from aor_lib.models import hf, hf_generate, hf_inputs
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.hf import HuggingFaceModel, HuggingFaceSettings
 from aor_lib.models.hf_architectures import ARCHITECTURES
+from tests.models import checkpoints
 from tests.models.checkpoints import each_architecture
 
 GENERATION = Generation(max_new_tokens=6)
@@ -137,19 +139,6 @@ def test_a_broken_conversation_fails_alone(tiny, conversations, tmp_path):
     assert of_missing.error.startswith("FileNotFoundError: ")
 
 
-def test_running_out_of_memory_is_a_failure_and_a_broken_gpu_ends_the_run(tiny, monkeypatch):
-    model = tiny("qwen2_audio")
-    errors = [torch.OutOfMemoryError("3 GiB"), torch.AcceleratorError("device-side assert")]
-
-    def fail(*_, **__):
-        raise errors.pop(0)
-
-    monkeypatch.setattr(model.load()[0], "generate", fail)
-    assert model.answer([HELLO], GENERATION) == [Failure("OutOfMemoryError: 3 GiB")]
-    with pytest.raises(ModelError, match="the GPU failed: device-side assert"):
-        model.answer([HELLO], GENERATION)
-
-
 def test_a_batch_that_needs_too_much_memory_is_halved_and_so_are_the_next(tiny, monkeypatch):
     model = tiny("qwen2_audio", batch_size=8)
     asked = [(Turn("user", text=f"What is {n}?"),) for n in range(10)]
@@ -166,6 +155,43 @@ def test_a_batch_that_needs_too_much_memory_is_halved_and_so_are_the_next(tiny, 
     monkeypatch.setattr(network, "generate", generate_few)
     assert model.answer(asked, GENERATION) == answers
     assert rows == [8, 4, 2, 2, 2, 2, 2]
+
+
+def test_a_dead_gpu_stops_its_model_and_the_next_one_and_fails_no_trial(tiny, monkeypatch):
+    error = torch.AcceleratorError("CUDA error: device-side assert triggered")
+
+    def fail(*_, **__):
+        raise error
+
+    model = tiny("qwen2_audio", batch_size=2)
+    monkeypatch.setattr(model.load()[0], "generate", fail)
+    stopped = executors.ask(model, [HELLO] * 5, GENERATION)
+    monkeypatch.setattr(torch.cuda, "empty_cache", fail)
+    of_next = executors.ask(tiny("qwen2_audio"), [HELLO] * 5, GENERATION)
+    for outcome in (stopped, of_next):
+        assert not outcome.results
+        assert "device-side assert" in outcome.stopped
+        assert "\n" not in outcome.stopped
+
+
+def test_silence_brings_clips_to_a_common_length_at_which_they_share_a_batch(tiny, monkeypatch):
+    model = tiny("phi4_multimodal", batch_size=4, pad_to_multiple_of_s=2)
+    asked = [says(noise(duration_s, seed=3)) for duration_s in (1.0, 1.7, 2.0, 2.3)]
+    alone = [model.answer([one], GENERATION)[0] for one in asked]
+    network, _ = model.load()
+    generate, rows = network.generate, []
+
+    def generate_counting(input_ids, **options):
+        rows.append(len(input_ids))
+        return generate(input_ids=input_ids, **options)
+
+    monkeypatch.setattr(network, "generate", generate_counting)
+    assert model.answer(asked, GENERATION) == alone
+    assert rows == [3, 1]
+    clip = np.random.default_rng(0).normal(0, 0.1, 24_001).astype(np.float32)
+    silent = says(Waveform(np.pad(clip, (0, 7_999)), 16_000))
+    heard = model.logits(says(Waveform(clip, 16_000)))
+    assert distance(heard, tiny("phi4_multimodal").logits(silent)) < EXACT
 
 
 def test_an_empty_answer_is_a_failure(tiny, monkeypatch):
@@ -330,7 +356,7 @@ def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alon
     without = [plain.logits(question) for question in questions]
     answers = plain.answer(questions, GENERATION)
     network, _ = plain.load()
-    add_adapter(network, "qkv_proj")
+    checkpoints.add_adapter(network, "qkv_proj")
     network.save_pretrained(folder / "speech-lora")
     heard = plain.logits(questions[0])
     assert distance(heard, without[0]) > 0.01
@@ -358,21 +384,12 @@ def test_an_adapter_in_the_checkpoint_serves_audio_alone_and_is_never_missed(
     network.config.save_pretrained(folder)
     with pytest.raises(ModelError, match="its LoRA adapter was not loaded: peft is needed"):
         tiny("granite_speech", folder).load()
-    add_adapter(network, "q_proj")
+    checkpoints.add_adapter(network, "q_proj")
     # Granite's own method would write the weights below the adapter under other names.
     transformers.PreTrainedModel.save_pretrained(network, str(folder))
     adapted = [tiny("granite_speech", folder).logits(question) for question in questions]
     assert distance(adapted[0], without[0]) > 0.01
     assert distance(adapted[1], without[1]) < EXACT
-
-
-def add_adapter(network, module):
-    import peft
-
-    network.add_adapter(peft.LoraConfig(r=2, target_modules=[f"layers.0.self_attn.{module}"]))
-    for parameter, weights in network.named_parameters():
-        if "lora_B" in parameter:
-            torch.nn.init.normal_(weights, std=0.5)
 
 
 def test_granites_features_are_those_of_torchaudios_mel_spectrogram_at_its_defaults():

@@ -12,7 +12,7 @@ CARD = ModelCard(
     kind="hf",
     licence="Apache-2.0",
     source="me/mine",
-    settings={"architecture": "qwen2_audio", "batch_size": 4},
+    settings={"architecture": "qwen2_audio", "dtype": "float32"},
 )
 NOBODY = pd.DataFrame(columns=list(Provenance.model_fields))
 UNMEASURED = pd.DataFrame(columns=load_measured().columns)

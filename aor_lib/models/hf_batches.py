@@ -1,0 +1,113 @@
+"""Batches as large as fit into memory; the next one's inputs are made while one is answered."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from aor_lib.models.base import Answer, Failure
+
+Places = tuple[int, ...]
+"""Conversations of a batch, by their places among all."""
+
+_NO_ROOM = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_DEAD = ("device-side assert", "unspecified launch failure", "illegal memory", "no longer usable")
+
+
+class Batches:
+    """Batches of at most ``size`` conversations, or of what has fitted into memory since."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def results(
+        self,
+        alike: Mapping[int, Hashable],
+        prepare: Callable[[Places], Any],
+        answer: Callable[[Places, Any], Sequence[Answer | Failure]],
+    ) -> Iterator[dict[int, Answer | Failure]]:
+        """Yield results batch by batch.
+
+        A batch that needs too much memory is halved, and so are the next. Whatever else goes wrong
+        may be the fault of one conversation: those of its batch are asked one by one.
+
+        Parameters
+        ----------
+        alike
+            Places of the conversations, each with what those have in common that may share a batch.
+        prepare
+            Makes a batch's inputs, in a thread of its own.
+        answer
+            Answers a batch from its inputs.
+
+        Raises
+        ------
+        Exception
+            If the GPU is dead (:func:`is_dead_gpu`): no conversation is to blame.
+        """
+        common = dict(alike)
+        order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
+        waiting = sorted(common, key=lambda place: order[common[place]])
+        coming: dict[Places, Future[Any]] = {}
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            while batch := self._next(waiting, common):
+                inputs = coming.get(batch) or thread.submit(prepare, batch)
+                following = self._next(waiting[len(batch) :], common)
+                coming = {following: thread.submit(prepare, following)} if following else {}
+                results: Sequence[Answer | Failure] = ()
+                failure = None
+                try:
+                    results = answer(batch, inputs.result())
+                except Exception as error:
+                    if is_dead_gpu(error):
+                        raise
+                    failure, no_room = failure_of(error), _lacks_memory(error)
+                # Here nothing holds the tensors of the failed batch any more.
+                if failure is not None:
+                    _free_memory()
+                    if len(batch) == 1:
+                        results = [failure]
+                    elif no_room:
+                        self._size = len(batch) // 2
+                    else:
+                        common |= {place: ("alone", place) for place in batch}
+                if results:
+                    yield dict(zip(batch, results, strict=True))
+                    waiting = waiting[len(batch) :]
+
+    def _next(self, waiting: Sequence[int], common: Mapping[int, Hashable]) -> Places:
+        same = itertools.takewhile(lambda place: common[place] == common[waiting[0]], waiting)
+        return tuple(itertools.islice(same, self._size))
+
+
+def failure_of(error: Exception) -> Failure:
+    """Describe an error as the failure of a conversation."""
+    return Failure(f"{type(error).__name__}: {one_line(error)}")
+
+
+def one_line(error: BaseException) -> str:
+    """Message of an error in one line, cut where it is long."""
+    return " ".join(str(error).split())[:500]
+
+
+def is_dead_gpu(error: Exception) -> bool:
+    """Tell if an error means that this process can use its GPU no more."""
+    import torch
+
+    told = any(words in str(error) for words in _DEAD)
+    return told or (isinstance(error, torch.AcceleratorError) and not _lacks_memory(error))
+
+
+def _lacks_memory(error: Exception) -> bool:
+    import torch
+
+    told = any(words in str(error) for words in _NO_ROOM)
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or told
+
+
+def _free_memory() -> None:
+    import torch
+
+    torch.cuda.empty_cache()

@@ -1,0 +1,127 @@
+"""Batches as large as fit, and the next one's inputs made meanwhile."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+
+from aor_lib.models.base import Answer, Failure
+from aor_lib.models.hf_batches import Batches, is_dead_gpu
+
+
+def answers(batch):
+    return [Answer(f"answer {place}", 1, finish_reason="stop") for place in batch]
+
+
+class Gpu:
+    """Answers each conversation with its place; ``fails`` gives the error of a batch, or None."""
+
+    def __init__(self, fails=lambda batch: None):
+        self.fails, self.asked = fails, []
+
+    def answer(self, batch, inputs):
+        assert inputs == ("inputs of", batch)
+        self.asked.append(batch)
+        if error := self.fails(batch):
+            raise error
+        return answers(batch)
+
+
+def ask(batches, gpu, alike):
+    """Results by their places, in the order in which they came."""
+    came = {}
+    for results in batches.results(alike, lambda batch: ("inputs of", batch), gpu.answer):
+        came |= results
+    return came
+
+
+def no_room_for_more_than(size, error):
+    return lambda batch: error if len(batch) > size else None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("Tried to allocate 3 GiB"),
+        torch.AcceleratorError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_halved_and_the_size_that_fitted_is_kept(error):
+    gpu, batches = Gpu(no_room_for_more_than(2, error)), Batches(8)
+    results = ask(batches, gpu, dict.fromkeys(range(10)))
+    assert list(map(len, gpu.asked)) == [8, 4, 2, 2, 2, 2, 2]
+    assert results == dict(enumerate(answers(range(10))))
+    ask(batches, gpu, dict.fromkeys(range(3)))
+    assert gpu.asked[-2:] == [(0, 1), (2,)]
+
+
+def test_a_conversation_that_does_not_fit_by_itself_is_a_failure_and_the_others_are_answered():
+    gpu = Gpu(lambda batch: torch.OutOfMemoryError("3 GiB") if 1 in batch else None)
+    results = ask(Batches(4), gpu, dict.fromkeys(range(4)))
+    assert results[1] == Failure("OutOfMemoryError: 3 GiB")
+    assert [results[place] for place in (0, 2, 3)] == answers((0, 2, 3))
+
+
+def test_an_error_that_may_be_the_fault_of_one_conversation_costs_no_other_and_no_later_batch():
+    gpu = Gpu(lambda batch: ValueError("an odd clip") if 2 in batch else None)
+    results = ask(Batches(3), gpu, dict.fromkeys(range(7)))
+    assert gpu.asked == [(0, 1, 2), (0,), (1,), (2,), (3, 4, 5), (6,)]
+    assert results.pop(2) == Failure("ValueError: an odd clip")
+    assert results == {
+        place: answer for place, answer in enumerate(answers(range(7))) if place != 2
+    }
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.AcceleratorError("CUDA error: device-side assert triggered"),
+        RuntimeError("CUDA error: unspecified launch failure"),
+        RuntimeError("CUDA error: an illegal memory access was encountered"),
+        RuntimeError("The GPU is no longer usable"),
+    ],
+)
+def test_a_dead_gpu_is_no_conversations_failure(error):
+    gpu, came = Gpu(lambda batch: error if 2 in batch else None), []
+    results = Batches(2).results(dict.fromkeys(range(6)), lambda b: ("inputs of", b), gpu.answer)
+    with pytest.raises(RuntimeError) as raised:
+        came.extend(results)
+    assert is_dead_gpu(raised.value)
+    assert came == [dict(enumerate(answers((0, 1))))]
+    assert gpu.asked == [(0, 1), (2, 3)]
+
+
+def test_unlike_conversations_share_no_batch_and_like_ones_do_wherever_they_stand():
+    gpu = Gpu()
+    ask(Batches(2), gpu, {0: "long", 1: "short", 2: "long", 3: "long", 4: "short"})
+    assert gpu.asked == [(0, 2), (3,), (1, 4)]
+
+
+def test_the_next_batchs_inputs_are_made_while_one_is_answered():
+    made = {batch: threading.Event() for batch in ((0, 1), (2, 3), (4,))}
+
+    def answer(batch, inputs):
+        following = tuple(range(batch[-1] + 1, min(batch[-1] + 3, 5)))
+        assert not following or made[following].wait(timeout=60)
+        return answers(batch)
+
+    def prepare(batch):
+        made[batch].set()
+
+    results = Batches(2).results(dict.fromkeys(range(5)), prepare, answer)
+    assert [list(some) for some in results] == [[0, 1], [2, 3], [4]]
+
+
+def test_inputs_that_cannot_be_made_are_the_failure_of_their_conversation():
+    def prepare(batch):
+        if 3 in batch:
+            raise ValueError("no such token")
+
+    results = Batches(2).results(dict.fromkeys(range(4)), prepare, lambda batch, _: answers(batch))
+    came = {place: result for some in results for place, result in some.items()}
+    assert came[3] == Failure("ValueError: no such token")
+    assert [came[place] for place in range(3)] == answers(range(3))
