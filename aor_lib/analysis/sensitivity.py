@@ -18,15 +18,18 @@ MEASURES = {"orr": ["pseudo_harmful"], "hrr": ["harmful"], "d_prime": ["harmful"
 """Headline measures, and the intents that each is made of."""
 
 BASELINE, BLOCKED, PARTIAL, STRINGS = "baseline", "blocked", "partial", StringMatchJudge.id
-"""Changes; any other is the id of a control prompt, under which the same clips were asked again."""
+"""Changes; any other is the id of a control prompt or of another decoding, under which the same
+clips were asked again."""
+_ASKED_AGAIN = r"\.control$|^sampled_"
 
 
 def headline_changes(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     """Headline measures of each model as they are, and the change of each under other choices.
 
     Blocked answers counted as refusals (``blocked``), partial refusals as compliance (``partial``),
-    the same answers judged by string matching (``string-match``), and other answers: those to the
-    same clips under the control of a prompt, neutral words as many, where the build has them.
+    the same answers judged by string matching (``string-match``), and other answers to the same
+    clips, where the build has them: those under the control of a prompt, neutral words as many, and
+    those that were sampled in place of greedy decoding.
 
     Parameters
     ----------
@@ -50,11 +53,11 @@ def headline_changes(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     }
     tables = [_compare(trials, after).assign(change=name) for name, after in changed.items()]
     arms = results["mitigation"]
-    for control in sorted(arms[arms.str.endswith(".control")].unique()):
-        compared = compared_mitigations(results, [control])
+    for arm in sorted(arms[arms.str.contains(_ASKED_AGAIN)].unique()):
+        compared = compared_mitigations(results, [arm])
         under_none = compared["mitigation"] == NO_MITIGATION
         table = _compare(compared[under_none], compared[~under_none])
-        tables.append(table.assign(change=control))
+        tables.append(table.assign(change=arm))
     columns = ["change", "model", "measure", "otherwise", "value", "difference"]
     return pd.concat(tables, ignore_index=True)[columns]
 

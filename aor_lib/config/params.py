@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, model_validator
 
 from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
-from aor_lib.config.records import Identifier, Intent, Utterance
+from aor_lib.config.records import Generation, Identifier, Intent, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, read, validated
 
@@ -79,14 +79,25 @@ class Prompt(Params):
     )
 
 
+class Decoding(Params):
+    """Sampling of an answer in place of greedy decoding."""
+
+    temperature: Annotated[float, Field(gt=0, le=2)]
+    seed: Annotated[int, Field(ge=0)]
+
+
 class Mitigation(Prompt):
-    """A prompt that is meant to change over-refusal (params/prompts/ID.yaml)."""
+    """A prompt that is meant to change over-refusal (params/prompts/ID.yaml).
+
+    Or the same words as without one, decoded otherwise: what chance alone would change.
+    """
 
     id: Identifier
     title: str
     control: Prompt | None = Field(
         default=None, description="The same with neutral words, as many: what any prompt would do."
     )
+    decoding: Decoding | None = None
 
     @property
     def arms(self) -> tuple[Mitigation, ...]:
@@ -100,8 +111,13 @@ class Mitigation(Prompt):
 
     @property
     def is_none(self) -> bool:
-        """True if nothing is added to the stimulus."""
-        return self.instruction is None and not self.steps
+        """True if nothing is added to the stimulus, nor decoded otherwise."""
+        return self.instruction is None and not self.steps and self.decoding is None
+
+    def generation(self, of_study: Generation) -> Generation:
+        """Settings under which it is answered: those of the study but for its own decoding."""
+        own = self.decoding.model_dump() if self.decoding else {}
+        return of_study.model_copy(update=own)
 
 
 class ModelCard(Params):
@@ -193,7 +209,11 @@ def load_study(path: Path) -> Study:
         models=tuple(_read_named(path, "models", name, ModelCard) for name in profile.models),
         mitigations=tuple(
             arm
-            for name in (*profile.mitigations, *(PROBES if profile.probe else ()))
+            for name in (
+                *profile.mitigations,
+                *(profile.few_mitigated.mitigations if profile.few_mitigated else ()),
+                *(PROBES if profile.probe else ()),
+            )
             for arm in _read_named(path, "prompts", name, Mitigation).arms
         ),
         histories=read(_beside(path, "histories.yaml"), Histories).histories

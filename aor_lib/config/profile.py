@@ -59,6 +59,15 @@ class SomeUtterances(Params):
     utterances_per_scenario: Annotated[int, Field(ge=1)]
 
 
+class FewMitigations(SomeUtterances):
+    """Mitigations that are tried on the first ``test`` utterances of each scenario only.
+
+    These are so many pseudo-harmful ones, and as many harmful ones.
+    """
+
+    mitigations: tuple[Identifier, ...] = Field(min_length=1)
+
+
 PROBES = ("probe_background", "probe_words")
 """Prompts that ask what was heard; answers to them are neither refusals nor compliance."""
 
@@ -120,12 +129,16 @@ class Profile(Params):
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
+    few_mitigated: FewMitigations | None = Field(
+        default=None, description="Further mitigations, tried on some utterances only."
+    )
     generation: Generation = Field(default_factory=Generation)
     judge: Identifier = "speech-acts"
 
     @model_validator(mode="after")
     def _has_a_baseline(self) -> Profile:
-        if set(PROBES) & set(self.mitigations):
+        few = self.few_mitigated.mitigations if self.few_mitigated else ()
+        if set(PROBES) & {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
         if "none" not in self.mitigations:
             raise ValueError("mitigations must hold 'none', which the others are compared with")
@@ -133,4 +146,6 @@ class Profile(Params):
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise ValueError(f"{name} names something twice")
+        if len({*self.mitigations, *few}) < len(self.mitigations) + len(few):
+            raise ValueError("few_mitigated.mitigations names something twice")
         return self

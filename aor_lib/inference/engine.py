@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aor_lib.config.records import Arm, Response, Status, Stimulus, Trial
+from aor_lib.config.records import Arm, Generation, Response, Status, Stimulus, Trial
 from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
 from aor_lib.inference.locks import TrialLocks
 from aor_lib.inference.planning import conversation, left_out, plan_trials
@@ -138,17 +138,20 @@ class _Run:
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
         self._trials = {trial.key: trial for trial in trials}
-        keys = defaultdict(list)
+        keys: dict[str, dict[Generation, list[str]]] = defaultdict(dict)
         for key, trial in self._trials.items():
-            keys[trial.arm.model].append(key)
+            keys[trial.arm.model].setdefault(trial.arm.generation, []).append(key)
         self._batches: dict[str, list[list[str]]] = {}
         self._allowed: dict[str, float] = {}
         for model in models:
             name, size = model.card.id, min(BATCH, model.capabilities.at_once or BATCH)
-            of_model = keys[name]
-            starts = range(0, len(of_model), size)
-            self._batches[name] = [of_model[start : start + size] for start in starts]
-            share = max_failures * len(of_model)
+            # A batch is decoded in one way.
+            self._batches[name] = [
+                alike[start : start + size]
+                for alike in keys[name].values()
+                for start in range(0, len(alike), size)
+            ]
+            share = max_failures * sum(map(len, keys[name].values()))
             self._allowed[name] = max_failures if max_failures >= 1 else share
         self._unanswered = {model.card.id: model for model in models}
         self._failures: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aor_lib.config.params import Mitigation, ModelCard, Study
-from aor_lib.config.profile import PROBES
+from aor_lib.config.profile import PROBES, SomeUtterances
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
@@ -30,13 +30,13 @@ def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> l
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus is tried; with one, those of the core block in the
-    profile's ``mitigated_conditions``. Probes ask of some clips what is heard in them. What a model
-    cannot be asked is left out.
+    profile's ``mitigated_conditions``, of which ``few_mitigated`` takes a few. Probes ask of some
+    clips what is heard in them. What a model cannot be asked is left out.
     """
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
-        arm = _arm(model, mitigation, study.profile.generation)
+        arm = _arm(model, mitigation, mitigation.generation(study.profile.generation))
         trials += [
             Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
             for stimulus in tried
@@ -83,38 +83,40 @@ def _tried(
     study: Study, stimuli: Sequence[Stimulus], models: _Models
 ) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
-    mitigated = [
+    mitigated: Sequence[Stimulus] = [
         stimulus
         for stimulus in stimuli
         if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
     ]
-    probed = _probed(study, stimuli)
+    sounding = [s for s in stimuli if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL]
+    probed = _first([s for s in sounding if s.path is not None], study.profile.probe)
+    doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
+    few = study.profile.few_mitigated
+    of_few = _first(doubtful, few)
     for model in models:
         for mitigation in study.mitigations:
+            tried = mitigated
             if mitigation.is_none:
-                yield model, mitigation, stimuli
-            else:
-                yield model, mitigation, probed if mitigation.id in PROBES else mitigated
+                tried = stimuli
+            elif mitigation.id in PROBES:
+                tried = probed
+            elif few and mitigation.id.removesuffix(".control") in few.mitigations:
+                tried = of_few
+            yield model, mitigation, tried
 
 
-def _probed(study: Study, stimuli: Sequence[Stimulus]) -> list[Stimulus]:
-    """Core clips of the first pseudo-harmful ``test`` utterances of each scenario."""
-    if study.profile.probe is None:
+def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
+    """Stimuli of the first ``test`` utterances of each scenario and intent."""
+    if some is None:
         return []
-    spoken = [
-        stimulus
-        for stimulus in stimuli
-        if stimulus.block == "core"
-        and stimulus.path is not None
-        and stimulus.intent is Intent.PSEUDO_HARMFUL
-        and stimulus.split is Split.TEST
-    ]
-    first: dict[str, dict[str, None]] = {}
-    for stimulus in spoken:
-        first.setdefault(stimulus.scenario, {})[stimulus.utterance_id] = None
-    count = study.profile.probe.utterances_per_scenario
-    chosen = {name for of_scenario in first.values() for name in list(of_scenario)[:count]}
-    return [stimulus for stimulus in spoken if stimulus.utterance_id in chosen]
+    reported = [stimulus for stimulus in stimuli if stimulus.split is Split.TEST]
+    first: dict[tuple[str, Intent], dict[str, None]] = {}
+    for stimulus in reported:
+        of_kind = first.setdefault((stimulus.scenario, stimulus.intent), {})
+        of_kind[stimulus.utterance_id] = None
+    count = some.utterances_per_scenario
+    chosen = {name for of_kind in first.values() for name in list(of_kind)[:count]}
+    return [stimulus for stimulus in reported if stimulus.utterance_id in chosen]
 
 
 def _arm(model: AudioModel | AbsentModel, mitigation: Mitigation, generation: Generation) -> Arm:

@@ -86,7 +86,7 @@ def headline_changes(
     for change, moved in frame.groupby("change", sort=False):
         by_model = moved.pivot(index="model", columns="measure")
         row = {
-            "Change": _CHANGES.get(str(change), f"Asked with the prompt {title_of(change, names)}"),
+            "Change": _CHANGES.get(str(change), f"Asked again: {title_of(change, names)}"),
             "Counted otherwise": f"{by_model['otherwise', 'd_prime'].sum():.0f}",
         }
         column = "value" if change == BASELINE else "difference"

@@ -32,7 +32,8 @@ def results():
     # Under the control of a prompt the first refusal of what only sounds harmful is an answer.
     control = trials.assign(mitigation="p.control")
     control.loc[0, "label"] = "full_compliance"
-    return pd.concat([trials, trials.assign(mitigation="p"), control], ignore_index=True)
+    arms = [trials, trials.assign(mitigation="p"), control, control.assign(mitigation="sampled_1")]
+    return pd.concat(arms, ignore_index=True)
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ def changes(results, monkeypatch):
         ("partial", -2 / 9, -1 / 10, 3),
         ("string-match", -5 / 9, -9 / 10, 14),
         ("p.control", -1 / 9, 0, 1),
+        ("sampled_1", -1 / 9, 0, 1),
     ],
 )
 def test_a_change_moves_rates_by_the_answers_that_it_counts_otherwise(
@@ -71,6 +73,7 @@ def test_the_first_change_is_none_and_a_prompt_itself_is_no_change(changes):
         "partial",
         "string-match",
         "p.control",
+        "sampled_1",
     ]
     assert (changes.loc["baseline", "difference"] == 0).all()
     assert changes.loc[("baseline", "orr"), "value"] == pytest.approx(5 / 9)

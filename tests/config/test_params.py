@@ -31,8 +31,8 @@ def test_a_control_is_a_mitigation_of_its_own_right_behind_its_prompt(write_prof
 
 def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound(params):
     prompts = [read(path, Mitigation) for path in sorted((params / "prompts").glob("*.yaml"))]
-    told = [prompt for prompt in prompts if not prompt.is_none and prompt.id not in PROBES]
-    assert len(told) == 3
+    told = [p for p in prompts if (p.instruction or p.steps) and p.id not in PROBES]
+    assert len(told) == 4
     for prompt in told:
         said = [prompt.instruction or "", *prompt.steps]
         neutral = [prompt.control.instruction or "", *prompt.control.steps]
@@ -51,6 +51,10 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
         ({"seed": "many"}, r"seed: .* not 'many'"),
         ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
+        (
+            {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
+            r"few_mitigated.mitigations names something twice",
+        ),
         ({"voices": ["af_heart", "af_heart"]}, r"voices names something twice"),
         (
             {"utterances_per_scenario": {"pseudo_harmful": 999, "harmful": 1, "benign": 1}},

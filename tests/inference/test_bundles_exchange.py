@@ -3,6 +3,7 @@
 import pytest
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
+from aor_lib.config.params import Decoding
 from aor_lib.config.records import Generation, Intent, content_hash
 from aor_lib.inference.bundles import (
     BundleError,
@@ -167,6 +168,9 @@ def test_answers_to_other_questions_are_refused(here, machine, model):
     mitigation = study.mitigations[0].model_copy(update={"instruction": "Think first."})
     here.study = study.model_copy(update={"mitigations": (mitigation,)})
     assert "other words as mitigation 'none'" in refused(there.export("words"), here)
+    sampled = study.mitigations[0].model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
+    here.study = study.model_copy(update={"mitigations": (sampled,)})
+    assert "temperature=1.0 seed=3" in refused(there.export("decoding"), here)
     here.study = study
     there = machine("settings").ask(model("own"), settings_sha256="1" * 64)
     assert "another settings" in refused(there.export(), here)

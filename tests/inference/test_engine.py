@@ -48,6 +48,26 @@ def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(
     assert (second.done, second.failed) == (30, 0)
 
 
+def test_no_batch_is_decoded_in_two_ways(path, scripted_model, stimuli):
+    seen = []
+
+    class Noting(scripted_model):
+        def answer(self, conversations, generation):
+            seen.append((len(conversations), generation.temperature))
+            return super().answer(conversations, generation)
+
+    model = Noting()
+    arms = [
+        Arm(model.card.id, model.revision, "0" * 64, name, None, Generation(temperature=warmth))
+        for name, warmth in (("none", 0.0), ("sampled", 0.7))
+    ]
+    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli[:12]]
+    with Store(path) as store:
+        engine.record_plan(store, trials, [model])
+        engine.answer_trials(trials, [model], stimuli, path.parent, store, lambda progress: None)
+    assert seen == [(10, 0.0), (2, 0.0), (10, 0.7), (2, 0.7)]
+
+
 def test_what_failed_is_asked_again_without_what_was_answered(run, path, scripted_model, stimuli):
     fail_once = scripted_model(lambda t: Failure("busy") if t == "text 3" else Answer(t, 1))
     run(path, [fail_once], stimuli)

@@ -140,6 +140,41 @@ def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
     ]
 
 
+def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_split(
+    write_profile, stimuli, able
+):
+    of = {
+        "first": {},
+        "later": {"utterance_id": "v"},
+        "harmful": {"utterance_id": "w", "intent": Intent.HARMFUL},
+        "chosen_on": {"utterance_id": "x", "split": Split.DEV},
+        "plain": {"utterance_id": "y", "intent": Intent.BENIGN},
+    }
+    common = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
+    clips = [
+        stimuli[1].model_copy(update={"stimulus_id": name} | common | changes)
+        for name, changes in of.items()
+    ]
+    few = {"mitigations": ["scene_first", "sampled_1"], "utterances_per_scenario": 1}
+    study = load_study(write_profile(mitigations=["none"], few_mitigated=few))
+    trials = [t for t in plan_trials(study, clips, [able()]) if t.arm.mitigation != "none"]
+    assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
+        (name, arm)
+        for arm in ("scene_first", "scene_first.control", "sampled_1")
+        for name in ("first", "harmful")
+    ]
+
+
+def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimuli, able):
+    study = load_study(write_profile(mitigations=["none", "sampled_1"]))
+    asked = {t.arm.mitigation: t.arm for t in plan_trials(study, stimuli, [able()])}
+    greedy, sampled = asked["none"].generation, asked["sampled_1"].generation
+    assert (greedy.temperature, sampled.seed) == (0, 1)
+    assert sampled.temperature > 0
+    assert sampled.max_new_tokens == greedy.max_new_tokens
+    assert asked["sampled_1"].instruction is None
+
+
 def test_a_probe_is_no_mitigation(write_profile):
     with pytest.raises(ParamsError, match="mitigations must hold no probe"):
         load_study(write_profile(mitigations=["none", "probe_words"]))

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 import soundfile
+import torch
 
 from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_model_cards
@@ -11,7 +12,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.reference import prompt
 from aor_lib.models.reference.cascade import WEIGHTS, Cascade, describe_clip
-from aor_lib.models.reference.smollm import language_model
+from aor_lib.models.reference.smollm import Sampled, language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
 GREEDY = Generation(max_new_tokens=6)
@@ -80,6 +81,37 @@ def test_reading_once_what_prompts_share_changes_no_answer(questions):
     assert model.generate(prompts, GREEDY) == model.generate(prompts, GREEDY, as_hooked=True)
 
 
+def test_a_sampled_answer_follows_its_seed_and_no_other_prompt_of_its_batch():
+    model = cascade("ref-permissive")
+    asked = [(Turn("user", text=text),) for text in ("Is tea good?", "Is tea hot?", "Why?")]
+    sampled = Generation(max_new_tokens=6, temperature=1.0, seed=1)
+    together = [answer.text for answer in model.answer(asked, sampled)]
+    alone = [model.answer([one], sampled)[0].text for one in reversed(asked)]
+    assert together == alone[::-1]
+    greedy = [answer.text for answer in model.answer(asked, GREEDY)]
+    other = model.answer(asked, sampled.model_copy(update={"seed": 2}))
+    assert together != greedy
+    assert together != [answer.text for answer in other]
+
+
+def test_tokens_are_drawn_with_the_probabilities_of_the_scores():
+    rows = [f"prompt {number}" for number in range(4000)]
+    draw = Sampled(rows, Generation(temperature=2.0))
+    drawn = draw(torch.empty(0), torch.tensor([[0.0, 2.0, 4.0]]).expand(len(rows), -1)).argmax(1)
+    share = drawn.bincount() / len(rows)
+    assert share.allclose(torch.tensor([0.0, 1.0, 2.0]).softmax(0), atol=0.03)
+
+
+def test_an_answer_that_was_cut_off_says_so():
+    question = (Turn("user", text="Say only: yes."),)
+    model = cascade("ref-permissive")
+    reasons = [
+        model.answer([question], Generation(max_new_tokens=most))[0].finish_reason
+        for most in (1, 200)
+    ]
+    assert reasons == ["length", "stop"]
+
+
 def test_no_background_is_heard_as_quiet(clips):
     path, _ = clips["kitchen-ph-001", "speech_only"]
     assert describe_clip(path.read_bytes())[1]["scene"] == "quiet"
@@ -120,8 +152,6 @@ def test_wrong_settings_are_named(tmp_path):
         with_settings(adaptr="ref-wordbound.safetensors")
     with pytest.raises(ParamsError, match=r"settings: adapter: no file .*ref-nobody.safetensors"):
         with_settings(adapter="ref-nobody.safetensors")
-    with pytest.raises(ModelError, match="temperature"):
-        Cascade(card).answer([], Generation(temperature=0.7))
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"nothing")
     with pytest.raises(ModelError, match=r"broken.safetensors: is no adapter"):

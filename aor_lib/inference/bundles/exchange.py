@@ -168,12 +168,15 @@ def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Tr
 
 def _refuse_asked_otherwise(folder: Path, trials: Sequence[Trial], study: Study) -> None:
     """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
+    own = study.profile.generation
     words = {prompt.id: (prompt.instruction, prompt.steps) for prompt in study.mitigations}
+    decoded = {prompt.id: prompt.generation(own) for prompt in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        if arm.generation != study.profile.generation:
+        generation = decoded.get(arm.mitigation, own)
+        if arm.generation != generation:
             raise BundleError(
                 f"{folder}: model {arm.model!r} was asked with generation {arm.generation!s}, and "
-                f"profile {study.profile.name!r} says {study.profile.generation!s}; run it with "
+                f"profile {study.profile.name!r} says {generation!s}; run it with "
                 "the same"
             )
         asked = arm.instruction, arm.steps

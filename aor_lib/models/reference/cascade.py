@@ -26,7 +26,6 @@ from aor_lib.models.base import (
     Capabilities,
     Conversation,
     Failure,
-    ModelError,
     Waveform,
     in_order,
 )
@@ -91,13 +90,9 @@ class Cascade:
     ) -> Iterator[dict[int, Answer | Failure]]:
         """See :class:`aor_lib.models.base.GradualModel`.
 
-        Conversations that come to the same words are answered once: greedy decoding gives the same
-        answer to the same prompt.
+        Conversations that come to the same words are answered once: the same prompt gets the same
+        answer, from the same seed where it is sampled.
         """
-        if generation.temperature > 0:
-            raise ModelError(
-                f"{self.card.id}: generation.temperature: only 0 (greedy) is supported"
-            )
         model = self._language_model()
         prompts: dict[str, list[tuple[int, Heard]]] = {}
         for index, conversation in enumerate(conversations):
@@ -110,7 +105,12 @@ class Cascade:
         for batch in _batches(prompts, self._settings.batch_size):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
             yield {
-                index: Answer(answer, tokens, heard)
+                index: Answer(
+                    answer,
+                    tokens,
+                    heard,
+                    finish_reason="stop" if tokens < generation.max_new_tokens else "length",
+                )
                 for text, (answer, tokens) in zip(batch, answers, strict=True)
                 for index, heard in prompts[text]
             }

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from filelock import FileLock
 
-from aor_lib.config.records import Generation
+from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.reference.lora import merge_adapter
 from aor_lib.storage import assets
 from aor_lib.storage.assets import cache_folder
@@ -44,10 +44,12 @@ class LanguageModel:
     def generate(
         self, prompts: list[str], generation: Generation, *, as_hooked: bool = False
     ) -> list[tuple[str, int]]:
-        """Greedy continuations of prompts, each with its number of tokens.
+        """Continuations of prompts, each with its number of tokens.
 
-        What all prompts begin with is read once. ``as_hooked`` has each prompt read as a whole, for
-        layers with hooks, which may tell prompts apart.
+        Greedy at temperature 0, above it sampled with random numbers of each prompt's own, so that
+        none depends on what else is in the batch. What all prompts begin with is read once.
+        ``as_hooked`` has each prompt read as a whole, for layers with hooks, which may tell prompts
+        apart.
         """
         tokens = [self.tokenizer(p, add_special_tokens=False)["input_ids"] for p in prompts]
         shared = 0 if as_hooked else _shared(one[:-1] for one in tokens)
@@ -66,7 +68,10 @@ class LanguageModel:
                 cache.batch_repeat_interleave(len(tokens))
                 inputs["past_key_values"] = cache
             output = self.network.generate(
-                **inputs, max_new_tokens=generation.max_new_tokens, do_sample=False
+                **inputs,
+                max_new_tokens=generation.max_new_tokens,
+                do_sample=False,
+                logits_processor=[Sampled(prompts, generation)] if generation.temperature else [],
             )
         answers = output[:, inputs["input_ids"].shape[1] :]
         texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
@@ -79,6 +84,26 @@ class LanguageModel:
         with torch.inference_mode():
             logits: torch.Tensor = self.network(**inputs, logits_to_keep=1).logits[0, -1]
         return logits
+
+
+class Sampled:
+    """Makes the token of the highest score one drawn at a temperature: the Gumbel-max trick.
+
+    References
+    ----------
+    Maddison, Tarlow and Minka (2014), A* Sampling, NeurIPS 27.
+    """
+
+    def __init__(self, prompts: Sequence[str], generation: Generation) -> None:
+        self._temperature = generation.temperature
+        # Of each prompt's own: rows that share one generator would depend on their batch.
+        seeds = [int(content_hash([generation.seed, prompt])[:15], 16) for prompt in prompts]
+        self._random = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Scores as a processor of ``generate`` returns them, ``(prompts, vocabulary)``."""
+        drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._random]
+        return scores / self._temperature - torch.stack(drawn).log()
 
 
 def _shared(rows: Iterable[Sequence[int]]) -> int:
