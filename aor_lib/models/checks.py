@@ -203,7 +203,8 @@ def _decoder_layers(asked: Asked) -> str:
     "Turn the adapter on where something is heard and off elsewhere, as the model's makers do.",
 )
 def _its_adapter_hears(asked: Asked) -> str:
-    architecture = ARCHITECTURES.get(asked.model.card.settings.get("architecture"))
+    name: Any = asked.model.card.settings.get("architecture")
+    architecture = ARCHITECTURES.get(name)
     _require(architecture is not None and architecture.adapter_hears, "an adapter for audio alone")
     opened: Any = asked.model
     layers = [
@@ -215,9 +216,10 @@ def _its_adapter_hears(asked: Asked) -> str:
     if not layers:
         raise Skipped("no adapter was loaded")
     written: Conversation = (Turn("user", text=QUESTIONS[0]),)
+    ran: list[Any] = []
     for question, kind, wanted in (asked.questions[0], "spoken", True), (written, "written", False):
-        ran: set[Any] = set()
-        with _hooks(layers, lambda layer, _, __, ran=ran: ran.add(layer)):
+        ran.clear()
+        with _hooks(layers, lambda layer, _, __: ran.append(layer)):
             asked.logits(question)
         if bool(ran) is not wanted:
             raise Failed(f"its adapter is {'on' if ran else 'off'} for a {kind} question")
