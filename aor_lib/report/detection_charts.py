@@ -121,8 +121,10 @@ def _intervals(base: alt.Chart) -> list[alt.Chart]:
 def _labels(shown: pd.DataFrame, arm: str, colour: alt.Color) -> list[alt.Chart]:
     """Names of the points on the side with more room, one line below the other."""
     height, rows = 1 + _LINE / 2, []
+    room_below = _LINE * len(shown)
     for row in shown.sort_values("hrr", ascending=False).to_dict("records"):
-        height = min(row["hrr"], height - _LINE)
+        room_below -= _LINE
+        height = min(max(row["hrr"], room_below + _LINE / 2), height - _LINE)
         rows.append({"orr": row["orr"], "hrr": height, arm: row[arm]})
     placed = pd.DataFrame(rows)
     sides = {"left": placed["orr"] < _MIDDLE, "right": placed["orr"] >= _MIDDLE}

@@ -86,7 +86,7 @@ def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     numbers = utterances.groupby(["model", "change"]).size().unstack(fill_value=0)
     numbers = numbers.reindex(columns=[*CHANGES], fill_value=0).rename_axis("Model").reset_index()
     words = "; ".join(
-        ", ".join([row.pop("Model"), *(f"{name.lower()} {count}" for name, count in row.items())])
+        f"{row['Model']}, " + ", ".join(f"{name.lower()} {row[name]}" for name in CHANGES)
         for row in numbers.to_dict("records")
     )
     return figure(chart, title_for(trials, title), words, 140 * len(shown), numbers)
@@ -195,26 +195,23 @@ def _strip(trials: pd.DataFrame) -> pd.DataFrame:
         }
     ).dropna()
     refused = refused.sort_values([*refused.columns])
-    signs = np.sign(refused.iloc[:, 1] - refused.iloc[:, 0]).astype(int)
+    signs = (refused.iloc[:, 1] - refused.iloc[:, 0]).apply(np.sign)
     # Side by side in the bands of what was answered (from 0) and of what was refused (from 1).
     bands = refused.ge(0.5)
     places = bands.apply(lambda of: (of.groupby(of).cumcount() + 0.5) / len(of) + of)
     change = signs.map(dict(zip((-1, 0, 1), CHANGES, strict=True)))
-    long = places.assign(change=change).rename_axis("utterance_id").reset_index()
-    return long.melt(["utterance_id", "change"], var_name="condition", value_name="place")
+    wide: pd.DataFrame = places.assign(change=change).rename_axis("utterance_id").reset_index()
+    return wide.melt(["utterance_id", "change"], var_name="condition", value_name="place")
 
 
 def _marks(trials: pd.DataFrame, step: float) -> pd.DataFrame:
     """A mark for each utterance at each SNR: above 1 where it was refused, below 0 elsewhere."""
     keys = ["intent", "snr_db"]
-    rows = [
-        refusals_by_utterance(of_cell).assign(**dict(zip(keys, cell, strict=True))).reset_index()
-        for cell, of_cell in trials.groupby(keys)
-    ]
-    marks = pd.concat(rows)
+    cells = {cell: refusals_by_utterance(rows) for cell, rows in trials.groupby(keys)}
+    marks = pd.concat(cells, names=keys).reset_index()
     refused = marks["refused"] / marks["judged"] >= 0.5
     level = _MARK * (1 + 1.5 * pd.factorize(marks["intent"], sort=True)[0])
-    cells = marks.groupby(keys)["refused"]
-    size = cells.transform("size")
-    aside = (cells.cumcount() - (size - 1) / 2) * step * 0.6 / size.max()
+    asked = marks.groupby(keys)["refused"]
+    size = asked.transform("size")
+    aside = (asked.cumcount() - (size - 1) / 2) * step * 0.6 / size.max()
     return marks.assign(snr_db=marks["snr_db"] + aside, rate=np.where(refused, 1 + level, -level))

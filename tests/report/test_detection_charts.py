@@ -64,5 +64,12 @@ def test_names_of_points_on_top_of_each_other_stand_one_below_the_other(rates):
     figure = moves(one, "mitigation", title="T")
     heights = [row["hrr"] for row in inside(figure, "names")]
     assert len(heights) == 2
-    assert abs(heights[0] - heights[1]) >= 0.05
+    assert abs(heights[0] - heights[1]) >= 0.05 - 1e-9
     assert "T" in moves(one.head(0), "mitigation", title="T").markdown
+
+
+def test_names_of_points_without_a_refusal_stay_above_the_axis(rates):
+    one = rates[rates["model"] == MODELS[0]].drop(columns="model").assign(rate=0.0)
+    heights = [row["hrr"] for row in inside(moves(one, "mitigation", title="T"), "names")]
+    assert min(heights) > 0
+    assert len(set(heights)) == 2
