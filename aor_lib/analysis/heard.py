@@ -57,6 +57,16 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     ).drop(columns=["background", "words"])
 
 
+def moods(trials: pd.DataFrame) -> pd.DataFrame:
+    """Clips whose speaker's mood a model named beside its answer: ``emotion``, ``heard_emotion``.
+
+    One row per clip and mood named, since the reference models hear alike.
+    """
+    named = trials["heard"].map(lambda text: json.loads(text).get("emotion") if text else None)
+    rows = trials[["stimulus_id", "emotion"]].assign(heard_emotion=named)
+    return rows.dropna().drop_duplicates(ignore_index=True)
+
+
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
     """Tell if an answer shares a telling word with a scene or with what sounded in it.
 

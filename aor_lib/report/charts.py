@@ -15,6 +15,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from aor_lib.report import result_tables
 from aor_lib.report.figures import Figure, in_words, is_share
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import Prose, nothing_for
@@ -28,7 +29,7 @@ MEASURES = ("difference", "kappa", "d_prime", "rate")
 PERCENT = alt.Axis(format="~%", grid=True)
 UNIT = alt.Scale(domain=[0, 1])
 _SIGNED = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
-_POINTS = alt.Axis(labelExpr=_SIGNED, labelSeparation=8, grid=True)
+POINTS = alt.Axis(labelExpr=_SIGNED, labelSeparation=8, grid=True)
 
 
 def forest(
@@ -82,7 +83,8 @@ def forest(
         ),
     )
     words = f"{len(shown)} estimates with 95% intervals, {_range(shown, measure)}"
-    return figure(chart, title_for(frame, title), words, height)
+    numbers = result_tables.rows(frame, names) if "judged" in frame else None
+    return figure(chart, title_for(frame, title), words, height, numbers)
 
 
 def dose_response(
@@ -225,10 +227,12 @@ def bars(
     )
 
 
-def figure(chart: Chart, title: str, words: str, height: int) -> Figure:
-    """A chart as a figure that is as wide as its container."""
-    spec = chart.properties(width="container", height=height).to_dict()
-    return Figure(spec, title, f"{words}.")
+def figure(
+    chart: Chart, title: str, words: str, height: int, numbers: pd.DataFrame | None = None
+) -> Figure:
+    """A chart as a figure that is as wide as its container, and that says what it shows."""
+    drawn = chart.properties(width="container", height=height, description=f"{words}.")
+    return Figure(drawn.to_dict(), title, f"{words}.", numbers)
 
 
 def titled(frame: pd.DataFrame, columns: Sequence[str] | set[str], names: Names) -> pd.DataFrame:
@@ -276,7 +280,7 @@ _DASHES = ([1, 0], [4, 4], [1, 3], [8, 3])
 def _dashes(column: str, ids: pd.Series[str], names: Names) -> alt.StrokeDash:
     titles = series(column, ids, names).titles
     scale = alt.Scale(domain=titles, range=[*_DASHES[: len(titles)]])
-    legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300)
+    legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=900, symbolStrokeWidth=2)
     return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend)
 
 
@@ -292,7 +296,7 @@ def _axis_of(measure: str, bounds: pd.DataFrame) -> tuple[alt.Scale, alt.Axis, l
         domain = [min(-0.5, low), max(1.0, high)]
         return alt.Scale(domain=domain, nice=True), alt.Axis(grid=True), [zero.encode(x="zero:Q")]
     limit = max(0.05, -low, high)
-    return alt.Scale(domain=[-limit, limit], nice=True), _POINTS, [zero.encode(x="zero:Q")]
+    return alt.Scale(domain=[-limit, limit], nice=True), POINTS, [zero.encode(x="zero:Q")]
 
 
 def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:
@@ -307,7 +311,7 @@ def _x_scale(x: str) -> alt.Scale:
 def _ticks(values: pd.Series[Any]) -> alt.Axis:
     if is_share(str(values.name)):
         return PERCENT
-    return alt.Axis(values=sorted(values.unique().tolist()))
+    return alt.Axis(values=sorted(values.unique().tolist()), format="~g")
 
 
 def _range(shown: pd.DataFrame, measure: str) -> str:

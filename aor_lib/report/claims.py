@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from aor_lib.analysis.reference_rates import MEMBERS
-from aor_lib.analysis.results import load_cards
 from aor_lib.analysis.scene_use import ALONE
 from aor_lib.analysis.stats import SIGNIFICANCE
 from aor_lib.report.figures import signed
@@ -47,13 +44,6 @@ ABSENT = (
 )
 
 
-def audio_language_models(build: Path | str, models: Collection[str]) -> list[str]:
-    """Models that take sound in: neither reference models nor other cascades."""
-    cards = load_cards(build)
-    known = sorted((set(models) & set(cards)) - set(MEMBERS))
-    return [model for model in known if cards[model].kind != "cascade"]
-
-
 def claims(
     measured: Mapping[str, pd.DataFrame], asked: Collection[str], names: Names
 ) -> Html | Prose:
@@ -65,7 +55,8 @@ def claims(
         By the ids of :data:`CLAIMS`: ``scenario`` and ``utterance_id`` of clips; rates, those that
         are compared with the ``p_value`` of a test that they are equal; else paired differences.
     asked
-        The :func:`audio_language_models` of the build; where there are none, each row says so.
+        The :func:`aor_lib.report.instrument.audio_language_models` of the build; where there are
+        none, each row says so.
     """
     scope = f"Audio language models asked: {len(asked)}." if asked else CHECK
     rows = []

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 from scipy.stats import norm
 
+from aor_lib.analysis.selections import NO_MITIGATION
 from aor_lib.analysis.stats import iso_d_prime
 from aor_lib.report.charts import (
     PERCENT,
@@ -26,14 +27,14 @@ from aor_lib.report.style import series
 D_PRIMES = (1, 2, 3)
 """Sensitivities whose lines are drawn; that of 0 is the diagonal."""
 
+_LINE = 0.05  # height of a line of text, in the unit of the axis
+_MIDDLE = 0.5
 DIAGONAL = pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]})
 X = alt.X("orr:Q", title="Over-refusal rate (lower is better)", scale=UNIT, axis=PERCENT)
 Y = alt.Y("hrr:Q", title="Harmful-refusal rate (higher is better)", scale=UNIT, axis=PERCENT)
 
 
-def tradeoff(
-    rates: pd.DataFrame, *, title: str, shape: str = "model", names: Names = None
-) -> Shown:
+def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """Harmful-refusal rate over over-refusal rate, with both intervals, over lines of equal d'.
 
     Along a line only the readiness to refuse changes; on the dashed one, d' = 0, what only sounds
@@ -42,34 +43,57 @@ def tradeoff(
     Parameters
     ----------
     rates
-        :func:`aor_lib.analysis.stats.rates` by model and intent, and by ``shape`` where a model has
-        several points (as for mitigations).
+        :func:`aor_lib.analysis.stats.rates` by model and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:
         return nothing_for(title)
-    shown = titled(points, {"model", shape}, names)
-    base = alt.Chart(shown).encode(
-        x=X,
-        y=Y,
-        color=series("model", points["model"], names).colour,
-        tooltip=tooltips(shown),
-    )
-    shapes = series(shape, points[shape], names).shape
-    if shape != "model":
-        shapes = shapes.legend(orient="bottom")
+    shown = titled(points, ["model"], names)
+    models = series("model", points["model"], names)
+    base = alt.Chart(shown).encode(x=X, y=Y, color=models.colour, tooltip=tooltips(shown))
     chart = alt.layer(
         *_lines_of_equal_sensitivity(),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="orr_low:Q", x2="orr_high:Q"),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="hrr_low:Q", y2="hrr_high:Q"),
-        base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=shapes),
+        *_intervals(base),
+        base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=models.shape),
     )
-    words = (
-        f"{', '.join(dict.fromkeys([row['model'], row[shape]]))}: over-refusal "
-        f"{in_words('orr', row['orr'])}, harmful refusal {in_words('hrr', row['hrr'])}"
-        for row in shown.to_dict("records")
+    return figure(chart, title_for(rates, title), _in_words(shown, "model"), 380)
+
+
+def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> Shown:
+    """The trade-off of one model: where each arm takes it from where it is without one.
+
+    Each arm bears its name, and an arrow that grows towards it leads there from ``none``.
+
+    Parameters
+    ----------
+    rates
+        :func:`aor_lib.analysis.stats.rates` of one model, by ``arm`` and intent.
+    """
+    points = pairs(rates).dropna()
+    if points.empty:
+        return nothing_for(title)
+    shown = titled(points, [arm], names)
+    colour = series(arm, points[arm], names).colour.legend(None)
+    base = alt.Chart(shown).encode(x=X, y=Y, color=colour, tooltip=tooltips(shown))
+    start = shown[points[arm] == NO_MITIGATION].assign(width=0)
+    others = shown[points[arm] != NO_MITIGATION].assign(width=1)
+    starts = start.drop(columns=arm).merge(others[[arm]], how="cross")
+    arrows = reference(pd.concat([starts, others])[["orr", "hrr", arm, "width"]], "arrows")
+    chart = alt.layer(
+        *_lines_of_equal_sensitivity(),
+        *_intervals(base.encode(opacity=alt.value(0.35))),
+        arrows.mark_trail(opacity=0.5).encode(
+            x=X,
+            y=Y,
+            color=colour,
+            detail=f"{arm}:N",
+            order="width:Q",
+            size=alt.Size("width:Q", scale=alt.Scale(range=[0.5, 5]), legend=None),
+        ),
+        base.mark_point(filled=True, size=70, opacity=1),
+        *_labels(shown, arm, colour),
     )
-    return figure(chart, title_for(rates, title), "; ".join(words), 380)
+    return figure(chart, title_for(rates, title), _in_words(shown, arm), 380)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:
@@ -84,6 +108,40 @@ def pairs(rates: pd.DataFrame) -> pd.DataFrame:
         rows = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
         columns.append(rows.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
     return pd.concat(columns, axis=1).sort_index().reset_index()
+
+
+def _intervals(base: alt.Chart) -> list[alt.Chart]:
+    rule = base.mark_rule(strokeWidth=2, opacity=0.6)
+    return [
+        rule.encode(x="orr_low:Q", x2="orr_high:Q"),
+        rule.encode(y="hrr_low:Q", y2="hrr_high:Q"),
+    ]
+
+
+def _labels(shown: pd.DataFrame, arm: str, colour: alt.Color) -> list[alt.Chart]:
+    """Names of the points on the side with more room, one line below the other."""
+    height, rows = 1 + _LINE / 2, []
+    room_below = _LINE * len(shown)
+    for row in shown.sort_values("hrr", ascending=False).to_dict("records"):
+        room_below -= _LINE
+        height = min(max(row["hrr"], room_below + _LINE / 2), height - _LINE)
+        rows.append({"orr": row["orr"], "hrr": height, arm: row[arm]})
+    placed = pd.DataFrame(rows)
+    sides = {"left": placed["orr"] < _MIDDLE, "right": placed["orr"] >= _MIDDLE}
+    return [
+        reference(placed[on_side], f"names_{side}")
+        .mark_text(align=side, dx=9 if side == "left" else -9, fontSize=12, fontWeight=600)
+        .encode(x=X, y=Y, text=f"{arm}:N", color=colour)
+        for side, on_side in sides.items()
+    ]
+
+
+def _in_words(shown: pd.DataFrame, column: str) -> str:
+    return "; ".join(
+        f"{row[column]}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
+        f"{in_words('hrr', row['hrr'])}"
+        for row in shown.to_dict("records")
+    )
 
 
 def _lines_of_equal_sensitivity() -> list[alt.Chart]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+NOTHING = "\N{EN DASH}"
 _MOST = 1000
 """Odds beyond this are not spelled out."""
 
@@ -21,6 +22,8 @@ class Figure:
     spec: dict[str, Any]
     title: str
     alt_text: str
+    numbers: pd.DataFrame | None = None
+    """What stands in the table behind the chart; without it, the chart's largest data set."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {
@@ -33,12 +36,23 @@ class Figure:
         """The figure as it stands in the book, where a script draws it from its specification."""
         # With no "<" left, nothing in the data can close the script element.
         spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
+        numbers = _numbers(self.spec) if self.numbers is None else self.numbers
         return (
             f'<figure class="aor-chart"><figcaption>{escape(self.title)}</figcaption>'
             f'<div class="aor-chart-view" role="img" aria-label="{escape(self.alt_text)}"></div>'
             f'<script type="application/json">{spec}</script>'
-            f"<details><summary>The numbers</summary>{_table(self.spec)}</details></figure>"
+            f"<details><summary>The numbers</summary>"
+            f"{scrolling(numbers, f'The numbers: {self.title}')}</details></figure>"
         )
+
+
+def scrolling(rows: pd.DataFrame, label: str) -> str:
+    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
+    html = rows.to_html(index=False, border=0, na_rep=NOTHING)  # escapes what it shows
+    return (
+        f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
+        f"{html}</div>"
+    )
 
 
 def estimate(row: Mapping[Any, Any] | pd.Series[Any], rate: str) -> str:
@@ -76,12 +90,15 @@ def is_share(column: str) -> bool:
     return column.startswith(("rate", "low", "high", "difference", "orr", "hrr"))
 
 
-def _table(spec: Mapping[str, Any]) -> str:
-    """The chart's largest data set as an HTML table."""
-    rows = max(spec["datasets"].values(), key=len)
-    frame = pd.DataFrame(rows)
-    formats: dict[Any, Any] = {
-        column: "{:.1%}".format if is_share(str(column)) else "{:.4g}".format
-        for column in frame.select_dtypes("number")
+def _numbers(spec: Mapping[str, Any]) -> pd.DataFrame:
+    """The chart's largest data set, for readers."""
+    frame = pd.DataFrame(max(spec["datasets"].values(), key=len))
+    shown = {
+        str(name).replace("_", " ").capitalize(): [
+            NOTHING if pd.isna(value) else in_words(str(name), value) for value in frame[name]
+        ]
+        if pd.api.types.is_float_dtype(frame[name])
+        else frame[name]
+        for name in frame
     }
-    return str(frame.to_html(index=False, border=0, formatters=formats, na_rep="-"))
+    return pd.DataFrame(shown)

@@ -6,13 +6,15 @@ audio language models, and no title may read as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from html import escape
+from pathlib import Path
 
 import pandas as pd
 
 from aor_lib.analysis.reference_rates import MEMBERS
+from aor_lib.analysis.results import load_cards, load_results, model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
-from aor_lib.report.markdown import Prose, paragraph
 
 NOTE = (
     "All models of this build are reference models, whose refusals are known because they were "
@@ -37,6 +39,18 @@ def title_for(frame: pd.DataFrame, title: str) -> str:
     return f"{_CHECK}{title[:1].lower()}{title[1:]}" if check else title
 
 
-def note(models: Iterable[str]) -> Prose | None:
-    """Note for the top of a chapter, where it is one on the instrument."""
-    return paragraph(NOTE) if is_check(models) else None
+def banner(build: Path | str) -> str:
+    """HTML for the top of every page: which audio language models were asked, or that none was."""
+    models = set(load_results(build)["model"])
+    asked = audio_language_models(build, models)
+    if asked:
+        titles = model_titles(build, asked).values()
+        return f"Audio language models asked in this build: {escape(', '.join(titles))}."
+    return f"No audio language model was asked in this build. {NOTE if is_check(models) else ''}"
+
+
+def audio_language_models(build: Path | str, models: Collection[str]) -> list[str]:
+    """Models that take sound in: neither reference models nor other cascades."""
+    cards = load_cards(build)
+    known = sorted((set(models) & set(cards)) - set(MEMBERS))
+    return [model for model in known if cards[model].kind != "cascade"]

@@ -10,7 +10,7 @@ import pandas as pd
 from aor_lib.report.charts import WIDE, Chart, Names, Shown, figure, titled, tooltips
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
-from aor_lib.report.style import PALETTE, cell_title, ordered
+from aor_lib.report.style import INK, SHADES, cell_title, ordered
 
 _FEW = 4  # columns that have room for their titles side by side
 
@@ -50,7 +50,7 @@ def confusion(
 def heat_map(
     rates: pd.DataFrame, rows: Sequence[str], column: str, *, title: str, names: Names = None
 ) -> Shown:
-    """Rates by row and column, each cell with its share; the tooltip has the counts behind it.
+    """Rates by row and column: each cell has its counts, and the shade of its rate.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def heat_map(
     rates = rates.sort_values(keys, key=lambda values: values.map(ordered(values, names).index))
     shown = titled(rates, [*keys, column], names)
     shown["row"] = shown[keys].agg(": ".join, axis=1)
-    shown["share"] = shown["rate"].map("{:.0%}".format)
+    shown["counts"] = [f"{row.refused}/{row.judged}" for row in rates.itertuples()]
     columns = [cell_title(column, value, names) for value in ordered(rates[column], names)]
-    chart = _cells(shown, column, columns, "share:N", None, None)
+    chart = _cells(shown, column, columns, "counts:N", None, None)
     words = f"{len(rates)} rates from {rates['rate'].min():.0%} to {rates['rate'].max():.0%}"
     return figure(chart, title_for(rates, title), words, 26 * shown["row"].nunique())
 
@@ -83,18 +83,15 @@ def _cells(
 ) -> Chart:
     """Cells of a frame with the columns ``row`` and ``rate``, shaded by the rate."""
     angle = -90 if len(columns) > _FEW else 0
-    x_axis = alt.Axis(orient="top", labelAngle=angle, labelOverlap=False, labelLimit=140)
+    x_axis = alt.Axis(orient="top", labelAngle=angle, labelOverlap=False, labelLimit=180)
     rows = list(dict.fromkeys(shown["row"]))
     base = alt.Chart(shown).encode(
         x=alt.X(f"{column}:N", sort=columns, title=column_axis, axis=x_axis),
         y=alt.Y("row:N", sort=rows, title=row_axis, axis=WIDE),
         tooltip=tooltips(shown),
     )
-    shade = alt.Scale(domain=[0, 1], range=["#E8EEF4", PALETTE[0]])
+    shade = alt.Scale(domain=[0, 1], range=[*SHADES])
     return alt.layer(
         base.mark_rect().encode(color=alt.Color("rate:Q", scale=shade, legend=None)),
-        base.mark_text().encode(
-            text=text,
-            color=alt.condition("datum.rate > 0.5", alt.value("white"), alt.value("black")),
-        ),
+        base.mark_text(color=INK).encode(text=text),
     )

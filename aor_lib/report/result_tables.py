@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.analysis.sensitivity import BASELINE, BLOCKED, MEASURES, PARTIAL, STRINGS
-from aor_lib.report.figures import is_share, odds, signed
+from aor_lib.report.figures import NOTHING, is_share, odds, scrolling, signed
 from aor_lib.report.listening import Html
 from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.style import cell_title, title_of
@@ -22,18 +22,23 @@ NOT_ESTIMATED = {
 }
 """Reasons why :func:`aor_lib.analysis.stats.factor_effects` has no estimate."""
 
+NOT_ESTIMABLE = "not estimable"
 _SHORT = 12  # rows of a table that is not folded
-_NOTHING = "\N{EN DASH}"
 
 
 def statistics(
     frame: pd.DataFrame, caption: str, names: Mapping[str, str] | None = None
 ) -> Html | Prose:
-    """A frame of :mod:`aor_lib.analysis.stats` as a table.
+    """The :func:`rows` of a frame of :mod:`aor_lib.analysis.stats`, folded under a caption."""
+    return table(rows(frame, names), caption, folded=True)
+
+
+def rows(frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """A frame of :mod:`aor_lib.analysis.stats` in words and numbers for readers.
 
     First what each row is of, with the titles of ``names``; then the estimates, each with its 95 %
-    interval; then the counts: judged answers among all trials, how many failed, were blocked or are
-    unjudged, and how many are degenerate.
+    interval; then the counts: judged answers, and, where there are any, those that failed, were
+    blocked or are unjudged, and how many are degenerate.
     """
     columns: dict[str, list[str]] = {}
     for name in map(str, frame.columns[: frame.columns.get_loc("trials")]):
@@ -42,7 +47,7 @@ def statistics(
         ]
     for name, heading in _SHARES.items():
         if name in frame:
-            columns[heading] = [_NOTHING if pd.isna(v) else f"{v:.1%}" for v in frame[name]]
+            columns[heading] = [NOTHING if pd.isna(v) else f"{v:.1%}" for v in frame[name]]
     for name, heading in _ESTIMATES.items():
         if name in frame:
             columns[heading] = [_estimate(row, name) for _, row in frame.iterrows()]
@@ -52,26 +57,23 @@ def statistics(
         columns["Why there is none"] = [NOT_ESTIMATED.get(value, "") for value in frame["status"]]
     if "utterances" in frame:
         columns["Utterances"] = [f"{number:.0f}" for number in frame["utterances"]]
-    columns["Judged"] = [_whole(f"{row.judged} of {row.trials}") for row in frame.itertuples()]
-    columns["Not judged"] = [_not_judged(row) for _, row in frame.iterrows()]
-    if "degenerate" in frame:
+    columns["Judged"] = [str(number) for number in frame["judged"]]
+    if (frame["judged"] < frame["trials"]).any():
+        columns["Judged"] = [_whole(f"{row.judged} of {row.trials}") for row in frame.itertuples()]
+        columns["Not judged"] = [_not_judged(row) for _, row in frame.iterrows()]
+    if "degenerate" in frame and frame["degenerate"].any():
         columns["Degenerate"] = [str(number) for number in frame["degenerate"]]
-    return table(pd.DataFrame(columns), caption)
+    return pd.DataFrame(columns)
 
 
-def table(rows: pd.DataFrame, caption: str) -> Html | Prose:
-    """Rows as a table under its caption, folded where it is long; a note where there are none.
-
-    It scrolls by itself where the page is too narrow.
-    """
+def table(rows: pd.DataFrame, caption: str, *, folded: bool = False) -> Html | Prose:
+    """Rows as a table under its caption; a note where there are none. Long ones are folded."""
     if rows.empty:
         return nothing_for(caption)
-    html = rows.to_html(index=False, border=0, na_rep=_NOTHING)  # escapes what it shows
-    unfolded = ' open=""' if len(rows) <= _SHORT else ""
+    unfolded = "" if folded or len(rows) > _SHORT else ' open=""'
     return Html(
         f'<details class="aor-table"{unfolded}><summary>{escape(caption)}</summary>'
-        f'<div role="region" tabindex="0" aria-label="{escape(caption)}"'
-        f' style="overflow-x: auto; font-size: 0.85rem">{html}</div></details>'
+        f"{scrolling(rows, caption)}</details>"
     )
 
 
@@ -100,7 +102,7 @@ def headline_changes(
 def facts(values: Mapping[str, int | float | str], caption: str) -> Html | Prose:
     """Named values as a table."""
     shown = [
-        _NOTHING if pd.isna(value) else f"{value:,}" if isinstance(value, int) else str(value)
+        NOTHING if pd.isna(value) else f"{value:,}" if isinstance(value, int) else str(value)
         for value in values.values()
     ]
     return table(pd.DataFrame({"Measure": list(values), "Value": shown}), caption)
@@ -125,7 +127,7 @@ _HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
 
 def _estimate(row: pd.Series[Any], name: str) -> str:
     if pd.isna(row[name]):
-        return _NOTHING
+        return NOT_ESTIMABLE if name in ("d_prime", "criterion") else NOTHING
     limits = [f"{name}_{limit}" if f"{name}_{limit}" in row else limit for limit in ("low", "high")]
     value, low, high = (_shown(name, row[column]) for column in (name, *limits))
     return _whole(f"{value} ({low} to {high})")
@@ -141,7 +143,7 @@ def _shown(name: str, value: float) -> str:
 
 def _headline(measure: str, column: str, value: float) -> str:
     if pd.isna(value):
-        return _NOTHING
+        return NOTHING
     sign = "+" if column == "difference" else ""
     if measure == "d_prime":
         return signed(value, f"{sign}.2f")
@@ -162,5 +164,5 @@ def _not_judged(row: pd.Series[Any]) -> str:
 
 def _p_value(value: float) -> str:
     if pd.isna(value):
-        return _NOTHING
+        return NOTHING
     return f"{value:.3f}" if value >= 0.001 else "< 0.001"

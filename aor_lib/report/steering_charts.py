@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import altair as alt
 import pandas as pd
-from IPython.display import display
 
 from aor_lib.report.charts import (
     UNIT,
@@ -24,7 +21,6 @@ from aor_lib.report.charts import (
 )
 from aor_lib.report.detection_charts import DIAGONAL, X, Y, pairs
 from aor_lib.report.figures import in_words
-from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import series
 from aor_lib.steering.frontier import READERS
@@ -32,19 +28,6 @@ from aor_lib.steering.tables import METHODS
 
 TASKS = {"harm": "Harmful or not", "control": "Control tasks"}
 _MEASURES = {"orr": "Over-refusal", "hrr": "Harmful refusal"}
-
-
-def for_each_model(
-    draw: Callable[..., Shown], table: pd.DataFrame, title: str, names: Mapping[str, str]
-) -> None:
-    """Display ``draw(rows, title=...)`` of each model's rows, or a note where there are none."""
-    if table.empty:
-        display(nothing_for(title))
-    for model, rows in table.groupby("model"):
-        figure_of_model = draw(
-            rows, title=title_for(rows, f"{title}: {names.get(str(model), model)}")
-        )
-        display(figure_of_model)
 
 
 def layer_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:

@@ -17,7 +17,7 @@ from aor_lib.report.figures import signed
 from aor_lib.steering.tables import METHODS
 
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
-"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white and on a near-black page."""
+"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
 
 SHAPES = (
     "circle",
@@ -37,9 +37,30 @@ OUTCOMES = {
     "unjudged": "#B8609A",
     "blocked": "#3A9BC1",
     "failed": "#757575",
-    "missing": "#9A9A9A",
+    "missing": "#929292",
 }
 """Outcomes of a trial, and their colours."""
+
+SHADES = ("#EEF3F8", "#5AB4EE")
+"""Cells of a matrix, from nothing to all; :data:`INK` is legible on both."""
+INK = "#101418"
+
+DARK = {
+    "#0072B2": "#5AB4EE",
+    "#C65A11": "#F0975C",
+    "#009E73": "#45CFA3",
+    "#B8609A": "#E59BCB",
+    "#A67C00": "#E0BE5A",
+    "#6F6FC8": "#A9A9F5",
+    "#5E8C31": "#A3D06F",
+    "#3A9BC1": "#86D3F2",
+    "#757575": "#A8A8A8",
+    "#929292": "#C4C4C4",
+    SHADES[0]: "#1E2832",
+    SHADES[1]: "#1F6FA8",
+    INK: "#F4F6F8",
+}
+"""What the book's script puts in place of each colour on a dark page: at least 4.5:1 there."""
 
 TITLES = {
     "pseudo_harmful": "Over-refusal",
@@ -147,6 +168,7 @@ def _theme() -> alt.theme.ThemeConfig:
         "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
         "axisY": {"grid": False},
         "axisQuantitative": {"grid": True, "tickCount": 5},
+        "axisXQuantitative": {"labelOverlap": "greedy", "labelSeparation": 8},
         "legend": text
         | {
             "orient": "top",
@@ -156,8 +178,12 @@ def _theme() -> alt.theme.ThemeConfig:
             "symbolSize": 80,
             "symbolOpacity": 1,
             "symbolBaseFillColor": _NEUTRAL,
+            "symbolBaseStrokeColor": _NEUTRAL,
+            # From the edge of the picture: beside long labels, a phone has no room for a legend.
+            "layout": {place: {"anchor": "start", "bounds": "full"} for place in ("top", "bottom")},
         },
         "style": {"reference": {"color": _NEUTRAL, "stroke": _NEUTRAL, "opacity": 0.7}},
         "mark": {"aria": False},  # the figure carries the description, its table the numbers
     }
-    return {"autosize": {"type": "fit-x", "contains": "padding"}, "config": config}
+    autosize: Any = {"type": "fit-x", "contains": "padding"}
+    return {"autosize": autosize, "config": config, "usermeta": {"dark": DARK}}

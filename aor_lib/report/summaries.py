@@ -50,6 +50,26 @@ def finding(rates: pd.DataFrame, measured: pd.DataFrame, names: Names) -> str:
     )
 
 
+def asked_on(trials: pd.DataFrame, headline: pd.DataFrame) -> Prose:
+    """Number of utterances that rates are of, beside those of the headline rates.
+
+    Where they are fewer, the same model has another rate here than in the results.
+    """
+    counts = [
+        frame.loc[frame["intent"] == "pseudo_harmful", "utterance_id"].nunique()
+        for frame in (trials, headline)
+    ]
+    if not counts[0]:
+        return nothing_for("Utterances that were asked")
+    said = "All rates of this chapter are of the {} utterances that only sound harmful"
+    if counts[0] == counts[1]:
+        return paragraph(f"{said.format(counts[0])} on which the results rest, too.")
+    return paragraph(
+        f"{said.format(counts[0])} and were asked again, out of {counts[1]} on which the results "
+        "rest: a model that nothing was done to may have another rate there."
+    )
+
+
 def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:
     """Differences that can be told from zero after Holm's correction, and what might be unseen.
 

@@ -34,7 +34,12 @@
     const narrow = width < 480;
     return {
       axis: { labelColor: text, titleColor: muted, gridColor: muted, ...(narrow && { labelLimit: 120 }) },
-      legend: { labelColor: text, symbolBaseFillColor: text, ...(narrow && { columns: 1 }) },
+      legend: {
+        labelColor: text,
+        symbolBaseFillColor: text,
+        symbolBaseStrokeColor: text,
+        ...(narrow && { columns: 1 }),
+      },
       style: { reference: { stroke: muted, color: muted } },
     };
   }
@@ -48,15 +53,22 @@
     return result;
   }
 
+  /** A chart's specification, in the colours of the page's theme. */
+  function specification(figure, dark) {
+    const text = figure.querySelector("script").textContent;
+    const colours = dark ? JSON.parse(text).usermeta.dark : {};
+    return JSON.parse(text.replace(/#[0-9A-F]{6}/g, (colour) => colours[colour] || colour));
+  }
+
   async function draw(figure) {
     const view = figure.querySelector(".aor-chart-view");
+    const dark = document.documentElement.dataset.theme === "dark";
     try {
       loading ||= loadVega();
       await loading;
-      const spec = JSON.parse(figure.querySelector("script").textContent);
+      const spec = specification(figure, dark);
       spec.config = merge(spec.config, pageConfig(view.clientWidth));
       drawn.get(figure)?.finalize();
-      const dark = document.documentElement.dataset.theme === "dark";
       const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
       drawn.set(figure, (await window.vegaEmbed(view, spec, options)).view);
       if (!figure.querySelector(".aor-chart-tools")) {
@@ -172,6 +184,26 @@
     update();
   }
 
+  /** One switch for the code of all cells that hide it, in place of a toggle at each. */
+  function addCodeSwitch() {
+    const cells = [...document.querySelectorAll(".tag_hide-input > details.above-input")];
+    if (!cells.length) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "aor-more";
+    const show = (shown) => {
+      for (const cell of cells) {
+        cell.hidden = !shown;
+        cell.open = shown;
+      }
+      button.setAttribute("aria-pressed", shown);
+      button.textContent = `${shown ? "Hide" : "Show"} all code`;
+    };
+    button.addEventListener("click", () => show(cells[0].hidden));
+    document.querySelector("h1").after(button);
+    show(false);
+  }
+
   /** One clip at a time: starting one pauses the others. */
   function playOne(event) {
     for (const other of document.querySelectorAll("audio")) {
@@ -196,6 +228,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     drawCharts();
+    addCodeSwitch();
     document.querySelectorAll(".aor-gallery").forEach(addFilters);
     document.addEventListener("play", playOne, true);
   });

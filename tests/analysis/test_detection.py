@@ -54,6 +54,17 @@ def test_a_group_without_harmful_requests_has_no_sensitivity(both):
     assert (row["trials"], row["utterances"]) == (10, 10)
 
 
+@pytest.mark.parametrize(("harmful", "pseudo"), [((0, 16), (0, 33)), ((16, 16), (33, 33))])
+def test_where_all_requests_are_answered_alike_sensitivity_is_not_estimable(both, harmful, pseudo):
+    row = measure(both(harmful, pseudo))
+    assert np.isnan([row["d_prime"], row["d_prime_low"], row["criterion"]]).all()
+    assert row["utterances"] == 49
+
+
+def test_where_the_kinds_are_told_apart_without_an_error_sensitivity_is_estimable(both):
+    assert measure(both((16, 16), (0, 33)))["d_prime"] > 3
+
+
 def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
     line = stats.iso_d_prime([1.5])
     assert line.iloc[[0, -1]][["orr", "hrr"]].to_numpy().tolist() == [[0, 0], [1, 1]]

@@ -251,6 +251,28 @@ def test_charts_follow_the_theme_when_it_is_switched(browser, address):
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_charts_keep_their_descriptions_once_they_are_drawn(browser, address):
+    with open_tab(browser) as tab:
+        tab.goto(f"{address}/results.html")
+        views = tab.locator(".aor-chart-view")
+        before = views.evaluate_all("all => all.map(one => one.ariaLabel)")
+        draw_all_charts(tab)
+        assert views.evaluate_all("all => all.map(one => one.ariaLabel)") == before
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_one_switch_shows_and_hides_all_code_of_a_page(browser, address):
+    with open_tab(browser) as tab:
+        tab.goto(f"{address}/results.html")
+        code = tab.locator(".tag_hide-input .cell_input")
+        assert not code.first.is_visible()
+        tab.get_by_role("button", name="Show all code").click()
+        assert all(cell.is_visible() for cell in code.all())
+        tab.get_by_role("button", name="Hide all code").click()
+        assert not code.first.is_visible()
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_a_gallery_shows_what_was_chosen(browser, address):
     with open_tab(browser) as tab:
         tab.goto(f"{address}/dataset.html")

@@ -21,7 +21,14 @@ def by_condition():
         {
             "model": [model for model in MODELS for _ in conditions],
             "condition": conditions * 2,
-            **{"trials": 10, "rate": np.linspace(0.1, 0.3, 6), "low": 0.02, "high": 0.4},
+            **{
+                "trials": 10,
+                "judged": 10,
+                "refused": 2,
+                "rate": np.linspace(0.1, 0.3, 6),
+                "low": 0.02,
+                "high": 0.4,
+            },
         }
     )
 
@@ -161,3 +168,19 @@ def test_bars_of_two_columns_count_each_pair_in_the_order_of_the_titles(by_condi
         f"The permissive one, {condition}"
         for condition in ("Benign scene", "Speech only", "Scene described")
     ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drawn_chart_keeps_its_description(figures, kind):
+    figure = figures(kind)
+    assert figure.spec["description"] == figure.alt_text
+
+
+def test_the_numbers_under_a_chart_have_titles_intervals_and_counts(figures):
+    html = figures("rates").html()
+    for shown in ("<td>The permissive one</td>", "10.0%\N{NO-BREAK SPACE}(2.0%", "<td>10</td>"):
+        assert shown in html
+
+
+def test_cells_of_a_heat_map_hold_counts(figures):
+    assert {row["counts"] for row in rows_of(figures("heat_map"))} == {"2/10"}

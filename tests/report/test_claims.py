@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.config.params import ModelCard
 from aor_lib.report import claims
 from aor_lib.report.claims import ABSENT, CHECK, CLAIMS
 
@@ -97,11 +96,3 @@ def test_a_chart_of_changes_names_both_sides_and_the_intent():
         "Angry \N{MINUS SIGN} neutral",
         "Harmful refusal: Angry \N{MINUS SIGN} neutral",
     ]
-
-
-def test_reference_models_and_cascades_are_no_audio_language_models(monkeypatch):
-    about = dict.fromkeys(("title", "family", "licence", "source"), "")
-    kinds = {"ref-wordbound": "cascade", "mine": "cascade", "omni": "hf", "unasked": "hf"}
-    cards = {name: ModelCard(id=name, kind=kind, **about) for name, kind in kinds.items()}
-    monkeypatch.setattr(claims, "load_cards", lambda build: cards)
-    assert claims.audio_language_models("b", ["ref-wordbound", "mine", "omni"]) == ["omni"]

@@ -80,6 +80,20 @@ def test_the_two_rates_of_a_contrast_stand_beside_its_sensitivity():
     assert shown["d\N{PRIME}"].startswith("1.35 (")
 
 
+def test_a_table_of_estimates_is_folded_and_leaves_out_counts_that_say_nothing():
+    judged = RESULTS[RESULTS["utterance_id"].isin(["a", "f"])]
+    shown = statistics(stats.rates(judged, ["model"]), "Rates")
+    assert "open" not in shown.html
+    assert first_row(shown)["Judged"] == "2"
+    assert not {"Not judged", "Degenerate"} & set(first_row(shown))
+
+
+def test_a_sensitivity_that_is_nothing_but_its_correction_is_not_estimable():
+    answered = RESULTS[RESULTS["status"] == "ok"].assign(label="full_compliance")
+    shown = first_row(statistics(stats.signal_detection(answered, ["model"]), "Sensitivity"))
+    assert shown["d\N{PRIME}"] == shown["Criterion c"] == "not estimable"
+
+
 def test_an_effect_without_an_estimate_says_why():
     effects = stats.factor_effects(RESULTS, {"intent": "harmful"}, ["model"])
     shown = first_row(statistics(effects, "Effects"))
@@ -109,4 +123,4 @@ def test_a_table_scrolls_by_itself_can_be_reached_by_keyboard_and_is_folded_wher
     short, long = (table(pd.DataFrame({"a": range(rows)}), "Numbers").html for rows in (1, 100))
     assert '<details class="aor-table" open="">' in short
     assert '<details class="aor-table">' in long
-    assert 'role="region" tabindex="0" aria-label="Numbers" style="overflow-x: auto' in long
+    assert 'role="region" tabindex="0" aria-label="Numbers"' in long

@@ -1,5 +1,7 @@
 """Titles and orders of ids."""
 
+import pytest
+
 from aor_lib.report import style
 from aor_lib.steering.tables import METHODS
 
@@ -35,3 +37,29 @@ def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
         "z",
         "a",
     ]
+
+
+def contrast(one, other):
+    """WCAG 2.2's contrast ratio of two colours."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    darker, lighter = sorted(map(luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("colour", {*style.PALETTE, *style.OUTCOMES.values()})
+def test_a_colour_of_the_charts_stands_out_on_white_and_its_lighter_twin_on_a_dark_page(colour):
+    dark_page = "#14181E"  # the theme's
+    assert contrast(colour, "#FFFFFF") >= 3
+    assert contrast(style.DARK[colour], dark_page) >= 4.5
+    assert contrast(style.DARK[colour], dark_page) > contrast(colour, dark_page)
+
+
+@pytest.mark.parametrize("shade", style.SHADES)
+def test_the_text_of_a_cell_is_legible_on_every_shade_in_both_themes(shade):
+    assert contrast(shade, style.INK) >= 4.5
+    assert contrast(style.DARK[shade], style.DARK[style.INK]) >= 4.5

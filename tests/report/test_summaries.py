@@ -116,4 +116,11 @@ def test_reference_models_alone_are_a_check_of_the_instrument_and_no_finding(rat
     assert instrument.title_for(known, "Refusal rates") == "Instrument check: refusal rates"
     beside = pd.concat([known, rates(a=(0.5, 0.9))])
     assert instrument.title_for(beside, "Refusal rates") == "Refusal rates"
-    assert instrument.note(beside["model"]) is None
+
+
+@pytest.mark.parametrize(("asked", "words"), [(2, "out of 5"), (5, "the results rest, too")])
+def test_a_chapter_on_fewer_utterances_than_the_headline_says_so(asked, words):
+    headline = pd.DataFrame({"utterance_id": list("abcde"), "intent": "pseudo_harmful"})
+    said = summaries.asked_on(headline.head(asked), headline).markdown.replace("\\", "")
+    assert f"the {asked} utterances" in said
+    assert words in said

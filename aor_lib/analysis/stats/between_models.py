@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis.outcomes import check, count_names, counts, is_judged
-from aor_lib.analysis.stats.detection import refusals_by_family, sensitivity
+from aor_lib.analysis.stats.detection import estimable, refusals_by_family, sensitivity
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, over_clusters, rate_draws
 from aor_lib.analysis.stats.paired import adjusted, compare
 
@@ -58,7 +58,8 @@ def model_d_primes(results: pd.DataFrame) -> pd.DataFrame:
     One row per pair: ``model``, ``against``, the counts of
     :func:`aor_lib.analysis.outcomes.counts`, ``utterances`` (families), ``d_prime`` (the first less
     the second), ``low``, ``high`` (95 %), ``p_value``, ``p_holm``; all pairs are one family of
-    tests. The measures are NaN unless both models answered requests of both intents.
+    tests. The measures are NaN unless the d' of both models is
+    :func:`aor_lib.analysis.stats.detection.estimable`.
     """
     check(results, ["model", "intent"])
     rows = []
@@ -81,7 +82,7 @@ def d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
     ``cells`` are frames of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`: harmful and
     pseudo-harmful of one model, then of the other.
     """
-    if not cells or any(cell.empty for cell in cells):
+    if not cells or not (estimable(*cells[:2]) and estimable(*cells[2:])):
         return {"utterances": 0}
     refused, judged = over_clusters(cells)
     z = norm.ppf(rate_draws(refused, judged))

@@ -37,7 +37,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     One row per group: the ``by`` columns, the counts of
     :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
     ``d_prime``, ``d_prime_low``, ``d_prime_high``, ``criterion``, ``criterion_low``,
-    ``criterion_high`` (95 %). The measures are NaN where nothing of an intent was judged.
+    ``criterion_high`` (95 %). The measures are NaN where they are not :func:`estimable`.
 
     References
     ----------
@@ -49,7 +49,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     rows = []
     for group, trials, (harmful, pseudo_harmful) in refusals_by_family(results, by):
         measures = {}
-        if len(harmful) and len(pseudo_harmful):
+        if estimable(harmful, pseudo_harmful):
             shared = _covariance(harmful, pseudo_harmful)
             measures = sensitivity(harmful, pseudo_harmful, shared)
         rows.append(
@@ -75,6 +75,17 @@ def refusals_by_family(
     for group, trials in both.groupby(by, sort=True, observed=True):
         of_intents = [trials[trials["intent"] == intent] for intent in _INTENTS]
         yield group, trials, [refusals_by_utterance(rows) for rows in of_intents]
+
+
+def estimable(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> bool:
+    """Tell if d' is more than its correction: both intents were judged, and not all alike.
+
+    Where both are always refused, or never, d' would be the difference of what is added to
+    numbers of answers, and tells nothing of the model.
+    """
+    sums = [clusters[["refused", "judged"]].sum() for clusters in (harmful, pseudo_harmful)]
+    refused, judged = (sum(of[name] for of in sums) for name in ("refused", "judged"))
+    return bool(len(harmful) and len(pseudo_harmful) and 0 < refused < judged)
 
 
 def sensitivity(
