@@ -216,12 +216,8 @@ def _its_adapter_hears(asked: Asked) -> str:
     if not layers:
         raise Skipped("no adapter was loaded")
     written: Conversation = (Turn("user", text=QUESTIONS[0]),)
-    ran: list[Any] = []
     for question, kind, wanted in (asked.questions[0], "spoken", True), (written, "written", False):
-        ran.clear()
-        with _hooks(layers, lambda layer, _, __: ran.append(layer)):
-            asked.logits(question)
-        if bool(ran) is not wanted:
+        if (ran := _runs(asked, layers, question)) is not wanted:
             raise Failed(f"its adapter is {'on' if ran else 'off'} for a {kind} question")
     return "its adapter is on for a spoken question and off for a written one"
 
@@ -247,6 +243,14 @@ def _failures_are_typed(asked: Asked) -> str:
 def _require(claimed: bool, capability: str) -> None:
     if not claimed:
         raise Skipped(f"{capability} is not claimed")
+
+
+def _runs(asked: Asked, layers: list[Any], question: Conversation) -> bool:
+    """Tell if any of the layers runs when a question is read."""
+    ran = set()
+    with _hooks(layers, lambda layer, _, __: ran.add(layer)):
+        asked.logits(question)
+    return bool(ran)
 
 
 @contextlib.contextmanager

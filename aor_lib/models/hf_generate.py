@@ -28,7 +28,7 @@ def set_plain_decoding(network: Any, processor: Any) -> None:
     paddings = (tokenizer.pad_token_id, own.pad_token_id, tokenizer.eos_token_id)
     network.generation_config = GenerationConfig(
         bos_token_id=own.bos_token_id,
-        eos_token_id=sorted(end for end in ends if end is not None),
+        eos_token_id=sorted(token for token in ends if token is not None),
         pad_token_id=next((token for token in paddings if token is not None), None),
         suppress_tokens=own.suppress_tokens,
     )
