@@ -184,6 +184,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     });
     await draw();
     root.replaceChildren(choosing, comparison, player.audio);
+    comparison.querySelector("h2")?.focus(); // a link to a comparison leads to it, past the instructions
   }
 
   // Before the theme's own deferred scripts, which take their time.

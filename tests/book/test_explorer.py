@@ -278,6 +278,7 @@ def test_a_link_compares_a_request_in_each_form_by_each_model(page, html):
     forms = manifest[manifest["utterance_id"] == manifest["utterance_id"].iloc[0]]
     tab = page(f"compare={forms['utterance_id'].iloc[0]}")
     drawn(tab)
+    assert tab.evaluate("document.activeElement.matches('.aor-compare h2')")
     rows = tab.locator(".aor-compare tbody tr")
     names = rows.evaluate_all("rows => rows.map(row => row.dataset.stimulus)")
     assert names == list(forms["stimulus_id"])
