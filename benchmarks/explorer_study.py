@@ -53,6 +53,7 @@ FILTERS = (
     "model=model-a",
     "mitigation=context_reminder",
     "label=full_refusal",
+    "split=test&verdict=wrong&elsewhere=nowhere",
     "q=oven",
     "q=number+7&label=partial_refusal",
     "condition=noise&intent=harmful&model=model-b&label=unjudged",

@@ -3,16 +3,20 @@
 window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
-  const SHOWN = 160; // characters of an answer that is not opened
+  const SHOWN = 100; // characters of an answer that is not opened
+  const NAMED = ["SNR", "Split", "Made for"]; // facts that do not speak for themselves
+  const FOLD = 4; // answers on a card; a click shows the others
   const SVG = "http://www.w3.org/2000/svg";
 
   /** An element with attributes and children; strings become text, never markup. */
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children.filter((child) => child !== null));
+    made.append(...children.filter((child) => child));
     return made;
   }
+
+  const folded = (words, content) => element("details", {}, element("summary", {}, words), content);
 
   /** One sound at a time, loaded when it is played. A track is a button and perhaps an outline. */
   function soundPlayer() {
@@ -104,7 +108,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   /** Draws the cards of one study. */
   function cardMaker(index, player) {
-    const { linkTo } = window.aorExplorer;
+    const { linkTo, wished } = window.aorExplorer;
     const titles = {};
     for (const facet of index.answerFacets) {
       titles[facet.name] = new Map(facet.values.map((value, i) => [value, facet.titles[i]]));
@@ -151,63 +155,151 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       return element("li", {}, button, who, ` ${one.text} `, message);
     }
 
-    /** Who answered, the label, and how the answer begins; opened, all of it. */
-    function answer(one) {
-      const words = (name, text) => (text === null ? null : element("p", { class: name }, text));
-      const mitigation = one.mitigation === "none" ? "" : titles.mitigation.get(one.mitigation);
-      const who = [
-        element("span", { class: "aor-model" }, one.model),
-        element("span", { class: "aor-mitigation" }, mitigation),
-        element("span", { class: "aor-label", "data-label": one.outcome }, titles.label.get(one.outcome)),
-      ];
-      if (one.text === null && one.heard === null) return element("li", {}, ...who);
-      const beginning = element("span", { class: "aor-beginning" }, (one.text || "").slice(0, SHOWN));
+    /** A label, and whether it is right: told by a sign and a word, too. */
+    function outcome(one) {
+      const worth = ["right", "wrong"].includes(one.verdict) ? `, ${one.verdict}` : "";
       return element(
-        "li",
-        {},
-        element(
-          "details",
-          {},
-          element("summary", {}, ...who, beginning),
-          words("aor-said", one.text),
-          words("aor-heard", one.heard && `Heard ${one.heard}`),
-        ),
+        "span",
+        { class: "aor-label", "data-label": one.outcome, "data-verdict": one.verdict },
+        `${titles.label.get(one.outcome)}${worth}`,
       );
     }
 
-    return (card, chosen) => {
-      const fits = (one) =>
-        ["model", "mitigation"].every((name) => !chosen[name] || chosen[name] === one[name]);
-      const other = (one) => Boolean(chosen.label) && one.outcome !== chosen.label;
-      const answers = card.answers.filter(fits).sort((one, two) => other(one) - other(two));
-      const facts = Object.entries(card.facts).map(([name, fact]) =>
-        element("div", {}, element("dt", {}, name), element("dd", {}, fact)),
+    /** Whose answer it is, unless the place says so, and its label; opened, the answer. */
+    function answer(one, placed) {
+      const words = (name, text) => (text === null ? null : element("p", { class: name }, text));
+      const mitigation = one.mitigation === "none" ? "" : titles.mitigation.get(one.mitigation);
+      const who = placed ? null : element("span", { class: "aor-model" }, titles.model.get(one.model));
+      const under = mitigation && element("span", { class: "aor-mitigation" }, mitigation);
+      const beginning = element("span", {}, (one.text || "").slice(0, SHOWN));
+      const short = element("span", { class: "aor-beginning" }, outcome(one), " ", placed ? null : beginning);
+      if (one.text === null && one.heard === null) return element("div", {}, who, under, short);
+      return element(
+        "details",
+        {},
+        element("summary", {}, who, under, short),
+        words("aor-said", one.text),
+        words("aor-heard", one.heard && `Heard ${one.heard}`),
       );
-      const read = () =>
-        element("p", { class: "aor-clip-read" }, element("b", {}, "Read, not heard: "), card.read);
-      const link = (id, words) =>
-        element("a", { href: linkTo({ q: id }), "aria-label": `${words}: ${card.text}` }, words);
+    }
+
+    const [model, mitigation, label] = index.answerFacets;
+    function answersOf(card, chosen, by) {
+      const fits = (one) =>
+        by.every((facet) => [null, one[facet.name]].includes(wished(facet, chosen)));
+      return card.answers.filter(fits);
+    }
+
+    function answerList(answers) {
+      const list = (some) =>
+        element("ul", { class: "aor-answers" }, ...some.map((one) => element("li", {}, answer(one))));
+      const others = answers.slice(FOLD);
+      if (!others.length) return list(answers);
+      const more = folded(`${others.length} more answers`, list(others));
+      return element("div", {}, list(answers.slice(0, FOLD)), more);
+    }
+
+    function earlier(card) {
+      if (!card.earlier.length) return null;
+      const turns = element("ol", { class: "aor-earlier" }, ...card.earlier.map(turn));
+      return folded(`After ${card.earlier.length} earlier turns`, turns);
+    }
+
+    const read = (card) =>
+      element("p", { class: "aor-clip-read" }, element("b", {}, "Read, not heard: "), card.read);
+
+    /** The card of a stimulus; answers with the label or the verdict that was chosen stand first. */
+    function draw(card, chosen) {
+      const other = (one) =>
+        (chosen.label && one.outcome !== chosen.label) ||
+        (chosen.verdict && one.verdict !== chosen.verdict);
+      const answers = answersOf(card, chosen, [model, mitigation]);
+      answers.sort((one, two) => Boolean(other(one)) - Boolean(other(two)));
+      const facts = Object.entries(card.facts).map(([name, fact]) =>
+        element(
+          "div",
+          {},
+          element("dt", { class: NAMED.includes(name) ? "" : "visually-hidden" }, name),
+          element("dd", {}, fact),
+        ),
+      );
+      const link = (choice, words) =>
+        element("a", { href: linkTo(choice), "aria-label": `${words}: ${card.text}` }, words);
       return element(
         "article",
-        { class: "aor-clip", tabindex: "-1", "data-stimulus": card.stimulus_id },
+        { class: "aor-clip", tabindex: "-1", "data-stimulus": card.stimulus_id, "data-utterance": card.utterance_id },
         element(
           "div",
           {},
           element("h2", { class: "aor-clip-said" }, `“${card.text}”`),
-          card.earlier.length ? element("ol", { class: "aor-earlier" }, ...card.earlier.map(turn)) : null,
-          card.path === null ? read() : sound(card),
+          earlier(card),
+          card.path === null ? read(card) : sound(card),
           element("dl", { class: "aor-clip-facts" }, ...facts),
           element(
             "p",
             { class: "aor-clip-links" },
-            link(card.utterance_id, "This request in every form"),
+            link({ ...chosen, compare: card.utterance_id }, "Compare"),
             " ",
-            link(card.stimulus_id, "Link to this card"),
+            link({ q: card.stimulus_id }, "Link to this card"),
           ),
         ),
-        answers.length ? element("ul", { class: "aor-answers" }, ...answers.map(answer)) : null,
+        answers.length ? answerList(answers) : null,
       );
-    };
+    }
+
+    /** A form of a request as a row: what is heard, and a cell for each model. */
+    function comparedRow(card, models, chosen) {
+      const about = ["Scene", "SNR", "Voice"].map((name) => card.facts[name]).filter(Boolean);
+      const message = element("span", { class: "aor-play-failed", role: "status" });
+      const cells = models.map((one) => {
+        const answers = answersOf(card, chosen, [mitigation]).filter((a) => a.model === one);
+        const title = `${card.facts.Condition}, ${titles.model.get(one)}`;
+        const track = { source: card.path && address(card.path), title, message };
+        return element(
+          "td",
+          {},
+          answers.length && card.path ? playButton(track) : null,
+          element("div", {}, ...answers.map((a) => answer(a, true))),
+        );
+      });
+      const form = element(
+        "th",
+        { scope: "row" },
+        card.facts.Condition,
+        element("span", {}, about.join(", ")),
+        card.path === null ? folded("What is read", element("p", {}, card.read)) : earlier(card),
+        message,
+      );
+      return element("tr", { "data-stimulus": card.stimulus_id }, form, ...cells);
+    }
+
+    /** One request in all of its forms, by what each model made of it. */
+    function compare(cards, chosen) {
+      if (!cards.length) return element("p", {}, "This build holds no such request.");
+      const asked = new Set(cards.flatMap((card) => card.answers.map((one) => one.model)));
+      const models = model.values.filter((one) => asked.has(one));
+      const head = models.map((one) => element("th", { scope: "col" }, titles.model.get(one)));
+      const { text, facts } = cards[0];
+      const back = element("a", { href: linkTo({ ...chosen, compare: "" }) }, "Back to the cards");
+      return element(
+        "section",
+        { class: "aor-compare" },
+        element("h2", { tabindex: "-1" }, `“${text}”`),
+        element("p", {}, `${facts.Intent}. ${facts.Scenario}. `, back),
+        element(
+          "div",
+          { class: "aor-wide", role: "region", tabindex: "0", "aria-label": "Forms of the request by model" },
+          element(
+            "table",
+            {},
+            element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Form"), ...head)),
+            element("tbody", {}, ...cards.map((card) => comparedRow(card, models, chosen))),
+          ),
+        ),
+      );
+    }
+
+    return { draw, compare };
   }
 
   return { element, soundPlayer, cardMaker };

@@ -3,18 +3,23 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
   const NOT_ASKED = 255;
-  const SHORTCUTS = {
-    "Refused, though harmless": "condition=benign_scene&intent=pseudo_harmful&label=full_refusal",
-    "Answered, though threatening": "condition=threatening_scene&intent=pseudo_harmful&label=full_compliance",
-    "Answered, though harmful": "intent=harmful&label=full_compliance",
-  };
+  const ANY = "any";
+  const FIRST = ["model", "verdict", "condition", "intent", "scenario"]; // the others are folded
   const number = new Intl.NumberFormat("en");
 
   /** What is chosen, from a link such as `#scenario=kitchen&q=lobster&page=2`. */
-  function readLink(names) {
+  function readLink(facets) {
     const link = new URLSearchParams(location.hash.slice(1));
-    const chosen = Object.fromEntries(names.map((name) => [name, link.get(name) || ""]));
-    return { ...chosen, page: Math.max(1, Number.parseInt(link.get("page"), 10) || 1) };
+    const value = (name, unless) => (link.get(name) === unless ? "" : link.get(name)) || "";
+    const chosen = Object.fromEntries(facets.map((one) => [one.name, value(one.name, one.default)]));
+    const page = Math.max(1, Number.parseInt(link.get("page"), 10) || 1);
+    return { q: value("q"), ...chosen, page, compare: value("compare") };
+  }
+
+  /** The value of a facet that an answer or a stimulus must have; null: any. */
+  function wished(facet, chosen) {
+    const value = chosen[facet.name] || facet.default;
+    return value === ANY ? null : value;
   }
 
   function linkTo(chosen) {
@@ -29,9 +34,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   function chooser(index) {
     const { facets, answerFacets, arms } = index;
     const size = index.ids.length;
-    const outcomes = arms.map((arm) =>
-      Uint8Array.from(arm.outcomes, (digit) => (digit === "-" ? NOT_ASKED : Number(digit))),
-    );
+    const code = (digit) => (digit === "-" ? NOT_ASKED : Number(digit));
+    const outcomes = arms.map((arm) => arm.digits.map((digits) => Uint8Array.from(digits, code)));
     let searched; // text and id of each row, made when something is first searched for
 
     function searchText(row) {
@@ -41,10 +45,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return (chosen) => {
       const words = chosen.q.toLowerCase().split(/\s+/).filter(Boolean);
       if (words.length) searched ||= Array.from({ length: size }, (_, row) => searchText(row));
-      const wish = (facet) => (chosen[facet.name] ? facet.values.indexOf(chosen[facet.name]) : null);
+      const wish = (facet) => {
+        const value = wished(facet, chosen);
+        return value === null ? null : facet.values.indexOf(value);
+      };
       const wishes = facets.map(wish);
       const answerWishes = answerFacets.map(wish);
-      const anyAnswer = answerWishes.every((value) => value === null);
+      const anyAnswer = answerFacets.every((facet) => !chosen[facet.name]);
       const empty = (facet) => new Uint32Array(facet.values.length);
       const counts = facets.map(empty);
       const answerCounts = answerFacets.map(empty);
@@ -54,9 +61,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       function answered(row, count) {
         let found = anyAnswer;
         for (let arm = 0; arm < arms.length; arm++) {
-          const outcome = outcomes[arm][row];
-          if (outcome === NOT_ASKED) continue;
-          const has = [...arms[arm].codes, outcome];
+          if (outcomes[arm][0][row] === NOT_ASKED) continue;
+          const has = [...arms[arm].codes, ...outcomes[arm].map((codes) => codes[row])];
           let missed = 0;
           for (let i = 0; i < has.length; i++) {
             if (answerWishes[i] !== null && answerWishes[i] !== has[i]) missed++;
@@ -95,43 +101,57 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   }
 
   /** The fields to choose by; `update` says how many stimuli fit, and each choice would leave. */
-  function filterForm(facets) {
+  function filterForm(facets, presets) {
     const { element } = window.aorExplorer;
     const count = element("output");
     const search = element("input", { type: "search", name: "q", placeholder: "Words or an id" });
     const selects = facets.map((facet) => element("select", { name: facet.name }));
+    const valueOf = (facet, value) => (value === facet.default ? "" : value);
     const options = facets.map((facet, i) => {
-      selects[i].append(new Option(`Any ${facet.title.toLowerCase()}`, ""));
-      return facet.values.map((value, code) => {
-        const option = new Option(facet.titles[code], value);
-        selects[i].append(option);
-        return option;
-      });
+      const any = new Option("Any", valueOf(facet, ANY));
+      const some = facet.values.map(
+        (value, code) => new Option(facet.titles[code], valueOf(facet, value)),
+      );
+      const chosen = [any, ...some].find((option) => option.value === "");
+      selects[i].append(chosen, ...[any, ...some].filter((option) => option !== chosen));
+      return some;
     });
+    const labels = facets.map((facet, i) => element("label", {}, facet.title, selects[i]));
+    const first = FIRST.map((name) => labels[facets.findIndex((facet) => facet.name === name)]);
+    const more = labels.filter((label) => !first.includes(label));
+    const folded = element(
+      "details",
+      {},
+      element("summary", {}, "More filters"),
+      element("div", { class: "aor-fields" }, ...more),
+    );
     const form = element(
       "form",
-      { class: "aor-filters", role: "search", "aria-label": "Choose stimuli" },
-      element("label", {}, "Search", search),
-      ...facets.map((facet, i) => element("label", {}, facet.title, selects[i])),
+      { class: "aor-choice", role: "search", "aria-label": "Choose stimuli" },
+      element("div", { class: "aor-fields" }, element("label", {}, "Search", search), ...first),
+      folded,
       element("p", {}, count, element("button", { type: "reset", class: "aor-more" }, "Clear")),
     );
-    const shortcuts = Object.entries(SHORTCUTS).map(([words, link]) =>
-      element("a", { href: `#${link}` }, words),
+    const items = presets.map(({ title, link }) =>
+      element("li", {}, element("a", { href: `#${link}` }, title)),
     );
     return {
       form,
       search,
-      shortcuts: element("p", { class: "aor-shortcuts" }, ...shortcuts),
+      presets: element("ul", { class: "aor-presets", "aria-label": "Mistakes to begin with" }, ...items),
       read: () => Object.fromEntries([search, ...selects].map((field) => [field.name, field.value])),
       show(chosen) {
         search.value = chosen.q;
-        for (const select of selects) {
-          const value = chosen[select.name];
+        facets.forEach((facet, i) => {
+          const select = selects[i];
+          const value = chosen[facet.name];
           select.value = value;
-          if (select.value === value) continue;
+          labels[i].hidden = facet.values.length < 2 && !value;
+          if (value && more.includes(labels[i])) folded.open = true;
+          if (select.value === value) return;
           select.append(new Option(value, value)); // of another build: it is chosen, and fits nothing
           select.value = value;
-        }
+        });
       },
       update(counts, fitting, all) {
         count.textContent = `${number.format(fitting)} of ${number.format(all)} stimuli`;
@@ -145,5 +165,5 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     };
   }
 
-  return { readLink, linkTo, chooser, filterForm };
+  return { readLink, linkTo, wished, chooser, filterForm };
 })());

@@ -39,16 +39,18 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const size = index.ids.length;
     const choose = chooser(index);
     const player = soundPlayer();
-    const drawCard = cardMaker(index, player);
-    const filters = filterForm([...index.facets, ...index.answerFacets]);
-    const names = ["q", ...[...index.facets, ...index.answerFacets].map((facet) => facet.name)];
+    const cards = cardMaker(index, player);
+    const facets = [...index.facets, ...index.answerFacets];
+    const filters = filterForm(facets, index.presets);
     const list = element("ol", { class: "aor-cards" });
     const previous = element("button", { type: "button", class: "aor-more" }, "Previous");
     const next = element("button", { type: "button", class: "aor-more" }, "Next");
     const place = element("span");
     const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" });
     pages.append(previous, place, next);
-    let chosen = readLink(names);
+    const choosing = element("div", {}, filters.presets, filters.form, list, pages);
+    const comparison = element("div");
+    let chosen = readLink(facets);
     let drawing = 0; // of what was asked for last; what comes later than that is dropped
     let lastPage = 1;
     let active = -1; // position of the card that the keys are at
@@ -69,21 +71,27 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     async function draw(goTo = null) {
       const mine = ++drawing;
       const { rows, counts } = choose(chosen);
+      const comparing = Boolean(chosen.compare);
       lastPage = Math.max(1, Math.ceil(rows.length / PER_PAGE));
       chosen.page = Math.min(chosen.page, lastPage);
       filters.show(chosen);
       filters.update(counts, rows.length, size);
       const first = (chosen.page - 1) * PER_PAGE;
+      const shown = comparing ? formsOf(chosen.compare) : rows.slice(first, first + PER_PAGE);
       let items;
       try {
-        const cards = await Promise.all(rows.slice(first, first + PER_PAGE).map(cardOf));
-        items = cards.map((card) => element("li", {}, drawCard(card, chosen)));
+        const some = await Promise.all(shown.map(cardOf));
+        items = comparing
+          ? [cards.compare(some, chosen)]
+          : some.map((card) => element("li", {}, cards.draw(card, chosen)));
       } catch (error) {
-        items = [element("li", {}, element("p", { role: "alert" }, error.message))];
+        items = [element(comparing ? "div" : "li", {}, element("p", { role: "alert" }, error.message))];
       }
       if (mine !== drawing) return;
       player.stop();
-      list.replaceChildren(...items);
+      (comparing ? comparison : list).replaceChildren(...items);
+      choosing.hidden = comparing;
+      comparison.hidden = !comparing;
       active = -1;
       place.textContent = `Page ${chosen.page} of ${number.format(lastPage)}`;
       previous.disabled = chosen.page === 1;
@@ -91,6 +99,19 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       pages.hidden = lastPage === 1;
       root.dataset.drawn = linkTo(chosen);
       if (goTo !== null) goToCard(goTo === -1 ? items.length - 1 : goTo);
+    }
+
+    const formsOf = (utterance) =>
+      index.utterances.flatMap((one, row) => (one === utterance ? [row] : []));
+
+    /** The reader comes to a comparison at its heading, and back at the card that was left. */
+    async function follow() {
+      const left = chosen.compare;
+      chosen = readLink(facets);
+      typed = false;
+      await draw();
+      if (chosen.compare) comparison.querySelector("h2")?.focus();
+      else goToCard([...list.children].findIndex((item) => item.querySelector(`[data-utterance="${left}"]`)));
     }
 
     function goToCard(position) {
@@ -118,7 +139,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
     function onKey(event) {
       const { key, target } = event;
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (chosen.compare || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (!root.contains(target) && target !== document.body) return;
       const slider = target.matches("input[type=range]");
       if (!slider && target.closest("input, select")) return;
@@ -159,12 +180,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     document.addEventListener("keydown", onKey, true);
     window.addEventListener("popstate", () => {
       if (location.hash && !location.hash.includes("=")) return; // a heading's link
-      chosen = readLink(names);
-      typed = false;
-      draw();
+      follow();
     });
     await draw();
-    root.replaceChildren(filters.shortcuts, filters.form, list, pages, player.audio);
+    root.replaceChildren(choosing, comparison, player.audio);
+    comparison.querySelector("h2")?.focus(); // a link to a comparison leads to it, past the instructions
   }
 
   // Before the theme's own deferred scripts, which take their time.

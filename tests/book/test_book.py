@@ -21,7 +21,10 @@ DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 AXE = "_static/vendor/axe-core/axe.min.js"
 HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
-FACETS = {"scenario", "scene", "condition", "intent", "model", "mitigation", "label", "q", "page"}
+FACETS = {"scenario", "scene", "condition", "intent", "emotion", "rate", "block", "split"} | {
+    *("model", "mitigation", "label", "verdict", "elsewhere"),
+    *("q", "page", "compare"),
+}
 """What the explorer can be asked for in its link."""
 CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
 

@@ -12,9 +12,11 @@ from benchmarks.explorer_study import (
     serve,
     write_study,
 )
+from tests.book.test_book import AXE, RUN_AXE, switch_theme
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"
+CLIP = 280  # height of a clip in a gallery, without answers
 PLAYING = """document.querySelector(".aor-explorer audio").currentTime > 0.1
   && document.querySelectorAll("[data-playing=true]").length === 1"""
 
@@ -32,7 +34,7 @@ def page(tab, address):
 
     def open_with(choice=""):
         tab.goto(f"{address}/explorer.html#{choice}")
-        tab.wait_for_selector(".aor-explorer output")
+        tab.wait_for_selector(".aor-explorer output", state="attached")
         return tab
 
     return open_with
@@ -49,6 +51,7 @@ def large(html, tmp_path_factory):
 
 
 def choose(tab, **choices):
+    tab.locator(".aor-choice details").evaluate("more => { more.open = true }")
     for name, value in choices.items():
         tab.locator(f".aor-explorer [name={name}]").select_option(value)
     drawn(tab)
@@ -211,12 +214,108 @@ def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_a_request_can_be_heard_in_every_form(page):
-    tab = page("condition=benign_scene&intent=pseudo_harmful")
-    tab.get_by_role("link", name="This request in every form").first.click()
+@pytest.mark.parametrize("facet", ["emotion", "rate", "block", "split"])
+def test_clips_can_be_chosen_by_voice_and_by_part_of_the_design(page, html, facet):
+    tab = page()
+    values = load_manifest(html.parent)[facet].dropna()
+    for value in values.unique():
+        choose(tab, **{facet: value})
+        assert count(tab)[0] == (values == value).sum()
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_answers_under_a_mitigation_are_shown_if_they_are_asked_for(page):
+    tab = page()
+    assert tab.locator(".aor-mitigation").count() == 0
+    choose(tab, mitigation="any", condition="benign_scene", block="core")
+    assert tab.locator(".aor-mitigation").count() > 0
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_card_is_no_taller_than_two_clips(page, width):
+    tab = page()
+    tab.set_viewport_size({"width": width, "height": 844})
+    heights = tab.locator(CARDS).evaluate_all("cards => cards.map(card => card.offsetHeight)")
+    assert max(heights) <= 2 * CLIP
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_each_mistake_to_begin_with_names_a_model_and_leaves_a_handful(page):
+    tab = page()
+    for link in tab.locator(".aor-presets a").all():
+        link.click()
+        drawn(tab)
+        model = tab.locator("[name=model] option:checked").text_content().rpartition(" (")[0]
+        assert link.text_content().startswith(model)
+        assert 1 <= count(tab)[0] <= 12
+        assert tab.locator(".aor-answers .aor-label").first.get_attribute("data-verdict") == "wrong"
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_answers_nowhere(page):
+    tab = page()
+    choose(
+        tab,
+        model="ref-contextual",
+        intent="pseudo_harmful",
+        condition="benign_scene",
+        verdict="wrong",
+        elsewhere="nowhere",
+    )
+    model = tab.locator(".aor-answers .aor-model").first.text_content()
+    tab.get_by_role("link", name="Compare").first.click()
     drawn(tab)
-    assert {"Benign scene", "Speech only", "Text only"} <= set(facts(tab, "Condition"))
-    assert len(set(tab.locator(".aor-clip-said").all_text_contents())) == 1
+    column = tab.locator(".aor-compare thead th").all_text_contents().index(model)
+    labels = tab.locator(f".aor-compare tr > :nth-child({column + 1}) .aor-label")
+    outcomes = labels.evaluate_all("labels => labels.map(label => label.dataset.label)")
+    assert len(outcomes) > 3
+    assert "full_compliance" not in outcomes
+
+
+def test_a_link_compares_a_request_in_each_form_by_each_model(page, html):
+    manifest = load_manifest(html.parent)
+    forms = manifest[manifest["utterance_id"] == manifest["utterance_id"].iloc[0]]
+    tab = page(f"compare={forms['utterance_id'].iloc[0]}")
+    drawn(tab)
+    assert tab.evaluate("document.activeElement.matches('.aor-compare h2')")
+    rows = tab.locator(".aor-compare tbody tr")
+    names = rows.evaluate_all("rows => rows.map(row => row.dataset.stimulus)")
+    assert names == list(forms["stimulus_id"])
+    for row, heard in zip(rows.all(), forms["path"].notna(), strict=True):
+        cells = row.locator("td").count()
+        assert row.locator("td .aor-label").count() == cells
+        assert row.locator("td .aor-play").count() == (cells if heard else 0)
+    tab.locator(".aor-compare td .aor-play").nth(1).click()
+    tab.wait_for_function(PLAYING)
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+def test_the_keyboard_alone_leads_to_a_comparison_plays_it_and_leads_back(page):
+    tab = page("condition=benign_scene&intent=pseudo_harmful")
+    tab.get_by_role("link", name="Compare").nth(1).focus()
+    tab.keyboard.press("Enter")
+    drawn(tab)
+    tab.wait_for_function("document.activeElement.matches('.aor-compare h2')")
+    while not tab.evaluate("document.activeElement.matches('.aor-compare .aor-play')"):
+        tab.keyboard.press("Tab")
+    tab.keyboard.press("Space")
+    tab.wait_for_function(PLAYING)
+    tab.get_by_role("link", name="Back to the cards").focus()
+    tab.keyboard.press("Enter")
+    drawn(tab)
+    tab.wait_for_function("document.activeElement.matches('.aor-clip')")
+
+
+@pytest.mark.parametrize("address", ["file"], indirect=True)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_comparison_fits_a_phone_and_axe_finds_nothing_serious(page, html, theme):
+    tab = page(f"compare={load_manifest(html.parent)['utterance_id'].iloc[0]}")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    switch_theme(tab, theme)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.evaluate((html / AXE).read_text("utf-8"))
+    assert tab.evaluate(RUN_AXE, None) == []
 
 
 def test_what_a_model_said_is_text_and_never_markup(tab, large):
@@ -225,7 +324,11 @@ def test_what_a_model_said_is_text_and_never_markup(tab, large):
     title = tab.title()
     said = tab.locator(".aor-said").all_text_contents()
     assert any("<img src=x onerror" in text for text in said)
-    assert tab.locator(".aor-answers :is(img, script, b)").count() == 0
+    tab.get_by_role("link", name="Compare").first.click()
+    drawn(tab)
+    compared = tab.locator(".aor-compare .aor-said").all_text_contents()
+    assert any("<img src=x onerror" in text for text in compared)
+    assert tab.locator(":is(.aor-answers, .aor-compare) :is(img, script, b)").count() == 0
     assert tab.title() == title
 
 

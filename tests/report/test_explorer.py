@@ -1,10 +1,11 @@
 import json
 import re
 from urllib.error import HTTPError
-from urllib.parse import urljoin
+from urllib.parse import parse_qsl, urljoin
 from urllib.request import urlopen
 
 import numpy as np
+import pandas as pd
 import pytest
 import soundfile
 from hypothesis import given
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from aor_lib.config.records import Intent
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.explorer.cards import card, load_answers
+from aor_lib.report.explorer.cards import answered, card, load_answers, values
 from aor_lib.report.explorer.page import BINS, FOLDER, outline, write_page
+from aor_lib.report.explorer.presets import HANDFUL, presets
 from aor_lib.report.explorer.served import serve_page
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from benchmarks.explorer_study import write_study
@@ -35,7 +37,7 @@ def stimuli(build):
 
 @pytest.fixture(scope="module")
 def answers(build):
-    return load_answers(build)
+    return load_answers(build)[0]
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,29 @@ def test_a_card_says_what_is_heard_and_in_which_circumstances(stimuli, answers):
     assert shown["facts"]["Condition"] == "Benign scene"
     assert shown["facts"]["Scene"] == "Home kitchen"
     assert shown["facts"]["SNR"] == "6 dB"
+
+
+def test_a_request_is_answered_nowhere_if_the_model_complies_in_none_of_its_forms(stimuli, answers):
+    frame = answered(stimuli, answers)
+    arm = ["utterance_id", "model", "mitigation"]
+    for _, forms in frame.groupby(arm):
+        somewhere = "full_compliance" in set(forms["label"])
+        assert set(forms["elsewhere"]) == {"somewhere" if somewhere else "nowhere"}
+    assert set(frame["elsewhere"]) == {"nowhere", "somewhere"}
+
+
+def test_each_preset_names_one_model_and_leaves_a_handful(stimuli, answers):
+    own, of_answers = values(stimuli), answered(stimuli, answers)
+    names = {"model-a": "Model A", "model-b": "Model B"}
+    found = presets(own, of_answers, names)
+    trials = of_answers[of_answers["mitigation"] == "none"].join(own, on="position")
+    assert found
+    for preset in found:
+        wished = dict(parse_qsl(preset["link"]))
+        left = trials[(trials[list(wished)] == pd.Series(wished)).all(axis=1)]
+        assert 1 <= len(left) <= HANDFUL
+        assert preset["title"].startswith(names[wished["model"]])
+        assert preset["title"].endswith(f"{len(left)})")
 
 
 def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):

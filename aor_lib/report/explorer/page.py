@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import soundfile
 
 from aor_lib.config.records import Stimulus
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.report.explorer.cards import FACETS, Facets, card, facets, load_answers, values
+from aor_lib.report.explorer.cards import Facet, answered, card, facets, load_answers, values
+from aor_lib.report.explorer.presets import presets
 from aor_lib.report.listening import Answer, Html
 from aor_lib.stimuli.manifest import load_stimuli
 
@@ -55,15 +57,16 @@ def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> 
         If the data, a clip of it, or the answers have not been made.
     """
     build = Path(build)
-    stimuli, answers = load_stimuli(build), load_answers(build, judge)
+    stimuli = load_stimuli(build)
+    answers, names = load_answers(build, judge)
     folder = build / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     starts: list[int] = []
-    for start, part in _parts(_cards(stimuli, answers, build)):
+    for start, part in _parts(_cards(stimuli, answers, names, build)):
         _write(folder, f"part-{len(starts)}", f"[{','.join(part)}]")
         starts.append(start)
-    content = _index(stimuli, answers) | {"parts": starts, "clips": clip_url.rstrip("/")}
+    content = _index(stimuli, answers, names) | {"parts": starts, "clips": clip_url.rstrip("/")}
     _write(folder, "index", _json(content))
     return Html(
         f'<div class="aor-explorer" data-source="{FOLDER}/"><p>The explorer is part of the built '
@@ -97,14 +100,17 @@ def outline(path: Path) -> str:
 
 
 def _cards(
-    stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]], build: Path
+    stimuli: Sequence[Stimulus],
+    answers: Mapping[str, Sequence[Answer]],
+    names: Mapping[str, str],
+    build: Path,
 ) -> Iterator[str]:
     """Each card and its sound's outline as JSON, in the stimuli's order."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding leaves the interpreter's lock
         paths = (build / one.path if one.path else None for one in stimuli)
         outlines = pool.map(lambda path: outline(path) if path else None, paths)
         for stimulus, levels in zip(stimuli, outlines, strict=True):
-            shown = card(stimulus, answers.get(stimulus.stimulus_id, ()))
+            shown = card(stimulus, answers.get(stimulus.stimulus_id, ()), names)
             yield _json(shown | {"outline": levels})
 
 
@@ -121,49 +127,51 @@ def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         yield start, part
 
 
-def _index(stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]]) -> dict[str, Any]:
-    own, of_answers = facets(stimuli, answers)
-    chosen_by = [values(stimulus) for stimulus in stimuli]
-    codes = {name: [list(own[name]).index(one[name]) for one in chosen_by] for name in FACETS}
+def _index(
+    stimuli: Sequence[Stimulus],
+    answers: Mapping[str, Sequence[Answer]],
+    names: Mapping[str, str],
+) -> dict[str, Any]:
+    own, of_answers = values(stimuli), answered(stimuli, answers)
+    of_stimuli, of_their_answers = facets(own, of_answers, names)
     return {
         "texts": [stimulus.text for stimulus in stimuli],
         "ids": [stimulus.stimulus_id for stimulus in stimuli],
-        "facets": [facet | {"codes": codes[facet["name"]]} for facet in _listed(own)],
-        "answerFacets": _listed(of_answers),
-        "arms": _arms(stimuli, answers, of_answers),
+        "utterances": [stimulus.utterance_id for stimulus in stimuli],
+        "facets": [_listed(facet) | {"codes": _codes(facet, own)} for facet in of_stimuli],
+        "answerFacets": [_listed(facet) for facet in of_their_answers],
+        "arms": _arms(len(stimuli), of_answers, of_their_answers),
+        "presets": presets(own, of_answers, names),
     }
 
 
-def _arms(
-    stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]], of_answers: Facets
-) -> list[dict[str, Any]]:
-    """Outcome of each stimulus under each model and mitigation: a digit for each."""
-    models, mitigations, labels = (list(titles) for titles in of_answers.values())
-    outcomes: dict[tuple[str, str], list[str]] = {}
-    for position, stimulus in enumerate(stimuli):
-        for answer in answers.get(stimulus.stimulus_id, ()):
-            arm = answer.model, answer.mitigation
-            digits = outcomes.setdefault(arm, [_NOT_ASKED] * len(stimuli))
-            digits[position] = str(labels.index(answer.outcome))
-    return [
-        {
-            "codes": [models.index(model), mitigations.index(mitigation)],
-            "outcomes": "".join(digits),
-        }
-        for (model, mitigation), digits in outcomes.items()
-    ]
+def _arms(n: int, of_answers: pd.DataFrame, listed: Sequence[Facet]) -> list[dict[str, Any]]:
+    """Codes of each model and mitigation, and a digit per stimulus for each other facet."""
+    arms = []
+    for _, arm in of_answers.groupby(["model", "mitigation"], sort=False):
+        digits = []
+        for facet in listed[2:]:
+            outcomes = np.full(n, _NOT_ASKED)
+            outcomes[arm["position"]] = _codes(facet, arm)
+            digits.append("".join(outcomes))
+        codes = [_codes(facet, arm.head(1))[0] for facet in listed[:2]]
+        arms.append({"codes": codes, "digits": digits})
+    return arms
 
 
-def _listed(chosen_by: Facets) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "title": name.capitalize(),
-            "values": list(titles),
-            "titles": list(titles.values()),
-        }
-        for name, titles in chosen_by.items()
-    ]
+def _codes(facet: Facet, frame: pd.DataFrame) -> list[int]:
+    order = {value: code for code, value in enumerate(facet.titles)}
+    return [order[value] for value in frame[facet.name]]
+
+
+def _listed(facet: Facet) -> dict[str, Any]:
+    return {
+        "name": facet.name,
+        "title": facet.title,
+        "default": facet.default,
+        "values": list(facet.titles),
+        "titles": list(facet.titles.values()),
+    }
 
 
 def _json(content: object) -> str:
