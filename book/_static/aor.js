@@ -200,7 +200,7 @@
       button.textContent = `${shown ? "Hide" : "Show"} all code`;
     };
     button.addEventListener("click", () => show(cells[0].hidden));
-    document.querySelector("h1").after(button);
+    document.querySelector(".bd-article h1").after(button);
     show(false);
   }
 
