@@ -23,9 +23,10 @@ PARAMS := params/$(PROFILE).yaml
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  PROFILE=smoke|laptop|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
+	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
 book: $(ENV)  ## Build the report: build/html/index.html
-	@$(AOR) book $(PARAMS)
+	@$(AOR) book $(PARAMS) $(if $(FROM),--from $(FROM))
 
 data: $(ENV)  ## Make and validate the stimuli only
 	@$(AOR) data $(PARAMS)

@@ -206,14 +206,17 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     for status, title in _STATUSES.items():
         counted[title] = results["status"] == status
     columns = ["trials", *_STATUSES.values(), "judged"]
-    by_arm = counted.groupby(["model", "mitigation"])[columns].sum()
-    titles = model_titles(folder, results["model"].unique())
-    rows = []
-    for model, arms in by_arm.groupby("model"):
-        rows.append((model, titles[model], *map(str, arms.sum())))
-        lacking = arms[(arms["failed"] + arms["missing"] > 0) | (arms["judged"] < arms["trials"])]
-        for (_, arm), *counts in lacking.itertuples(name=None):
-            rows.append(("", f"  lacks in {arm}", *map(str, counts)))
+    by_arm = counted.groupby(["model", "mitigation"], as_index=False)[columns].sum()
+    by_arm["lacks"] = (by_arm["failed"] + by_arm["missing"] > 0) | (
+        by_arm["judged"] < by_arm["trials"]
+    )
+    rows: list[tuple[str, ...]] = []
+    for model, title in model_titles(folder, sorted(set(by_arm["model"]))).items():
+        arms = by_arm[by_arm["model"] == model]
+        rows.append((model, title, *map(str, arms[columns].sum())))
+        for arm in arms[arms["lacks"]].itertuples():
+            counts = (str(getattr(arm, column)) for column in columns)
+            rows.append(("", f"  lacks in {arm.mitigation}", *counts))
     print_table(("model", "title", *columns), rows)
 
 

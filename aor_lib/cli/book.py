@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 import webbrowser
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.cli.make import study_stages
+from aor_lib.cli.make import record_state, study_stages
 from aor_lib.cli.steps import (
     BuildFolder,
     ParamsFile,
@@ -25,6 +27,9 @@ from aor_lib.cli.steps import (
     study_of,
 )
 
+if TYPE_CHECKING:
+    from aor_lib.config.params import Study
+
 app = typer.Typer()
 
 HTML = Path("build/html")
@@ -32,16 +37,29 @@ HTML = Path("build/html")
 
 
 @app.command()
-def book(params: ParamsFile, build: BuildFolder = None) -> None:
+def book(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="A zip file of 'aor results export': no model is run."),
+    ] = None,
+) -> None:
     """Build the report: bring the study up to date, execute the notebooks and write the pages."""
-    from aor_lib.report.book import write_book
+    from aor_lib.report.book import ASK_MODELS, write_book
 
     began = time.monotonic()
-    _, folder = study_of(params, build)
+    study, folder = study_of(params, build)
+    if source is None:
+        stages, unexecuted = study_stages(params, folder), ()
+    else:
+        folder = build or Path("build/from") / study.profile.name
+        stages = [(f"results of {source.name}", partial(_unpack, source, study, folder))]
+        unexecuted = ASK_MODELS
     run_stages(
         [
-            *study_stages(params, folder),
-            ("notebooks", partial(_execute, folder)),
+            *stages,
+            ("notebooks", partial(_execute, folder, unexecuted)),
             ("pages", partial(write_book, folder)),
         ]
     )
@@ -70,12 +88,24 @@ class _QuietHandler(SimpleHTTPRequestHandler):
         """Say nothing of requests."""
 
 
-def _execute(folder: Path) -> None:
+def _unpack(source: Path, study: Study, folder: Path) -> None:
+    from aor_lib.report.archive import unpack_archive
+
+    if folder.exists():  # of an earlier call: it holds nothing that the zip file does not
+        shutil.rmtree(folder)
+    trials = unpack_archive(source, study, folder)
+    record_state(folder, study.profile.judge)
+    typer.echo(f"{trials:,} trials of {source} are in {folder}")
+
+
+def _execute(folder: Path, unexecuted: Sequence[str]) -> None:
     from aor_lib.report.book import execute_notebooks
 
     with progress("notebooks") as report:
-        count = execute_notebooks(folder, report)
-    typer.echo(f"Notebooks executed: {count}, all others are current")
+        count = execute_notebooks(folder, report, unexecuted=unexecuted)
+    typer.echo(f"Notebooks executed: {count}; all others are current")
+    if unexecuted:
+        typer.echo(f"Tutorials that run a model are shown without output: {', '.join(unexecuted)}")
 
 
 def _say_where(folder: Path, began: float) -> None:

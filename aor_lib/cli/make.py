@@ -44,7 +44,7 @@ def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], obj
 
     def steering() -> None:
         steer(params, folder)
-        _record_state(folder, study.profile.judge)
+        record_state(folder, study.profile.judge)
 
     return [
         ("stimuli", partial(data, params, folder, workers)),
@@ -55,7 +55,8 @@ def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], obj
     ]
 
 
-def _record_state(folder: Path, judge_id: str) -> None:
+def record_state(folder: Path, judge_id: str) -> None:
+    """Write the file that changes exactly when something that pages show does."""
     import pandas as pd
 
     from aor_lib.analysis.results import load_results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,8 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-
-import nbformat
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
@@ -60,6 +59,7 @@ def execute_notebooks(
     for name in unexecuted:
         shutil.copyfile(notebooks / f"{name}.ipynb", build / "notebooks" / f"{name}.ipynb")
     stale = [path for path in _stale(build, notebooks) if path.stem not in unexecuted]
+    report(0, len(stale))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             for done, _ in enumerate(pool.map(partial(_execute, build), stale), start=1):
@@ -127,11 +127,12 @@ def _execute(build: Path, source: Path) -> None:
         parameters += ["-p", "live", "False"]
     options = ["--no-progress-bar", "--log-level", "WARNING", "--cwd", "."]
     _run("papermill", *options, str(source), str(partial_), *parameters)
-    notebook = nbformat.read(partial_, as_version=4)
-    for cell in notebook.cells:
-        if "injected-parameters" in cell.metadata.get("tags", ()):
-            cell.metadata["tags"].append("remove-cell")  # they are for the build
-    nbformat.write(notebook, partial_)
+    notebook = json.loads(partial_.read_bytes())
+    for cell in notebook["cells"]:
+        tags = cell["metadata"].get("tags", [])
+        if "injected-parameters" in tags:
+            tags.append("remove-cell")  # they are for the build, not for the reader
+    partial_.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
     partial_.replace(made)
 
 
