@@ -50,8 +50,9 @@ def book(
 
     began = time.monotonic()
     study, folder = study_of(params, build)
+    unexecuted: Sequence[str] = ()
     if source is None:
-        stages, unexecuted = study_stages(params, folder), ()
+        stages = study_stages(params, folder)
     else:
         folder = build or Path("build/from") / study.profile.name
         stages = [(f"results of {source.name}", partial(_unpack, source, study, folder))]

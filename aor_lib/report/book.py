@@ -99,8 +99,8 @@ def write_book(build: Path) -> Path:
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(book))
     html = book / "_build" / "html"
     copy_files(listing, html / "_static" / "vendor")
-    for folder in ("clips", "explorer"):
-        shutil.copytree(build / folder, html / folder)
+    for name in ("clips", "explorer"):
+        shutil.copytree(build / name, html / name)
     html.rename(build / "html")
     return first
 

@@ -46,7 +46,7 @@ def test_a_notebook_is_executed_once_silently_and_without_its_parameters_shown(s
     write("one", "import sys; print('noise', file=sys.stderr); build")
     assert execute_notebooks(build, quiet, notebooks) == 1
     cells = json.loads((build / "notebooks" / "one.ipynb").read_text())["cells"]
-    assert cells[-1]["outputs"][-1]["data"]["text/plain"] == repr(str(build))
+    assert "".join(cells[-1]["outputs"][-1]["data"]["text/plain"]) == repr(str(build))
     assert all("remove-cell" in cell["metadata"]["tags"] for cell in cells[:-1])
     assert capfd.readouterr() == ("", "")
     assert execute_notebooks(build, quiet, notebooks) == 0
