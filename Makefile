@@ -1,9 +1,8 @@
 # The AOR study. `make book` builds the report, `make test` tests everything; `make help` lists all.
-# What is stale in a study is known by `aor make`; what is stale in the book, by the rules below.
+# What is stale in a study or in its book is known by `aor`.
 
 PROFILE ?= laptop
 PYTHON ?= python3
-BUILD := build/$(PROFILE)
 
 # A conda environment made from environment.yml is used as it is; otherwise one is made in .venv.
 ifneq ($(filter-out base,$(CONDA_DEFAULT_ENV)),)
@@ -17,10 +16,6 @@ AOR := $(BIN)/aor
 REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
-LIBRARY := $(shell find aor_lib -type f -not -path '*/__pycache__/*')
-NOTEBOOKS := $(patsubst notebooks/%,$(BUILD)/notebooks/%,$(wildcard notebooks/*.ipynb))
-PAGES := $(wildcard book/*.* book/_static/* book/_ext/*)
-STUDY := $(BUILD)/study.sha256
 
 .DELETE_ON_ERROR:
 .PHONY: help book data results check lint test test-nightly bench lock serve clean
@@ -28,17 +23,17 @@ STUDY := $(BUILD)/study.sha256
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  PROFILE=smoke|laptop|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
+	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
-book: results  ## Build the report: build/html/index.html
-	@$(MAKE) --no-print-directory --silent $(BUILD)/html/index.html
-	ln -sfn $(PROFILE)/html build/html
+book: $(ENV)  ## Build the report: build/html/index.html
+	@$(AOR) book $(PARAMS) $(if $(FROM),--from $(FROM))
 
 data: $(ENV)  ## Make and validate the stimuli only
-	$(AOR) data $(PARAMS)
-	$(AOR) validate $(PARAMS)
+	@$(AOR) data $(PARAMS)
+	@$(AOR) validate $(PARAMS)
 
 results: $(ENV)  ## Make the stimuli, run the models, judge their answers and steer them
-	$(AOR) make $(PARAMS)
+	@$(AOR) make $(PARAMS)
 
 check: lint  ## Check style, types and imports, and run the fast tests: under a minute
 	$(BIN)/pytest --numprocesses=2 -m "not slow and not nightly" tests
@@ -69,48 +64,24 @@ lock: $(ENV)  ## Refresh requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
 
-serve: book  ## Build the report and serve it on http://127.0.0.1:8000
-	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/html 8000
+serve: book  ## Build the report, serve it on http://127.0.0.1:8000 and open it
+	@$(AOR) serve
 
 clean:  ## Remove everything that was built (downloads in the user's cache stay)
 	rm -rf build
 
-$(STUDY): | $(ENV)
-	$(AOR) make $(PARAMS)
-
-$(BUILD)/notebooks/%.ipynb: notebooks/%.ipynb $(STUDY) $(LIBRARY)
-	@mkdir -p $(@D)
-	OMP_NUM_THREADS=1 $(BIN)/papermill --no-progress-bar --log-level WARNING --cwd . $< $@ \
-	  -p build $(BUILD) -p clip_url clips $(MORE_PARAMETERS)
-
-# The book's explorer needs no kernel; its data are written beside the clips.
-$(BUILD)/notebooks/explorer.ipynb: MORE_PARAMETERS := -p live False
-
-# What people heard is shown as soon as they have said it.
-$(addprefix $(BUILD)/notebooks/,listen.ipynb label_answers.ipynb): $(wildcard $(BUILD)/annotations.sqlite)
-
-# Notebooks do not depend on each other, so two are executed at a time, each in one thread.
-$(BUILD)/html/index.html: $(STUDY) $(wildcard notebooks/*.ipynb) $(LIBRARY) $(PAGES) params/web_assets.yaml
-	$(MAKE) --no-print-directory --jobs=2 $(NOTEBOOKS)
-	rm -rf $(BUILD)/book $(BUILD)/html
-	cp -R book $(BUILD)/book
-	cp $(NOTEBOOKS) $(BUILD)/book
-	$(BIN)/jupyter-book build -W --keep-going --quiet $(BUILD)/book
-	$(AOR) assets params/web_assets.yaml --into $(BUILD)/book/_build/html/_static/vendor
-	cp -R $(BUILD)/clips $(BUILD)/explorer $(BUILD)/book/_build/html
-	mv $(BUILD)/book/_build/html $(BUILD)/html
-
 # pip comes first: older ones cannot check hashes that are given in a constraints file. What is
 # imported is compiled then: compiling all of it would be half of the time.
 $(ENV): requirements/lock.txt requirements/torch-cpu.txt $(REQUIREMENTS) pyproject.toml
+	@echo "Installing the environment, once: about two minutes and 2.9 GB"
 ifeq ($(BIN),.venv/bin)
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv .venv
 endif
 	@mkdir -p $(@D)
-	sed -n '/^pip==/,/# via/p' requirements/lock.txt >$(@D)/pip.txt
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $(@D)/pip.txt
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/torch-cpu.txt 2>/dev/null || \
+	@sed -n '/^pip==/,/# via/p' requirements/lock.txt >$(@D)/pip.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $(@D)/pip.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/torch-cpu.txt 2>/dev/null || \
 	  echo "No CPU-only torch in pip's sources: the one of requirements/lock.txt is taken."
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
-	touch $@
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
+	@touch $@

@@ -39,15 +39,21 @@ class UnusableError(ValueError):
     """A file that cannot be imported; the message is the reason, to be read after its name."""
 
 
+class UnreadableError(UnusableError):
+    """A file that is damaged or missing, and not merely unfit."""
+
+
 @dataclass(frozen=True)
 class ImportReport:
     """Outcome of an import: names of files, relative to the folder that they came from.
 
-    ``skipped`` holds each file that was left out, with the reason.
+    ``skipped`` holds each file that was left out, with the reason, ``unreadable`` those of them
+    that are damaged or missing.
     """
 
     imported: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
+    unreadable: tuple[str, ...] = ()
 
 
 def check_folders(folder: Path, into: Path) -> None:
@@ -72,7 +78,8 @@ def contained(folder: Path, name: str) -> Path:
     Raises
     ------
     UnusableError
-        It is missing, or lies outside the folder, be it through ``..`` or a link.
+        It is missing (``UnreadableError``), or lies outside the folder, be it through ``..`` or a
+        link.
     """
     root = folder.resolve()
     try:
@@ -80,11 +87,11 @@ def contained(folder: Path, name: str) -> Path:
         path = (root / name).resolve()
         exists = path.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        raise UnusableError("has a name that cannot be opened") from error
+        raise UnreadableError("has a name that cannot be opened") from error
     if not path.is_relative_to(root):
         raise UnusableError("lies outside the folder")
     if not exists:
-        raise UnusableError("is listed but missing")
+        raise UnreadableError("is listed but missing")
     return path
 
 
@@ -94,8 +101,8 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
     Raises
     ------
     UnusableError
-        It is not a sound file, is cut off, too short or too long, silent, not finite, or clipped
-        for more than a quarter of its samples.
+        It is not a sound file, is damaged (``UnreadableError``), too short or too long, silent, or
+        clipped for more than a quarter of its samples.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
@@ -110,14 +117,14 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
                 mono.append(block.mean(axis=1))
                 clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
     except OSError as error:
-        raise UnusableError(f"cannot be read: {error.strerror or error}") from error
+        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
     except soundfile.LibsndfileError as error:
-        raise UnusableError(f"cannot be decoded: {one_line(error.error_string)}") from error
+        raise UnreadableError(f"cannot be decoded: {one_line(error.error_string)}") from error
     samples = np.concatenate(mono)
     if len(samples) < n_frames:
-        raise UnusableError("is cut off: it holds less sound than it says")
+        raise UnreadableError("is cut off: it holds less sound than it says")
     if not np.isfinite(samples).all():
-        raise UnusableError("has samples that are not finite")
+        raise UnreadableError("has samples that are not finite")
     if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
         raise UnusableError("is silent")
     if (share := sum(clipped) / n_frames) > _MAX_CLIPPED:
@@ -128,12 +135,12 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
 
 
 def file_sha256(path: Path) -> str:
-    """A file's hash. Raises UnusableError if it cannot be read."""
+    """A file's hash. Raises UnreadableError if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise UnusableError(f"cannot be read: {error.strerror or error}") from error
+        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
 
 
 def flac(samples: mixing.Samples, subtype: str) -> bytes:
@@ -162,7 +169,7 @@ def _check_length(path: Path) -> None:
     """Compare a file's length with what its header says; libsndfile reads on regardless."""
     size = path.stat().st_size
     if size == 0:
-        raise UnusableError("is empty")
+        raise UnreadableError("is empty")
     with path.open("rb") as stream:
         head = stream.read(4096)
         stream.seek(max(0, size - 2**16))
@@ -179,4 +186,4 @@ def _check_length(path: Path) -> None:
     last_page = tail.rfind(b"OggS")
     ogg_without_end = head[:4] == b"OggS" and not tail[last_page + 5 : last_page + 6] >= b"\x04"
     if size < promised or ogg_without_end:
-        raise UnusableError("is cut off: it is shorter than its header says")
+        raise UnreadableError("is cut off: it is shorter than its header says")

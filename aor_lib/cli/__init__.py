@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from aor_lib.cli import answers, data, make, models, reference, results, scenes, steering
+from aor_lib.cli import answers, book, data, make, models, reference, results, scenes, steering
 from aor_lib.config.errors import AorError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.add_typer(data.app)
 app.add_typer(answers.app)
 app.add_typer(steering.app)
 app.add_typer(make.app)
+app.add_typer(book.app)
 app.add_typer(reference.app)
 app.add_typer(models.app, name="models")
 app.add_typer(scenes.app, name="scenes")

@@ -36,13 +36,14 @@ def data(
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
     from aor_lib.stimuli.dataset import build_dataset
+    from aor_lib.stimuli.manifest import load_manifest
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
         manifest = build_dataset(
             study, folder, workers, report, scheduler, source=source, make_missing=make_missing
         )
-    typer.echo(manifest)
+    typer.echo(f"{len(load_manifest(folder)):,} stimuli are made, and described in {manifest}")
 
 
 @app.command()
@@ -59,9 +60,10 @@ def validate(
         violations = validate_dataset(study, folder, workers, report)
     for violation in violations:
         typer.echo(violation, err=True)
-    typer.echo(f"{len(violations)} violations")
     if violations:
+        typer.echo(f"{len(violations)} violations of what {folder} must be")
         raise typer.Exit(1)
+    typer.echo("Every stimulus is what the manifest says")
 
 
 @app.command("import-recordings")
@@ -81,7 +83,8 @@ def import_recordings_(
 
     mapping = mapping or PARAMS / "recordings.yaml"
     with progress("recordings") as report:
-        _say_imported(import_recordings(folder, into, report, mapping))
+        done = import_recordings(folder, into, report, mapping)
+    _say_imported(done, into)
 
 
 @app.command("import-clips")
@@ -93,7 +96,8 @@ def import_clips_(
     from aor_lib.stimuli.imported_clips import import_clips
 
     with progress("clips") as report:
-        _say_imported(import_clips(folder, build, report))
+        done = import_clips(folder, build, report)
+    _say_imported(done, build)
 
 
 @app.command()
@@ -107,7 +111,8 @@ def export(
     from aor_lib.stimuli.export import export_hf
 
     study, folder = study_of(params, build)
-    typer.echo(export_hf(folder, into, study))
+    written = export_hf(folder, into, study)
+    typer.echo(f"The data set of profile {study.profile.name} is in {written}, with its data card")
 
 
 @app.command()
@@ -121,7 +126,13 @@ def assets(
     copy_files(listing, into)
 
 
-def _say_imported(done: ImportReport) -> None:
+def _say_imported(done: ImportReport, into: Path) -> None:
     for file, reason in done.skipped:
         typer.echo(f"{file}: {reason}", err=True)
-    typer.echo(f"{len(done.imported)} imported, {len(done.skipped)} not")
+    said = f"Sounds added to {into}: {len(done.imported)}"
+    if done.skipped:
+        said += f"; left out: {len(done.skipped)}"
+    if done.unreadable:
+        typer.echo(f"{said}, of which {len(done.unreadable)} could not be read")
+        raise typer.Exit(1)
+    typer.echo(said)

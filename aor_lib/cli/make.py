@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -11,33 +13,50 @@ import typer
 from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steering import steer
-from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, run_stages, study_of
 from aor_lib.models.base import ModelError
+from aor_lib.storage.stages import STATE
 
 app = typer.Typer()
-
-STATE = "study.sha256"
-"""The file in a study's folder that changes exactly when something that pages show does."""
 
 
 @app.command()
 def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
-    study, folder = study_of(params, build)
+    _, folder = study_of(params, build)
+    run_stages(study_stages(params, folder))
+
+
+def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], object]]]:
+    """Titles of the steps of a study, and what does each.
+
+    Raises
+    ------
+    ModelError
+        If a model of the study cannot run here.
+    """
+    study, _ = study_of(params, folder)
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
         more = f" (and {len(unable) - 1} more models)" if len(unable) > 1 else ""
         raise ModelError(f"{unable[0]}{more}; 'aor models list' says what each needs")
     workers = os.cpu_count() or 1
-    data(params, folder, workers)
-    validate(params, folder, workers)
-    run(params, folder)
-    judge(params, build=folder)
-    steer(params, folder)
-    _record_state(folder, study.profile.judge)
+
+    def steering() -> None:
+        steer(params, folder)
+        record_state(folder, study.profile.judge)
+
+    return [
+        ("stimuli", partial(data, params, folder, workers)),
+        ("validation", partial(validate, params, folder, workers)),
+        ("answers", partial(run, params, folder)),
+        ("verdicts", partial(judge, params, build=folder)),
+        ("steering", steering),
+    ]
 
 
-def _record_state(folder: Path, judge_id: str) -> None:
+def record_state(folder: Path, judge_id: str) -> None:
+    """Write the file that changes exactly when something that pages show does."""
     import pandas as pd
 
     from aor_lib.analysis.results import load_results

@@ -21,7 +21,7 @@ def list_models(
         Path | None, typer.Argument(help="A profile.  [default: every card of params/models]")
     ] = None,
 ) -> None:
-    """Say what each model is and whether it can run here.
+    """Say what each model is and whether it can run here; those that can come first.
 
     Exits with 1 where one of the profile cannot.
     """
@@ -30,20 +30,20 @@ def list_models(
     from aor_lib.models.registry import load_model
 
     cards = load_study(params).models if params else tuple(load_model_cards().values())
-    rows, unable = [], 0
+    ready, unable = [], []
     for card in cards:
         try:
             load_model(card)
-            state = "ready"
+            ready.append((*_facts(card), "ready"))
         except ModelError as error:
-            state = str(error)
-            unable += 1
-        rows.append((*_facts(card), state))
-    columns = ("model", "family", "licence", "parameters", "memory", "reached", "revision", "state")
-    print_table(columns, rows)
+            unable.append((*_facts(card), str(error).removeprefix(f"{card.id} ")))
+    columns = ("model", "size", "memory", "reached as", "licence", "state")
+    print_table(columns, ready + unable)
+    if loose := [card.id for card in cards if not _is_pinned(card)]:
+        typer.echo(f"No commit pins what stands behind {', '.join(loose)}.")
     if params and unable:
         raise ModelError(
-            f"{unable} of {len(cards)} models of {params} cannot run here; "
+            f"{len(unable)} of {len(cards)} models of {params} cannot run here; "
             f"'aor models list {params}' says what each needs (a GPU, a key)"
         )
 
@@ -102,11 +102,9 @@ def _card(model_id: str | None, file: Path | None) -> ModelCard:
 
 def _facts(card: ModelCard) -> tuple[str, ...]:
     reached = {"cascade": "local", "hf": "checkpoint", "openai_api": "API"}
-    size = f"{card.parameters_b:g} B" if card.parameters_b else "not published"
-    memory = f"{card.memory_gib:g} GiB" if card.memory_gib else "none here"
-    by = reached.get(card.kind, card.kind)
-    revision = card.revision if _is_pinned(card) else f"{card.revision} (not pinned)"
-    return card.id, card.family, card.licence, size, memory, by, revision
+    size = f"{card.parameters_b:g} B" if card.parameters_b else "unknown"
+    memory = f"{card.memory_gib:g} GiB" if card.memory_gib else "none"
+    return card.id, size, memory, reached.get(card.kind, card.kind), card.licence
 
 
 def _is_pinned(card: ModelCard) -> bool:

@@ -15,17 +15,20 @@ app = typer.Typer(no_args_is_help=True, help="Share results between machines.")
 @app.command("export")
 def export_(
     params: ParamsFile,
-    into: Annotated[Path, typer.Option(help="A new folder.")],
+    into: Annotated[Path, typer.Option(help="A new folder, or a file NAME.zip.")],
     build: BuildFolder = None,
 ) -> None:
     """Write answers, verdicts, model cards and hashes of the stimuli as a bundle for others.
 
-    Answers to harmful utterances are in it, as they are stored.
+    A zip file holds the clips as well: 'make book FROM=NAME.zip' makes a book of it.
+    Answers to harmful utterances are in both, as they are stored.
     """
     from aor_lib.inference.bundles import export_results
+    from aor_lib.report.archive import write_archive
 
     study, folder = study_of(params, build)
-    bundle = export_results(study, folder, into)
+    write = write_archive if into.suffix == ".zip" else export_results
+    bundle = write(study, folder, into)
     typer.echo(
         f"{into}: {len(bundle.trials)} trials of {len(bundle.cards)} models, "
         f"{len(bundle.responses)} responses, {len(bundle.verdicts)} verdicts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -34,6 +35,22 @@ def progress(title: str) -> AbstractContextManager[Callable[[int, int], None]]:
     return bars.progress(title)
 
 
+def run_stages(stages: Sequence[tuple[str, Callable[[], object]]]) -> None:
+    """Run stages in their order; print the title of each, its time, and which are left."""
+    titles = [title for title, _ in stages]
+    for number, (title, stage) in enumerate(stages, start=1):
+        typer.echo(f"{number} of {len(stages)}: {title}")
+        began = time.monotonic()
+        stage()
+        left = f"; left: {', '.join(titles[number:])}" if titles[number:] else ""
+        typer.echo(f"    {title} took {duration(time.monotonic() - began)}{left}")
+
+
+def duration(seconds: float) -> str:
+    """A time for people: in seconds below two minutes, else in minutes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
 def require(path: Path, verb: str) -> None:
     """Refuse to go on without the file that another verb makes."""
     if not path.is_file():
@@ -46,8 +63,10 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column == columns[0])  # names are there to be copied
     for row in rows:
         table.add_row(*map(Text, row))  # what a model said is not markup
     # A file or a pipe has no width of its own.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    Console(width=None if sys.stdout.isatty() else 100).print(table)

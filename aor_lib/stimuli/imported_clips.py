@@ -22,6 +22,7 @@ from aor_lib.audio.sound_files import (
     CollectionError,
     ImportReport,
     Report,
+    UnreadableError,
     UnusableError,
     check_folders,
     contained,
@@ -62,7 +63,7 @@ def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
     (build / "clips").mkdir(parents=True, exist_ok=True)
     rows: dict[str, Stimulus] = {}
     origins: dict[bytes, str] = {}
-    skipped = []
+    skipped, unreadable = [], []
     names = list(file_names(folder))
     for done, name in enumerate(names, start=1):
         try:
@@ -74,12 +75,14 @@ def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
             rows[name] = _import_clip(path, samples, build)
         except UnusableError as error:
             skipped.append((one_line(name), str(error)))
+            if isinstance(error, UnreadableError):
+                unreadable.append(one_line(name))
         report(done, len(names))
     if rows:
         frame = pd.DataFrame([row.model_dump(mode="json") for row in rows.values()])
         with whole_file(manifest) as stream:
             frame.to_parquet(stream, index=False)
-    return ImportReport(tuple(map(one_line, rows)), tuple(skipped))
+    return ImportReport(tuple(map(one_line, rows)), tuple(skipped), tuple(unreadable))
 
 
 def _blocks(manifest: Path) -> set[str]:

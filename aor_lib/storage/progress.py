@@ -24,6 +24,8 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
 
     def update(done: int, total: int) -> None:
         if not bars:
+            if done == total:
+                return  # there was nothing to do
             bar = tqdm(
                 desc=description,
                 initial=done,

@@ -8,6 +8,9 @@ from pathlib import Path
 from aor_lib.config.records import content_hash
 from aor_lib.storage.whole_file import whole_file
 
+STATE = "study.sha256"
+"""The file in a study's folder that changes exactly when something that pages show does."""
+
 
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
     """Tell if a stage was last finished from the same inputs.

@@ -31,7 +31,7 @@ def links(tmp_path_factory):
     (book / "_config.yml").write_text(named, encoding="utf-8")
     (book / "references.bib").touch()
     (book / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [{file: results}]\n")
-    (book / "intro.md").write_text("# Intro\n")
+    (book / "intro.md").write_text("# Intro\n\n[Clone](REPOSITORY_URL/clone)\n")
     (book / "results.ipynb").write_text(json.dumps(NOTEBOOK))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-W", "--quiet", book]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -48,6 +48,7 @@ def test_with_a_repository_every_page_leads_to_its_source(links):
     assert f"{REPOSITORY}/edit/main/notebooks/results.ipynb" in links["results"]
     assert f"{REPOSITORY}/edit/main/book/intro.md" in links["intro"]
     assert REPOSITORY in links["intro"]
+    assert f"{REPOSITORY}/clone" in links["intro"]
 
 
 @pytest.mark.slow

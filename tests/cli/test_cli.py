@@ -9,6 +9,7 @@ import yaml
 from aor_lib.cli import main
 from aor_lib.config.params import load_model_cards
 from aor_lib.models.base import Answer, Capabilities, Failure
+from tests.audio.sounds import encoded, hiss, put
 from tests.conftest import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -90,10 +91,13 @@ def test_models_are_listed_with_their_facts_and_what_they_need(aor, params, monk
     assert done.code == 0
     assert all(model in done.stdout for model in load_model_cards())
     row = next(line for line in done.stdout.splitlines() if line.startswith("ref-permissive"))
-    for fact in ("Reference", "Apache-2.0", "0.17 B", "2 GiB", "local", "weights.yaml", "ready"):
+    for fact in ("Apache-2.0", "0.17 B", "2 GiB", "local", "ready"):
         assert fact in row
-    unpinned = [line for line in done.stdout.splitlines() if "not pinned" in line]
-    assert [line.split()[0] for line in unpinned] == ["phi-4-multimodal-instruct"]
+    *rows, loose = done.stdout.splitlines()[1:]
+    assert loose == "No commit pins what stands behind phi-4-multimodal-instruct."
+    states = [line.split()[-1] == "ready" for line in rows if line[0] != " "]
+    assert states == sorted(states, reverse=True)
+    assert max(map(len, rows)) <= 100
     full = aor("models", "list", params / "full.yaml")
     assert "cannot run here" in one_line_error(full)
     assert "GPU" in full.stdout
@@ -139,3 +143,13 @@ def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, mo
 def test_a_model_that_there_is_not_is_named(aor):
     line = one_line_error(aor("models", "check", "ref-permissiv"))
     assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in line
+
+
+@pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])
+def test_an_import_ends_with_1_where_a_file_could_not_be_read(aor, tmp_path, content, code):
+    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
+    put(tmp_path / "sounds/dog/b.wav", content)  # the same sound again is none that failed
+    done = aor("import-recordings", tmp_path / "sounds", "--into", tmp_path / "library")
+    assert done.code == code
+    assert done.stdout.startswith(f"Sounds added to {tmp_path / 'library'}: 1")
+    assert "dog/b.wav: " in done.stderr

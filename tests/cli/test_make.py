@@ -1,7 +1,8 @@
 import pytest
 
 from aor_lib.analysis.results import load_results
-from aor_lib.cli.make import STATE, make
+from aor_lib.cli.make import make
+from aor_lib.storage.stages import STATE
 
 pytestmark = pytest.mark.slow
 

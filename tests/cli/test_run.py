@@ -102,9 +102,18 @@ def test_status_shows_what_was_blocked(aor):
     assert "12 x ref-permissive blocked: content filter" in run.stderr
     columns, *rows = [line.split() for line in aor("status").stdout.splitlines()[1:]]
     assert columns[2:] == ["trials", "answered", "blocked", "failed", "missing", "judged"]
-    counts = {row[0]: row[2:] for row in rows}
+    counts = {row[0]: row[-6:] for row in rows}
     assert counts["ref-permissive"] == ["12", "0", "12", "0", "0", "0"]
     assert counts["ref-contextual"] == ["12", "12", "0", "0", "0", "0"]
+
+
+def test_status_has_one_row_for_a_model_and_names_what_it_lacks(aor):
+    aor("run", unaware=lambda text: Failure("Timeout"), aware=lambda text: Answer("Sure.", 1))
+    aor("judge")
+    lines = [line.split() for line in aor("status").stdout.splitlines()[2:]]
+    assert [line[0] for line in lines] == ["ref-contextual", "ref-permissive", "lacks"]
+    assert lines[0][-6:] == ["12", "12", "0", "0", "0", "12"]
+    assert lines[-1][2] == "none"
 
 
 def test_a_model_that_cannot_run_here_is_named_and_the_others_are_asked(aor):

@@ -109,7 +109,7 @@ def test_the_cards_that_the_notebook_shows_are_valid(monkeypatch):
     monkeypatch.setenv("MY_KEY", "none")
     text = "\n".join("".join(cell["source"]) for cell in CELLS if cell["cell_type"] == "markdown")
     blocks = [block.split("```")[0] for block in text.split("```yaml\n")[1:]]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         card = ModelCard.model_validate(yaml.safe_load(block))
         load_model(card.model_copy(update={"memory_gib": None, "revision": "0" * 40}))

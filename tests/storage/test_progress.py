@@ -9,3 +9,9 @@ def test_plain_lines_say_how_much_is_done(capsys):
     lines = capsys.readouterr().err.split("\n")
     assert "trials: 10 of 100" in lines[0]
     assert "trials: 100 of 100" in lines[1]
+
+
+def test_nothing_is_said_where_there_was_nothing_to_do(capsys):
+    with progress("trials") as report:
+        report(100, 100)
+    assert capsys.readouterr().err == ""

@@ -15,6 +15,7 @@ from aor_lib.audio.recordings.library import TABLE, Recording, read_table
 from aor_lib.audio.sound_files import (
     ImportReport,
     Report,
+    UnreadableError,
     UnusableError,
     check_folders,
     contained,
@@ -65,7 +66,7 @@ def import_recordings(
         rows.setdefault(row.original_sha256, []).append(row)
     origins = {of_clip[0].sha256: origin for origin, of_clip in rows.items()}
     (into / "clips").mkdir(parents=True, exist_ok=True)
-    imported, skipped = [], []
+    imported, skipped, unreadable = [], [], []
     for done, clip in enumerate(collection.clips, start=1):
         name = one_line(clip.name)
         try:
@@ -87,9 +88,11 @@ def import_recordings(
                 imported.append(name)
         except UnusableError as error:
             skipped.append((name, str(error)))
+            if isinstance(error, UnreadableError):
+                unreadable.append(name)
         report(done, len(collection.clips))
     _write_table([row for of_clip in rows.values() for row in of_clip], into)
-    return ImportReport(tuple(imported), tuple(skipped))
+    return ImportReport(tuple(imported), tuple(skipped), tuple(unreadable))
 
 
 def _recordings(

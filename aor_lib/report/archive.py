@@ -1,0 +1,113 @@
+"""A study as one zip file, of which somebody else makes the pages without running a model.
+
+``manifest.parquet``, ``validation.parquet``, ``clips/``, ``steering/``
+    As in the study's folder.
+``results/``
+    A bundle of its results (:mod:`aor_lib.inference.bundles`).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+
+from aor_lib.config.params import Study
+from aor_lib.inference.bundles import (
+    Bundle,
+    BundleError,
+    export_results,
+    import_results,
+    read_bundle,
+)
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    VALIDATION,
+    load_stimuli,
+    load_validation,
+    sound_files,
+    verify_dataset,
+)
+
+_RESULTS = "results"
+_MEMBER = re.compile(
+    rf"{_RESULTS}/\w+\.(json|parquet)|(manifest|validation)\.parquet|clips/[\w.-]+\.flac"
+    r"|steering/\w+\.parquet"
+)
+_HOW = "'aor results export PROFILE --into NAME.zip' writes one"
+
+
+def write_archive(study: Study, build: Path, into: Path) -> Bundle:
+    """Write a study's clips, results and tables of steering to a zip file.
+
+    Raises
+    ------
+    BundleError
+        If the file exists, or there are no results.
+    FileNotFoundError
+        If the stimuli have not been made and validated.
+    """
+    if into.exists():
+        raise BundleError(f"{into}: exists; remove it or name another file")
+    load_validation(build)
+    clips = [build / name for name, _ in sound_files(load_stimuli(build))]
+    tables = [build / MANIFEST, build / VALIDATION, *sorted((build / "steering").glob("*.parquet"))]
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".", suffix=".partial") as scratch:
+        whole, results = Path(scratch) / into.name, Path(scratch) / _RESULTS
+        bundle = export_results(study, build, results)
+        with zipfile.ZipFile(whole, "w") as archive:  # FLAC and Parquet are compressed already
+            for path in [*tables, *clips]:
+                archive.write(path, path.relative_to(build))
+            for path in sorted(results.iterdir()):
+                archive.write(path, f"{_RESULTS}/{path.name}")
+        whole.replace(into)
+    return bundle
+
+
+def unpack_archive(path: Path, study: Study, build: Path) -> int:
+    """Make a new study's folder of a zip file that :func:`write_archive` wrote, all of it checked.
+
+    Returns
+    -------
+    Number of trials.
+
+    Raises
+    ------
+    BundleError, DatasetError
+        If the file is none of these, is damaged, or is of another profile; the message says what
+        to do, and no folder appears.
+    """
+    build.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build.parent, prefix=".", suffix=".partial") as scratch:
+        folder = Path(scratch) / "study"
+        _extract(path, folder)
+        bundle = read_bundle(folder / _RESULTS)
+        if bundle.profile != study.profile.name:
+            raise BundleError(
+                f"{path}: is of the profile {bundle.profile!r}, not {study.profile.name!r}: "
+                f"'make book PROFILE={bundle.profile} FROM={path}'"
+            )
+        verify_dataset(load_stimuli(folder), folder)
+        done = import_results(folder / _RESULTS, study, folder)
+        folder.replace(build)
+    return done.trials
+
+
+def _extract(path: Path, folder: Path) -> None:
+    """Take out the files that such a zip file has, and refuse one with others or without them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            for needed in (MANIFEST, VALIDATION, f"{_RESULTS}/manifest.json"):
+                if needed not in names:
+                    raise BundleError(f"{path}: makes no book: it has no {needed}; {_HOW}")
+            for name in sorted(names):
+                if not _MEMBER.fullmatch(name):
+                    raise BundleError(f"{path}: holds {name!r}, which no such file does; {_HOW}")
+            archive.extractall(folder)
+    except zipfile.BadZipFile as error:
+        raise BundleError(f"{path}: is damaged, or no zip file ({error}); {_HOW}") from error
+    if lacking := {name for name, _ in sound_files(load_stimuli(folder))} - names:
+        raise BundleError(f"{path}: {min(lacking)} is missing; copy the whole file again")

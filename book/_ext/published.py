@@ -1,0 +1,70 @@
+"""What others find and show of the book: a sitemap, and what a link to a page looks like elsewhere.
+
+Addresses are whole where `_config.yml` names the book's (`html_baseurl`), or `make book` is called
+with SITE_URL; else they are relative, which search engines and messengers may not follow.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+_PICTURE = "_static/screenshot.png"
+_LONGEST = 200  # what search engines and messengers show of a description
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to Sphinx; see https://www.sphinx-doc.org/en/master/extdev/appapi.html."""
+    app.connect("config-inited", _name_the_site)
+    app.connect("html-page-context", _describe)
+    app.connect("build-finished", _write_sitemap)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _name_the_site(_: Sphinx, config: Config) -> None:
+    site = os.environ.get("SITE_URL") or config.html_baseurl
+    config["html_baseurl"] = f"{site.rstrip('/')}/" if site else ""
+
+
+def _describe(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give a page a description, and what a link to it shows (https://ogp.me)."""
+    if doctree is None:
+        return
+    site, title = app.config.html_baseurl, doctree.next_node(nodes.title)
+    first = doctree.next_node(nodes.paragraph)
+    text = textwrap.shorten(first.astext() if first else app.config.project, _LONGEST)
+    properties = {
+        "og:type": "website" if page == app.config.root_doc else "article",
+        "og:site_name": app.config.project,
+        "og:title": title.astext() if title else app.config.project,
+        "og:description": text,
+        "og:url": f"{site}{page}.html",
+        "og:image": f"{site}{_PICTURE}",
+    }
+    tags = [f'<meta name="description" content="{escape(text)}">']
+    tags += [f'<meta property="{k}" content="{escape(v)}">' for k, v in properties.items()]
+    tags.append('<meta name="twitter:card" content="summary_large_image">')
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+
+
+def _write_sitemap(app: Sphinx, error: Exception | None) -> None:
+    """List the pages as https://www.sitemaps.org has it."""
+    if error is None:
+        site = app.config.html_baseurl
+        pages = [f"<url><loc>{escape(f'{site}{p}.html')}</loc></url>" for p in app.env.found_docs]
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+            *sorted(pages),
+            "</urlset>\n",
+        ]
+        Path(app.outdir, "sitemap.xml").write_text("\n".join(lines), encoding="utf-8")

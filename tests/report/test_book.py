@@ -1,0 +1,64 @@
+"""Notebooks are executed where they are stale, and are heard of only where they fail."""
+
+import json
+import os
+
+import pytest
+
+from aor_lib.report.book import BookError, execute_notebooks
+from aor_lib.storage.stages import STATE
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Folders of a study, and of its notebooks; a function that writes one."""
+    build, notebooks = tmp_path / "build", tmp_path / "notebooks"
+    for folder in (build, notebooks):
+        folder.mkdir()
+    (build / STATE).write_text("made")
+
+    def write(name, source):
+        tags = {"tags": ["parameters", "remove-cell"]}
+        cells = [("build = clip_url = ''", tags), (source, {})]
+        code = {"cell_type": "code", "execution_count": None, "outputs": []}
+        kernel = {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+        }
+        made = [code | {"id": str(n), "source": s, "metadata": m} for n, (s, m) in enumerate(cells)]
+        notebook = {
+            "cells": made,
+            "metadata": {"kernelspec": kernel},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        (notebooks / f"{name}.ipynb").write_text(json.dumps(notebook))
+
+    return build, notebooks, write
+
+
+def quiet(done, of):
+    """Report to nobody."""
+
+
+@pytest.mark.slow
+def test_a_notebook_is_executed_once_silently_and_without_its_parameters_shown(study, capfd):
+    build, notebooks, write = study
+    write("one", "import sys; print('noise', file=sys.stderr); build")
+    assert execute_notebooks(build, quiet, notebooks) == 1
+    cells = json.loads((build / "notebooks" / "one.ipynb").read_text())["cells"]
+    assert "".join(cells[-1]["outputs"][-1]["data"]["text/plain"]) == repr(str(build))
+    assert all("remove-cell" in cell["metadata"]["tags"] for cell in cells[:-1])
+    assert capfd.readouterr() == ("", "")
+    assert execute_notebooks(build, quiet, notebooks) == 0
+    os.utime(build / STATE, (2e9, 2e9))
+    assert execute_notebooks(build, quiet, notebooks, unexecuted=["one"]) == 0
+
+
+@pytest.mark.slow
+def test_a_notebook_that_fails_is_named_and_what_it_printed_is_shown(study, capfd):
+    build, notebooks, write = study
+    write("broken", "raise RuntimeError('no such luck')")
+    with pytest.raises(BookError, match="broken"):
+        execute_notebooks(build, quiet, notebooks)
+    assert "no such luck" in capfd.readouterr().err
+    assert not (build / "notebooks" / "broken.ipynb").exists()
