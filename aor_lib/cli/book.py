@@ -104,7 +104,7 @@ def _execute(folder: Path, unexecuted: Sequence[str]) -> None:
 
     with progress("notebooks") as report:
         count = execute_notebooks(folder, report, unexecuted=unexecuted)
-    typer.echo(f"Notebooks executed: {count}; all others are current")
+    typer.echo(f"Notebooks executed: {count}; every other one is current")
     if unexecuted:
         typer.echo(f"Tutorials that run a model are shown without output: {', '.join(unexecuted)}")
 
