@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 import webbrowser
@@ -92,8 +91,6 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 def _unpack(source: Path, study: Study, folder: Path) -> None:
     from aor_lib.report.archive import unpack_archive
 
-    if folder.exists():  # of an earlier call: it holds nothing that the zip file does not
-        shutil.rmtree(folder)
     trials = unpack_archive(source, study, folder)
     record_state(folder, study.profile.judge)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
