@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 import webbrowser
@@ -92,8 +91,6 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 def _unpack(source: Path, study: Study, folder: Path) -> None:
     from aor_lib.report.archive import unpack_archive
 
-    if folder.exists():  # of an earlier call: it holds nothing that the zip file does not
-        shutil.rmtree(folder)
     trials = unpack_archive(source, study, folder)
     record_state(folder, study.profile.judge)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
@@ -104,7 +101,7 @@ def _execute(folder: Path, unexecuted: Sequence[str]) -> None:
 
     with progress("notebooks") as report:
         count = execute_notebooks(folder, report, unexecuted=unexecuted)
-    typer.echo(f"Notebooks executed: {count}; all others are current")
+    typer.echo(f"Notebooks executed: {count}; every other one is current")
     if unexecuted:
         typer.echo(f"Tutorials that run a model are shown without output: {', '.join(unexecuted)}")
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -67,7 +68,9 @@ def write_archive(study: Study, build: Path, into: Path) -> Bundle:
 
 
 def unpack_archive(path: Path, study: Study, build: Path) -> int:
-    """Make a new study's folder of a zip file that :func:`write_archive` wrote, all of it checked.
+    """Make a study's folder of a zip file that :func:`write_archive` wrote, all of it checked.
+
+    It takes the place of one that was made so before, and of no other.
 
     Returns
     -------
@@ -77,8 +80,10 @@ def unpack_archive(path: Path, study: Study, build: Path) -> int:
     ------
     BundleError, DatasetError
         If the file is none of these, is damaged, or is of another profile; the message says what
-        to do, and no folder appears.
+        to do, and nothing was changed.
     """
+    if build.exists() and not (build / _RESULTS).is_dir():
+        raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
     build.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.parent, prefix=".", suffix=".partial") as scratch:
         folder = Path(scratch) / "study"
@@ -91,6 +96,8 @@ def unpack_archive(path: Path, study: Study, build: Path) -> int:
             )
         verify_dataset(load_stimuli(folder), folder)
         done = import_results(folder / _RESULTS, study, folder)
+        if build.exists():
+            shutil.rmtree(build)
         folder.replace(build)
     return done.trials
 

@@ -41,11 +41,11 @@ def _describe(
         return
     site, title = app.config.html_baseurl, doctree.next_node(nodes.title)
     first = doctree.next_node(nodes.paragraph)
-    text = textwrap.shorten(first.astext() if first else app.config.project, _LONGEST)
+    text = textwrap.shorten(first.astext() if first else app.config.html_title, _LONGEST)
     properties = {
         "og:type": "website" if page == app.config.root_doc else "article",
-        "og:site_name": app.config.project,
-        "og:title": title.astext() if title else app.config.project,
+        "og:site_name": app.config.html_title,
+        "og:title": title.astext() if title else app.config.html_title,
         "og:description": text,
         "og:url": f"{site}{page}.html",
         "og:image": f"{site}{_PICTURE}",

@@ -327,6 +327,22 @@ def test_the_api_reference_says_what_functions_return_and_which_fields_rows_have
         assert f"<strong>{field_of_a_row}</strong>" in text
 
 
+def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
+    sitemap = (html / "sitemap.xml").read_text(encoding="utf-8")
+    for page in pages():
+        assert f"{page}.html</loc>" in sitemap
+        text = (html / f"{page}.html").read_text(encoding="utf-8")
+        for name in ("og:title", "og:description", "og:site_name"):
+            content = re.search(f'<meta property="{name}" content="([^"]*)">', text)
+            assert content[1].strip(), f"{page}: {name}"
+        picture = re.search('<meta property="og:image" content="([^"]*)">', text)[1]
+        assert (html / picture).is_file()
+
+
+def test_no_page_shows_the_build_s_parameters(html):
+    assert [p for p in pages() if "injected-parameters" in (html / f"{p}.html").read_text()] == []
+
+
 def test_no_page_shows_a_warning_of_its_code(html):
     assert [
         page for page in pages() if "output stderr" in (html / f"{page}.html").read_text()

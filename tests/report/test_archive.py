@@ -37,6 +37,15 @@ def test_a_zip_file_of_another_profile_names_what_to_do(here, tmp_path):
     assert not (tmp_path / "there").exists()
 
 
+def test_a_zip_file_takes_the_place_of_an_earlier_one_and_of_no_study(here, tmp_path):
+    write_archive(here.study, here.build, tmp_path / "study.zip")
+    for _ in range(2):
+        assert unpack_archive(tmp_path / "study.zip", here.study, tmp_path / "there") == 6
+    with pytest.raises(BundleError, match="holds a study of its own"):
+        unpack_archive(tmp_path / "study.zip", here.study, here.build)
+    assert len(load_results(here.build)) == 6
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [("../evil.txt", "holds '../evil.txt'"), ("clips/../../x.flac", "holds"), ("run.py", "holds")],

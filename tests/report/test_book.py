@@ -27,7 +27,7 @@ def study(tmp_path):
         made = [code | {"id": str(n), "source": s, "metadata": m} for n, (s, m) in enumerate(cells)]
         notebook = {
             "cells": made,
-            "metadata": {"kernelspec": kernel},
+            "metadata": kernel,
             "nbformat": 4,
             "nbformat_minor": 5,
         }
