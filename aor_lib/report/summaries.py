@@ -50,24 +50,30 @@ def finding(rates: pd.DataFrame, measured: pd.DataFrame, names: Names) -> str:
     )
 
 
-def asked_on(trials: pd.DataFrame, headline: pd.DataFrame) -> Prose:
+def asked_on(trials: pd.DataFrame, headline: pd.DataFrame, arm: str, names: Names) -> Prose:
     """Number of utterances that rates are of, beside those of the headline rates.
 
-    Where they are fewer, the same model has another rate here than in the results.
+    Where they are fewer, the same model has another rate here than in the results. Arms, the values
+    of the column ``arm``, that were tried on fewer than the others are named.
     """
-    counts = [
-        frame.loc[frame["intent"] == "pseudo_harmful", "utterance_id"].nunique()
-        for frame in (trials, headline)
-    ]
-    if not counts[0]:
+    counts = _sounding(trials).groupby(arm)["utterance_id"].nunique()
+    if counts.empty:
         return nothing_for("Utterances that were asked")
-    said = "All rates of this chapter are of the {} utterances that only sound harmful"
-    if counts[0] == counts[1]:
-        return paragraph(f"{said.format(counts[0])} on which the results rest, too.")
-    return paragraph(
-        f"{said.format(counts[0])} and were asked again, out of {counts[1]} on which the results "
-        "rest: a model that nothing was done to may have another rate there."
-    )
+    most, whole = counts.max(), _sounding(headline)["utterance_id"].nunique()
+    said = f"Rates of this chapter are of the {most} utterances that only sound harmful"
+    if most == whole:
+        said += " on which the results rest, too."
+    else:
+        said += (
+            f" and were asked again, out of {whole} on which the results rest: a model that "
+            "nothing was done to may have another rate there."
+        )
+    fewer = [f"{cell_title(arm, one, names)} ({n})" for one, n in counts.items() if n < most]
+    return paragraph(f"{said} Fewer were asked under: {', '.join(fewer)}." if fewer else said)
+
+
+def _sounding(trials: pd.DataFrame) -> pd.DataFrame:
+    return trials[trials["intent"] == "pseudo_harmful"]
 
 
 def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:

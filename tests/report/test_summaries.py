@@ -121,6 +121,17 @@ def test_reference_models_alone_are_a_check_of_the_instrument_and_no_finding(rat
 @pytest.mark.parametrize(("asked", "words"), [(2, "out of 5"), (5, "the results rest, too")])
 def test_a_chapter_on_fewer_utterances_than_the_headline_says_so(asked, words):
     headline = pd.DataFrame({"utterance_id": list("abcde"), "intent": "pseudo_harmful"})
-    said = summaries.asked_on(headline.head(asked), headline).markdown.replace("\\", "")
+    headline["mitigation"] = "none"
+    said = summaries.asked_on(headline.head(asked), headline, "mitigation", {}).markdown
     assert f"the {asked} utterances" in said
-    assert words in said
+    assert words in said.replace("\\", "")
+
+
+def test_a_mitigation_that_was_tried_on_fewer_utterances_is_named():
+    headline = pd.DataFrame({"utterance_id": list("abcde"), "intent": "pseudo_harmful"})
+    arms = pd.concat(
+        [headline.assign(mitigation="none"), headline.head(2).assign(mitigation="a_thought")]
+    )
+    said = summaries.asked_on(arms, headline, "mitigation", {"a_thought": "A thought"}).markdown
+    assert "the 5 utterances" in said
+    assert "A thought (2)" in said.replace("\\", "")
