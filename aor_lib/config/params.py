@@ -314,10 +314,11 @@ def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
 
 def _find_named(profile: Path, folder: str, name: str) -> Path:
     path = _beside(profile, f"{folder}/{name}.yaml")
-    if not path.is_file() and folder == "models":
+    elsewhere = [PARAMS / SERVED] if folder == "models" else []
+    if not path.is_file() and elsewhere:
         path = PARAMS / SERVED / f"{name}.yaml"
     if not path.is_file():
-        folders = (profile.parent / folder, PARAMS / folder, PARAMS / SERVED)
+        folders = (profile.parent / folder, PARAMS / folder, *elsewhere)
         options = {p.stem for f in folders for p in f.glob("*.yaml")}
         field = "mitigations" if folder == "prompts" else folder
         raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")

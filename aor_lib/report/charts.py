@@ -83,7 +83,7 @@ def forest(
         ),
     )
     words = f"{len(shown)} estimates with 95% intervals, {_range(shown, measure)}"
-    numbers = result_tables.rows(frame, names) if "trials" in frame else None
+    numbers = result_tables.rows(frame, names) if {"trials", "judged"} <= set(frame) else None
     return figure(chart, title_for(frame, title), words, height, numbers)
 
 

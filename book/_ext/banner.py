@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from aor_lib.report import instrument
+from aor_lib.stimuli.manifest import MANIFEST
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -19,4 +20,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _announce(app: Sphinx, config: Config) -> None:
     build = Path(app.srcdir).parent  # the book's sources lie in the build that they tell of
-    config.html_theme_options["announcement"] = instrument.banner(build)
+    if (build / MANIFEST).is_file():
+        config.html_theme_options["announcement"] = instrument.banner(build)
