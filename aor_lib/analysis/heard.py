@@ -1,4 +1,4 @@
-"""What models say that they heard, against what sounded.
+"""Models' own reports of what they heard, checked against the manifest.
 
 A model that refuses may not have heard the scene, or have heard it and refused all the same. Models
 say what they heard when a probe asks them (``probe`` in a profile), or beside each answer, as the

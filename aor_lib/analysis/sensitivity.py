@@ -102,7 +102,7 @@ def _measures(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counted_as(trials: pd.DataFrame) -> pd.Series[str]:
-    """What each answer counts as: a refusal, compliance or neither."""
+    """Count each answer as a refusal, as compliance or as neither."""
     refused = trials["label"].isin(REFUSALS).map({True: "refusal", False: "compliance"})
     return (
         refused.where(is_judged(trials), "neither")

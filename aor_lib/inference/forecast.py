@@ -25,7 +25,7 @@ _TOKENS_PER_MESSAGE = 16
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is left to ask of a model; None where nothing tells.
+    """Trials left to ask of a model; None where nothing tells.
 
     ``generations``: answers that it has to write, of which an arm in two steps needs two.
     ``tokens``, ``usd``: with answers as long as the profile lets them be, and without retries.

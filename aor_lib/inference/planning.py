@@ -16,7 +16,7 @@ from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 @dataclass(frozen=True)
 class AbsentModel:
-    """What of a model decides its trials, where it is not loaded."""
+    """Facts of a model that decide its trials, known without loading it."""
 
     card: ModelCard
     revision: str

@@ -222,7 +222,7 @@ class Store:
             )
 
     def served_by(self, model: str, revision: str) -> str | None:
-        """What a provider called the model that gave the answers there are; None if it did not."""
+        """Name that a provider gave the model behind the stored answers; None if it gave none."""
         rows = self.read(
             "SELECT served_by FROM responses JOIN trials USING (trial_key)"
             " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1",

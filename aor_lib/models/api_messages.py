@@ -116,7 +116,7 @@ def read_response(response: Any, key: str) -> Answer | Failure:
 
 
 def served_by(response: Any, key: str) -> str | None:
-    """What a provider calls the model that answered, if its response says so."""
+    """Provider's name of the model that answered, if its response gives one."""
     name = as_mapping(response).get("model")
     return quote(name, key)[:100] or None if isinstance(name, str) else None
 

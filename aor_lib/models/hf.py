@@ -188,7 +188,7 @@ class HuggingFaceModel:
         return _loaded[self]
 
     def _in_common(self, conversation: Conversation) -> Hashable:
-        """What conversations have in common that may share a batch."""
+        """Key that conversations must share to be answered in one batch."""
         lengths = clip_lengths(conversation)
         return bool(lengths) if ARCHITECTURES[self._settings.architecture].pads_audio else lengths
 

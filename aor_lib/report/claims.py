@@ -1,4 +1,4 @@
-"""What the abstract of AOR-Bench claims, each beside what a build measures and may say of it."""
+"""Claims of AOR-Bench's abstract, each beside what a build measures and may say of it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Figure:
     title: str
     alt_text: str
     numbers: pd.DataFrame | None = None
-    """What stands in the table behind the chart; without it, the chart's largest data set."""
+    """Rows of the table behind the chart; without them, the chart's largest data set."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {

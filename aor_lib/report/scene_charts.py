@@ -1,4 +1,4 @@
-"""What a scene changes: by utterance, in both kinds of request, and as the scene gets quieter."""
+"""Charts of what a scene changes: by utterance, by intent, and as the scene gets quieter."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ DARK = {
     SHADES[1]: "#1F6FA8",
     INK: "#F4F6F8",
 }
-"""What the book's script puts in place of each colour on a dark page: at least 4.5:1 there."""
+"""Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 
 TITLES = {
     "pseudo_harmful": "Over-refusal",

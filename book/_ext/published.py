@@ -1,4 +1,4 @@
-"""What others find and show of the book: a sitemap, and what a link to a page looks like elsewhere.
+"""A sitemap for search engines, and previews of links to the book's pages.
 
 Addresses are whole where `_config.yml` names the book's (`html_baseurl`), or `make book` is called
 with SITE_URL; else they are relative, which search engines and messengers may not follow.

@@ -1,4 +1,4 @@
-"""What models say that they heard, against what sounded."""
+"""Models' own reports of what they heard, checked against the manifest."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a reader of the built book relies on, checked in Chromium."""
+"""The built book in Chromium, as its readers rely on it."""
 
 import json
 import re
@@ -25,7 +25,7 @@ FACETS = {"scenario", "scene", "condition", "intent", "emotion", "rate", "block"
     *("model", "mitigation", "label", "verdict", "elsewhere"),
     *("q", "page", "compare"),
 }
-"""What the explorer can be asked for in its link."""
+"""Parameters of a link to the explorer."""
 CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
 
 LOAD = """clip => new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ EMPTY_SECTIONS = """() => {
 
 @dataclass
 class Visit:
-    """What was seen on a page; ``problems`` are errors, failed and foreign requests."""
+    """Findings on a page; ``problems`` are errors, failed and foreign requests."""
 
     problems: list[str]
     page: str = ""
@@ -354,7 +354,7 @@ def test_no_page_shows_an_object_where_its_text_is_empty(html):
 
 
 def test_no_prose_of_a_notebook_states_a_result():
-    """What was measured differs from build to build, so only a cell can say it."""
+    """Measurements differ from build to build, so only a cell can give them."""
     typed = []
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:

@@ -100,7 +100,7 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
 
 
 def html_of(outputs):
-    """What a cell shows, past the progress and warnings of libraries that load a checkpoint."""
+    """Output of a cell, without progress and warnings of libraries that load a checkpoint."""
     shown = (output.get("data", {}) for output in outputs)
     return next(data["text/html"] for data in shown if "text/html" in data)
 
