@@ -26,6 +26,9 @@ KNOWN_EFFECTS = {
     ("ref-contextual", "threatening_scene", "benign_scene"): "more",
     ("ref-contextual", "described", "speech_only"): "less",
     ("ref-emotive", "angry", "neutral"): "more",
+    ("ref-lulled", "speech_only", "benign_scene"): "more",
+    ("ref-lulled", "noise", "benign_scene"): "more",
+    ("ref-lulled", "described", "speech_only"): "less",
 }
 """Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
 
