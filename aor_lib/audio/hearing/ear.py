@@ -21,7 +21,7 @@ from aor_lib.audio.hearing.transcription import SEGMENTS, Features
 from aor_lib.storage.cache import Arrays
 
 WEIGHTS = linear_classifier.WEIGHTS / "ear.npz"
-LIKELY = 0.1
+LIKELY = 0.02
 """Sounds that are less probable are not heard."""
 _DECIMALS = 3
 
