@@ -32,7 +32,7 @@ KNOWN_EFFECTS = {
 }
 """Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
 
-A reference model reads a described scene in the words in which it is told of one that was heard.
+Members that hear sound learnt from descriptions of it too.
 """
 
 AS_EXPECTED = ("recovered", "silent")
