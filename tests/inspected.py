@@ -45,8 +45,8 @@ class Inspected:
     def study(self) -> Study:
         return load_study(self.profile)
 
-    def eval(self, model: Any, **options: Any) -> Any:
-        """The log of a run of the task."""
+    def eval(self, model: Any, *, log_images: bool = True, **options: str) -> Any:
+        """The log of a run of the task, with these of its options."""
         import inspect_ai
 
         from aor_lib.analysis.inspect_task import aor_study
@@ -57,6 +57,7 @@ class Inspected:
             task_args=where | options,
             model=model,
             log_dir=str(self.folder / "logs"),
+            log_images=log_images,
             display="none",
         )
         return logs[0]

@@ -50,7 +50,7 @@ from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Intent, Label, Trial
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.executors import Outcome
-from aor_lib.inference.inspect_trials import TASK, InspectTrials, facts, is_source, read_output
+from aor_lib.inference.inspect_trials import InspectTrials, facts, is_source, read_output
 from aor_lib.judge import judge_responses
 from aor_lib.judge.reading import has_final_answer
 from aor_lib.judge.registry import load_judge
@@ -68,7 +68,7 @@ _SHOWN = ("utterance_id", "scenario", "intent", "split", "block", "condition")
 _MESSAGES = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant}
 
 
-@task(name=TASK)
+@task
 def aor_study(
     params: str = "params/laptop.yaml", card: str | None = None, build: str | None = None
 ) -> Task:

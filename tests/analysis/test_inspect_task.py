@@ -1,6 +1,8 @@
 """The study as a task of inspect_ai, asked of its mock model."""
 
 import math
+from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -29,7 +31,7 @@ def test_a_sample_holds_the_clip_the_prompt_and_the_trials_key(log):
     (sample,) = [s for s in log.samples if s.id == "s2.context_reminder"]
     system, user = sample.input
     assert system.role == "system"
-    assert "background" in system.text or system.text
+    assert system.text == sample.metadata["instruction"]
     (sound,) = user.content
     assert (sound.type, sound.format) == ("audio", "wav")
     assert len(sample.metadata["trial_key"]) == 64
@@ -49,6 +51,15 @@ def test_rates_are_of_the_headlines_trials(log):
     assert math.isnan(metrics["HRR"])  # the harmful one is a text: not in the benign scene
 
 
+def test_the_command_line_finds_the_task(monkeypatch, capsys):
+    (inspect,) = entry_points(group="console_scripts", name="inspect")
+    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.setattr("sys.argv", ["inspect", "list", "tasks", "aor_lib/analysis"])
+    with pytest.raises(SystemExit):
+        inspect.load()()
+    assert "aor_lib/analysis/inspect_task.py@aor_study" in capsys.readouterr().out
+
+
 def test_a_card_of_another_model_is_refused_before_anything_is_asked(made):
     from inspect_ai.model import get_model
 
@@ -66,3 +77,16 @@ def test_a_model_without_a_card_is_asked_and_its_log_says_so(made):
     assert len(log.samples) == 7
     with pytest.raises(BundleError, match=r"eval\.metadata\.card: None"):
         read_inspect_log(log.location, made.study, made.build)
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ({"kind": "cascade"}, "kind: 'cascade' is asked by 'aor run' only"),
+        ({"settings": {"adapter": "speech"}}, "adapter: 'speech' is asked for by 'aor run' only"),
+    ],
+)
+def test_a_card_that_inspect_cannot_ask_is_refused(tmp_path, card, message):
+    study = write_study(tmp_path / "study", card)
+    with pytest.raises(ParamsError, match=message):
+        study.eval(mock_model(lambda messages: "Sure."), card="mock")

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from aor_lib.config.records import Status
 from aor_lib.inference.bundles import BundleError
 from aor_lib.inference.bundles.inspect_log import read_inspect_log
 from aor_lib.inference.forecast import absent
+from aor_lib.inference.inspect_trials import InspectTrials
 from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.openai_api import OpenAIModel
@@ -129,9 +131,36 @@ def test_what_ended_in_an_error_or_in_nothing_is_no_answer(logged):
 
 
 @pytest.mark.parametrize(
+    ("reason", "status", "finish_reason"),
+    [
+        ("stop", Status.OK, "stop"),
+        ("max_tokens", Status.OK, "length"),
+        ("model_length", Status.FAILED, None),  # inspect_ai has the error in place of the text
+        ("unknown", Status.FAILED, None),
+    ],
+)
+def test_an_answer_is_one_that_ended_or_was_cut_at_its_limit(
+    logged, edited, reason, status, finish_reason
+):
+    def end(log):
+        spoken_call(log).output.choices[0].stop_reason = reason
+
+    study, _ = logged
+    bundle = read_inspect_log(edited(end), study.study, study.build)
+    (key,) = [
+        row.trial_key
+        for row in bundle.trials
+        if (row.trial.stimulus_id, row.trial.arm.mitigation) == ("s2", "none")
+    ]
+    (response,) = [one for one in bundle.responses if one.trial_key == key]
+    assert (response.status, response.finish_reason) == (status, finish_reason)
+
+
+@pytest.mark.parametrize(
     ("card", "profile", "field", "value"),
     [
         ({"source": "another"}, {}, "eval.model", "mockllm/model"),
+        ({"settings": {"extra": {"top_k": 1}}}, {}, "eval.model", "does not send"),
         ({"revision": "2"}, {}, "revision", "1"),
         ({"settings": {"send_seed": False}}, {}, "settings_sha256", ""),
         ({}, {"generation": {"max_new_tokens": 9}}, "generation", "'max_new_tokens': 8"),
@@ -153,10 +182,6 @@ def test_a_log_of_another_study_is_refused_by_file_field_and_value(
 
 def test_a_log_of_other_clips_is_refused_by_the_clips_hash(import_log, here):
     manifest = here.build / "manifest.parquet"
-    other = write_study(here.folder / "other").build / "clips/tone.flac"
-    other.write_bytes(b"another clip")
-    import pandas as pd
-
     stimuli = pd.read_parquet(manifest)
     stimuli.loc[stimuli["path"].notna(), "sha256"] = "f" * 64
     stimuli.to_parquet(manifest)
@@ -197,16 +222,21 @@ def other_server(log):
     spoken_call(log).output.model = "model-mini"
 
 
+def two_servers(log):
+    spoken_call(log).output.model = "model-2026-01-01"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (other_task, "eval.task: 'gsm8k'"),
         (other_temperature, "config.temperature: 1.0: the trial's is 0.0"),
         (other_sampling, "config.top_p: 0.5: the trial's is None"),
-        (other_words, r"input\[0\]: 'system: Refuse everything.'"),
+        (other_words, r"input\[0\]: .system: \['Refuse everything.'"),
         (other_sound, r"input\[0\]: "),
-        (no_sound, r"input\[0\]: 'user: Words instead of the clip.'"),
+        (no_sound, r"input\[0\]: .user: \['Words instead of the clip.'"),
         (other_server, "output.model: 'model-mini'"),
+        (two_servers, "output.model: 'model, model-2026-01-01'"),
     ],
 )
 def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(logged, edited, change, message):
@@ -221,10 +251,8 @@ def test_a_file_that_is_no_log_is_named(logged, tmp_path):
         read_inspect_log(tmp_path / "some.eval", logged[0].study, logged[0].build)
 
 
-def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path, monkeypatch):
+def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
     from inspect_ai.model import get_model
-
-    from aor_lib.inference.inspect_trials import InspectTrials
 
     card = {"settings": {"system_turn": False, "extra": {"repetition_penalty": 1.0}}}
     with serving() as server:
@@ -239,7 +267,7 @@ def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path, monkeypatch)
         model = get_model(
             "openai-api/loopback/model", base_url=server.url, api_key="none", memoize=False
         )
-        log = made.eval(model)
+        log = made.eval(model, log_images=False)
         through_inspect = server.bodies
         server.requests = []
         study = made.study

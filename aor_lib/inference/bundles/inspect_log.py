@@ -7,7 +7,8 @@ What a sample says of itself is not believed: each call of the model in it must 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ _CHANGES_NOTHING = {
 """Fields of ``GenerateConfig`` that decide how a request is sent, and not what is answered."""
 _REMOVED = "<base64-data-removed>"
 """What ``inspect eval --no-log-images`` leaves of a sound."""
+
+_Message = tuple[str, list[tuple[str, str]]]
+"""Role of a message, and kind and content of each of its parts."""
 
 
 def read_inspect_log(path: Path, study: Study, build: Path, card_id: str | None = None) -> Bundle:
@@ -85,9 +89,10 @@ class _Log:
         self._header = read_eval_log(path, header_only=True)
 
     def bundle(self, study: Study, build: Path, card_id: str | None) -> Bundle:
+        from inspect_ai.log import read_eval_log_samples
+
         spec = self._header.eval
-        task = spec.task.rpartition("/")[2]
-        if task != TASK:
+        if spec.task.rpartition("/")[2] != TASK:
             raise self._unlike("eval.task", spec.task, f"only logs of {TASK!r} can be imported")
         named = (spec.metadata or {}).get("card")
         cards = {card.id: card for card in study.models}
@@ -99,7 +104,13 @@ class _Log:
             raise self._unlike("eval.model", spec.model, why)
         if (spec.config.epochs or 1) > 1:
             raise self._unlike("eval.config.epochs", spec.config.epochs, "a trial is asked once")
-        responses = tuple(self._response(sample, trials) for sample in self._samples())
+        samples = read_eval_log_samples(
+            self._path,
+            all_samples_required=False,  # a run that ended early has some of them
+            resolve_attachments="core",
+            exclude_fields={"messages", "store"},
+        )
+        responses = tuple(self._response(sample, trials) for sample in samples)
         self._require_one_model(responses, trials, build)
         return Bundle(
             profile=study.profile.name,
@@ -111,17 +122,6 @@ class _Log:
             provenance=(self._provenance(study, trials),),
         )
 
-    def _samples(self) -> Iterator[Any]:
-        from inspect_ai.log import read_eval_log_samples
-
-        # A log that ended early holds some of them.
-        yield from read_eval_log_samples(
-            self._path,
-            all_samples_required=False,
-            resolve_attachments="core",
-            exclude_fields={"messages", "store"},
-        )
-
     def _response(self, sample: Any, trials: InspectTrials) -> Response:
         trial = trials.by_key.get(sample.metadata.get("trial_key"))
         if trial is None:
@@ -130,6 +130,8 @@ class _Log:
         result = self._replay(sample, calls, trial, trials)
         if sample.error is not None:
             result = Failure(quote(sample.error.message, ""))
+        elif sample.invalidation is not None:
+            result = Failure("the sample was invalidated")
         latency_s = sum(call.working_time or call.output.time or 0.0 for call in calls)
         (response,) = Outcome([result], latency_s).responses([trial.key])
         when = {"created": sample.completed_at} if sample.completed_at else {}
@@ -145,8 +147,10 @@ class _Log:
         for call in calls:
             self._require_same(sample, call, asked, options)
             answer = read_output(call.output)
-            if isinstance(answer, Answer) and answer.served_by:
-                self._require_served(answer.served_by, trials)
+            served = answer.served_by if isinstance(answer, Answer) else None
+            if served and not are_one_model(served, trials.served_as):
+                why = f"the card {trials.card.id!r} is of {trials.served_as!r}"
+                raise self._unlike("output.model", served, why)
             try:
                 asked = steps.send(answer)
             except StopIteration as end:
@@ -165,30 +169,17 @@ class _Log:
             if config.get(name) != options.get(name):
                 why = f"the trial's is {options.get(name)!r}"
                 raise self._unlike(f"{where}config.{name}", config.get(name), why)
-        given = [_parts(message) for message in call.input]
-        expected = [
-            (message["role"], [_sound_or_text(part) for part in message["content"]])
-            for message in build_request(asked, {}).body["messages"]
-        ]
-        for place, (role, parts) in enumerate(given):
-            of_trial = expected[place] if place < len(expected) else None
-            if of_trial is None or not _are_same((role, parts), of_trial):
+        given = [_logged(message) for message in call.input]
+        expected = [_expected(message) for message in build_request(asked, {}).body["messages"]]
+        no_message: _Message = ("no message", [])
+        pairs = zip_longest(given, expected, fillvalue=no_message)
+        for place, (one, other) in enumerate(pairs):
+            if not _are_same(one, other):
+                role, parts = one
                 # Answers are not quoted.
                 texts = [text for kind, text in parts if kind == "text" and role != "assistant"]
-                value = f"{role}: {' '.join(texts)}"[:200]
                 why = "the trial's has other words, or another sound"
-                raise self._unlike(f"{where}input[{place}]", value, why)
-        if len(given) < len(expected):
-            why = f"the trial has {len(expected)} messages"
-            raise self._unlike(f"{where}input", len(given), why)
-
-    def _require_served(self, name: str, trials: InspectTrials) -> None:
-        if not are_one_model(name, trials.served_as):
-            why = (
-                f"the model is {trials.served_as!r}; give what answered a card of its own, or say "
-                "served_as in this one if they are the same"
-            )
-            raise self._unlike("output.model", name, why)
+                raise self._unlike(f"{where}input[{place}]", f"{role}: {texts}"[:200], why)
 
     def _require_one_model(
         self, responses: tuple[Response, ...], trials: InspectTrials, build: Path
@@ -235,34 +226,34 @@ class _Log:
         return BundleError(f"{self._path}: {field}: {value!r}: {why}")
 
 
-def _parts(message: Any) -> tuple[str, list[tuple[str, str]]]:
-    """Role of a logged message, and its texts and sounds; reasoning is no part of what is said."""
+def _logged(message: Any) -> _Message:
+    """A message in the log; reasoning is no part of what is said."""
     content = message.content
     if isinstance(content, str):
-        return message.role, [("text", content)] if content else []
+        return message.role, [("text", content.strip())] if content else []
     return message.role, [
-        (part.type, getattr(part, part.type, "").rpartition("base64,")[2])
+        ("audio", part.audio.rpartition("base64,")[2])
         if part.type == "audio"
-        else (part.type, getattr(part, "text", ""))
+        else (part.type, getattr(part, "text", "").strip())
         for part in content
         if part.type != "reasoning"
     ]
 
 
-def _sound_or_text(part: dict[str, Any]) -> tuple[str, str]:
-    if part["type"] == "text":
-        return "text", part["text"]
-    return "audio", part["input_audio"]["data"]
+def _expected(message: Mapping[str, Any]) -> _Message:
+    """A message as the study's own request has it."""
+    return message["role"], [
+        ("text", part["text"].strip())
+        if part["type"] == "text"
+        else ("audio", part["input_audio"]["data"])
+        for part in message["content"]
+    ]
 
 
-def _are_same(
-    given: tuple[str, list[tuple[str, str]]], expected: tuple[str, list[tuple[str, str]]]
-) -> bool:
-    if given[0] != expected[0] or len(given[1]) != len(expected[1]):
-        return False
-    return all(
-        one == other or (one[0] == other[0] == "audio" and one[1] == _REMOVED)
-        if one[0] == "audio"
-        else (one[0], one[1].strip()) == (other[0], other[1].strip())
-        for one, other in zip(given[1], expected[1], strict=True)
+def _are_same(given: _Message, expected: _Message) -> bool:
+    (role, parts), (other_role, others) = given, expected
+    same_parts = len(parts) == len(others) and all(
+        one == other or (one == ("audio", _REMOVED) and other[0] == "audio")
+        for one, other in zip(parts, others, strict=True)
     )
+    return role == other_role and same_parts
