@@ -194,6 +194,10 @@ def test_a_card_that_is_not_the_logs_is_refused(import_log):
     assert "eval.metadata.card: 'mock'" in str(import_log("--model", "gpt-audio").exception)
 
 
+def no_samples(log):
+    log.samples = []
+
+
 def other_task(log):
     log.eval.task = "gsm8k"
 
@@ -229,6 +233,7 @@ def two_servers(log):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (no_samples, "samples: None"),
         (other_task, "eval.task: 'gsm8k'"),
         (other_temperature, "config.temperature: 1.0: the trial's is 0.0"),
         (other_sampling, "config.top_p: 0.5: the trial's is None"),

@@ -62,10 +62,10 @@ def read_inspect_log(path: Path, study: Study, build: Path, card_id: str | None 
     Raises
     ------
     BundleError
-        If the log cannot be read, is of another study, or the model was asked otherwise; the
-        message names the file, the field and the value.
+        If inspect_ai is not installed, the log cannot be read or is of another study, or the model
+        was asked otherwise; the message names the file, the field and the value.
     ParamsError, FileNotFoundError
-        As :class:`InspectTrials`; ``ModuleNotFoundError`` becomes a ``BundleError``.
+        As :class:`InspectTrials`.
     """
     try:
         return _Log(path).bundle(study, build, card_id)
@@ -111,6 +111,8 @@ class _Log:
             exclude_fields={"messages", "store"},
         )
         responses = tuple(self._response(sample, trials) for sample in samples)
+        if not responses:
+            raise self._unlike("samples", None, "the log holds no sample that came to its end")
         self._require_one_model(responses, trials, build)
         return Bundle(
             profile=study.profile.name,
