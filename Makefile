@@ -93,7 +93,7 @@ endif
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Its lock file has what requirements/lock.txt has in the same versions, and 26 packages more.
+# Its lock file names lock.txt's packages in the same versions, and what inspect_ai adds to them.
 $(INSPECT): $(ENV) requirements/inspect/lock.txt
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/inspect/lock.txt
 	@touch $@
