@@ -14,7 +14,6 @@ from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, run_stages, study_of
-from aor_lib.models.base import ModelError
 from aor_lib.storage.stages import STATE
 
 app = typer.Typer()
@@ -35,6 +34,8 @@ def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], obj
     ModelError
         If a model of the study cannot run here.
     """
+    from aor_lib.models.base import ModelError
+
     study, _ = study_of(params, folder)
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli

@@ -10,7 +10,9 @@ study replaces it.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Hashable, Iterator, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -238,9 +240,9 @@ class HuggingFaceModel:
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
     if card.memory_gib is None or device_map == "cpu":
         return
-    import torch
+    if _has_gpu():
+        import torch
 
-    if torch.cuda.is_available():
         every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
         found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / _GIB
         problem = f"the one found here has {found:.0f} GiB" if found < card.memory_gib else None
@@ -248,3 +250,12 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
         problem = "none was found here" if card.memory_gib > CPU_GIB else None
     if problem:
         raise ModelError(f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory; {problem}")
+
+
+def _has_gpu() -> bool:
+    # A build of torch for CPUs says so in its version; to load it would take seconds.
+    if "torch" not in sys.modules and version("torch").endswith("+cpu"):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
