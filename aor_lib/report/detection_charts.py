@@ -38,12 +38,7 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """Harmful-refusal rate over over-refusal rate, with both intervals, over lines of equal d'.
 
     Along a line only the readiness to refuse changes; on the dashed one, d' = 0, what only sounds
-    harmful is refused as often as what is.
-
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` by model and intent.
+    harmful is refused as often as what is. ``rates`` are by model and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:
@@ -62,12 +57,8 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
 def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> Shown:
     """The trade-off of one model: where each arm takes it from where it is without one.
 
-    Each arm bears its name, and an arrow that grows towards it leads there from ``none``.
-
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` of one model, by ``arm`` and intent.
+    Each arm bears its name, and an arrow that grows towards it leads there from ``none``. ``rates``
+    are by the column ``arm`` and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:

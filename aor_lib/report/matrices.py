@@ -50,14 +50,9 @@ def confusion(
 def heat_map(
     rates: pd.DataFrame, rows: Sequence[str], column: str, *, title: str, names: Names = None
 ) -> Shown:
-    """Rates by row and column: each cell has its counts, and the shade of its rate.
+    """Rates by ``rows`` (such as model and scenario) and ``column``.
 
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` by ``rows`` and ``column``.
-    rows
-        Columns whose values name the rows together, such as model and scenario.
+    Each cell has its counts, and the shade of its rate.
     """
     rates = rates.dropna(subset=["rate"])
     if rates.empty:

@@ -82,14 +82,8 @@ def model_pages(
 ) -> Html:
     """The cards of a kind in full, one below the other, or a note that there are none.
 
-    Parameters
-    ----------
-    kind
-        A key of :data:`REACHED`; None for models that are reached by a class of their own.
-    provenance
-        Which models answered: :func:`aor_lib.analysis.results.load_provenance`.
-    measured
-        Rates of the reference models: :func:`aor_lib.analysis.reference_rates.load_measured`.
+    ``kind`` is a key of :data:`REACHED`, or None for models that are reached by a class of their
+    own. ``provenance`` says which models answered, ``measured`` holds the reference models' rates.
     """
     pages = [
         _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])

@@ -33,10 +33,7 @@ _MARK = 0.06  # height of a mark of an utterance, in the unit of the rates
 def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """A line for each utterance, from what became of it alone to what did in its benign scene.
 
-    Parameters
-    ----------
-    trials
-        Core trials of one intent; only utterances that were judged both ways are shown.
+    ``trials`` are of one intent; only utterances that were judged both ways are shown.
     """
     shown: list[pd.DataFrame] = []
     ends: dict[float, str] = {}
@@ -95,10 +92,7 @@ def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
 def changes_in_both(differences: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """Change of harmful refusal over that of refusing what only sounds harmful, with intervals.
 
-    Parameters
-    ----------
-    differences
-        :func:`aor_lib.analysis.stats.paired_differences` by model and intent.
+    ``differences`` are paired ones by model and intent.
     """
     keys, measures = ["model", "level"], ["difference", "low", "high"]
     known = differences.dropna(subset=["difference"])

@@ -78,14 +78,9 @@ def coefficient_sweep(sweep: pd.DataFrame, *, title: str) -> Shown:
 def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
     """AUC of probes over the layer, of the requests' kinds and of control tasks.
 
-    The band spans all control tasks, and the line in it is their mean.
-
-    Parameters
-    ----------
-    aucs
-        :data:`aor_lib.steering.tables.PROBES` of one model.
-    words
-        AUC of words alone on the same requests, a dashed line.
+    The band spans all control tasks, and the line in it is their mean. ``aucs`` is the table
+    :data:`aor_lib.steering.tables.PROBES` of one model; ``words``, the AUC of words alone on the
+    same requests, is a dashed line.
     """
     if aucs.empty:
         return nothing_for(title)
@@ -120,12 +115,8 @@ def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
 def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Names) -> Shown:
     """Harmful refusal against over-refusal as a threshold moves, and points that were measured.
 
-    Parameters
-    ----------
-    curves
-        :func:`aor_lib.steering.frontier.curves` of one model.
-    rates
-        :func:`aor_lib.analysis.stats.rates` by model, method and intent, for the points.
+    ``curves`` are those of :func:`aor_lib.steering.frontier.curves` of one model; ``rates``, by
+    model, method and intent, are the points.
     """
     if curves.empty:
         return nothing_for(title)

@@ -45,11 +45,6 @@ def load_answers(
     """The answers of a study by stimulus, in the order of its plan, and the titles of its ids.
 
     A model that was asked in several revisions counts as several models.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the models have not been run.
     """
     results = load_results(build, judge)
     names = titles(build, results["model"])
