@@ -11,10 +11,7 @@ from aor_lib.analysis.selections import NO_MITIGATION
 def with_controls(compared: pd.DataFrame) -> pd.DataFrame:
     """Paired differences of each prompt from its control, by model, intent and prompt.
 
-    Parameters
-    ----------
-    compared
-        Trials of :func:`aor_lib.analysis.selections.compared_mitigations`.
+    ``compared`` are trials of :func:`aor_lib.analysis.selections.compared_mitigations`.
     """
     arms = compared[compared["mitigation"] != NO_MITIGATION]
     prompt = arms["mitigation"].str.removesuffix(".control")

@@ -41,13 +41,7 @@ class LocalModel:
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0.
-
-        Raises
-        ------
-        ModelError
-            If the model cannot be loaded.
-        """
+        """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0."""
         tokenizer, model = self._loaded
         return [self._answer(tokenizer, model, turns, generation) for turns in conversations]
 

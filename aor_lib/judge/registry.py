@@ -11,15 +11,7 @@ from aor_lib.models.registry import load_model
 
 
 def load_judge(name: str, folder: Path = PARAMS / "judges") -> Judge:
-    """Return the judge of this id, ready to judge.
-
-    Raises
-    ------
-    ParamsError
-        If there is none, or its card is wrong.
-    ModelError
-        If its model cannot run here; the message says what it needs.
-    """
+    """Return the judge of this id, ready to judge; ``ModelError`` if its model cannot run here."""
     if name in JUDGES:
         return JUDGES[name]
     cards = {path.stem: path for path in folder.glob("*.yaml")}

@@ -78,13 +78,8 @@ def measure_clip(
 ) -> ClipMeasurement:
     """Measure one stimulus.
 
-    Parameters
-    ----------
-    spec
-        What it was made from, which gives its speech alone and so the SNR; ``None`` for an
-        imported clip.
-    with_prosody
-        Measure the prosody of speech without a background: the costliest measurement by far.
+    ``spec`` is what it was made from, which gives its speech alone and so the SNR; None for an
+    imported clip. The prosody of speech without a background is the costliest measurement by far.
     """
     measured = ClipMeasurement(row.stimulus_id)
     if row.path is None:

@@ -24,17 +24,10 @@ _ANSWERS = {
 def second_reading(params: Path = PARAMS) -> pd.DataFrame:
     """All readings, one row per utterance, by scenario and id.
 
-    Returns
-    -------
     ``scenario``, ``id``, ``refused_on_words`` (would a cautious reader refuse the words?),
     ``scene_settles`` (does the scene make the benign reading the natural one?), ``audible`` (what
     can be heard that does, or what is wrong), all str; ``holds`` (bool): refused perhaps or surely,
     and settled.
-
-    Raises
-    ------
-    ParamsError
-        A file holds a value that is no answer; the message names it.
     """
     files = sorted((params / "scenarios" / "second_reading").glob("*.csv"))
     rows = pd.concat([_read(path).assign(scenario=path.stem) for path in files])

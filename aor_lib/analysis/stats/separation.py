@@ -22,16 +22,8 @@ def overlapping(design: Floats, refused: Bools) -> Bools:
     fits perfectly tell nothing about the others, which keep the estimates that they have without
     those rows. Such a combination is found by linear programming.
 
-    Parameters
-    ----------
-    design
-        float64, ``(rows, columns)``, with a column of ones.
-    refused
-        bool, ``(rows,)``.
-
-    Returns
-    -------
-    bool, ``(rows,)``; none where refusals and compliance are separated completely.
+    ``design`` is ``(rows, columns)``, with a column of ones. No row is left where refusals and
+    compliance are separated completely.
 
     References
     ----------
