@@ -27,13 +27,7 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
 
 
 def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], object]]]:
-    """Titles of the steps of a study, and what does each.
-
-    Raises
-    ------
-    ModelError
-        If a model of the study cannot run here.
-    """
+    """Titles of the steps of a study, and what does each."""
     from aor_lib.models.base import ModelError
 
     study, _ = study_of(params, folder)

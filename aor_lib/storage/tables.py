@@ -28,13 +28,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read all rows and columns of a file, in their order; its extension says the format.
 
     Values of CSV are str, those of JSON Lines Python objects, those of Parquet of Arrow's types.
-
-    Raises
-    ------
-    TableError
-        If the extension is unknown, or the file is not what it says.
-    OSError
-        If the file cannot be read.
+    TableError if the extension is unknown, or the file is not what it says.
     """
     check_format(path)
     read, _ = _FORMATS[path.suffix.lower()]
@@ -44,12 +38,7 @@ def read_table(path: Path) -> pd.DataFrame:
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write all rows and columns to a file; its extension says the format.
 
-    Raises
-    ------
-    TableError
-        If the format cannot hold a value.
-    OSError
-        If the file cannot be written.
+    TableError if the format cannot hold a value.
     """
     check_format(path)
     _, content = _FORMATS[path.suffix.lower()]

@@ -39,13 +39,7 @@ class Recording(Row):
 
 
 def recordings_of(library: Path, scene: str) -> list[Recording]:
-    """A library's recordings for a scene, in an order that only their content decides.
-
-    Raises
-    ------
-    LibraryError
-        The library is missing or its table is damaged.
-    """
+    """A library's recordings for a scene, in an order that only their content decides."""
     return [row for row in _rows(library) if row.scene == scene]
 
 

@@ -37,14 +37,7 @@ _MIN_NOISE = 1024
 class Synth:
     """The elements of sounds at one sample rate, drawn from one random generator.
 
-    Parameters
-    ----------
-    rate : int
-        Sample rate in Hz.
-    rng : numpy.random.Generator
-        The only source of randomness.
-    beat_s : float, default 0.5
-        Length of the scene's beat, for music that keeps time with it.
+    ``beat_s`` is the length of the scene's beat, for music that keeps time with it.
     """
 
     def __init__(self, rate: int, rng: np.random.Generator, beat_s: float = 0.5) -> None:
