@@ -5,8 +5,6 @@ say what they heard when a probe asks them (``probe`` in a profile), or beside e
 reference models do.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ families of tests, and two more. Where :data:`KNOWN_EFFECTS` has no entry for on
 planted.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats

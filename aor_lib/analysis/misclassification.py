@@ -11,8 +11,6 @@ accuracy, the same in all rates of a model, and of the utterances, the same in t
 compared (:func:`aor_lib.analysis.stats.intervals.rate_draws`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Does a prompt do more than any prompt would? The comparisons that tell."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats

@@ -1,7 +1,5 @@
 """Refusal rates of the reference models, measured on the test split of a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

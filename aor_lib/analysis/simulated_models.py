@@ -4,8 +4,6 @@ The reference models show if a known effect is found; these show how often, how 
 often one is found where there is none. They cost no model's time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

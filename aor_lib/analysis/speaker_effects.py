@@ -1,7 +1,5 @@
 """Does it matter who speaks, in what mood and how fast? The comparisons that tell."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats

@@ -1,7 +1,5 @@
 """Sound files from elsewhere: finding them in a folder, and decoding them with checks."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

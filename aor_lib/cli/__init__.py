@@ -3,8 +3,6 @@
 Anything that a person can mend ends in one line on standard error and a non-zero exit.
 """
 
-from __future__ import annotations
-
 import sys
 
 import typer

@@ -1,7 +1,5 @@
 """The verb that brings a whole study up to date, as `make book` does before it makes pages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

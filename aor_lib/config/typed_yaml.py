@@ -1,7 +1,5 @@
 """YAML files to typed values, with errors that a person can act on."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 from pathlib import Path

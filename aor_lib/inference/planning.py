@@ -1,7 +1,5 @@
 """Trials of a study: every stimulus for every model that can be asked it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

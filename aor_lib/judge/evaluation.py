@@ -5,8 +5,6 @@ https://aclanthology.org/2024.naacl-long.301/). ``aor fit-judge`` writes the fil
 is that of a judge fitted without the answer's model and without its prompt.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

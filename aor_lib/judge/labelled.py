@@ -5,8 +5,6 @@ https://aclanthology.org/2024.naacl-long.301/) holds 900 answers of three models
 two people. The project's own examples hold the phrasings of other models.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

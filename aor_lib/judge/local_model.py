@@ -1,7 +1,5 @@
 """A language model for text, run here with transformers: a hub id, or a folder."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path

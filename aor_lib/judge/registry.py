@@ -1,7 +1,5 @@
 """Every judge by its id: those of the library, and the language models of ``params/judges``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from aor_lib.config.params import PARAMS

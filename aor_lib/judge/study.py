@@ -1,7 +1,5 @@
 """Judge what the models of a study answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

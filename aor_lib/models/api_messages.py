@@ -1,7 +1,5 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -3,8 +3,6 @@
 Which model a response names proves little there: SGLang repeats the name that it was asked by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

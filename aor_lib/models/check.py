@@ -3,8 +3,6 @@
 The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path

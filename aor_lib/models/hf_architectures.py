@@ -4,8 +4,6 @@ Image and video parts are left out: nothing here looks, and they need torchvisio
 processor is therefore put together from its tokenizer and its audio part, whatever is installed.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass

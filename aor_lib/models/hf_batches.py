@@ -1,7 +1,5 @@
 """Batches as large as fit into memory; the next one's inputs are made while one is answered."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

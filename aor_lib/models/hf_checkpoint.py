@@ -1,7 +1,5 @@
 """Where a Hugging Face checkpoint is: a local folder, or one of the hub's at a pinned commit."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

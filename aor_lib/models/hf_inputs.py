@@ -1,7 +1,5 @@
 """Conversations as inputs of a Hugging Face model: prompts, and features of their clips."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import io

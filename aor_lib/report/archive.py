@@ -6,8 +6,6 @@
     A bundle of its results (:mod:`aor_lib.inference.bundles`).
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

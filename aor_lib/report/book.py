@@ -1,7 +1,5 @@
 """The book of a study: its notebooks executed where they are stale, and the pages made of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Harmful refusal against over-refusal: the trade-off that every mitigation moves a model in."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 from scipy.stats import norm

@@ -1,7 +1,5 @@
 """The same chart for one model after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pandas as pd

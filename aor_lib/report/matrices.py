@@ -1,7 +1,5 @@
 """Matrices of shaded cells: what is taken for what, and rates in two directions at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt

@@ -1,7 +1,5 @@
 """Model cards to read: what each model is, how it is reached, and what is known of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any

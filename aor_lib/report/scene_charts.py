@@ -1,7 +1,5 @@
 """Charts of what a scene changes: by utterance, by intent, and as the scene gets quieter."""
 
-from __future__ import annotations
-
 import json
 
 import altair as alt

@@ -3,8 +3,6 @@
 ``sweep`` is the table :data:`aor_lib.steering.tables.LAYER_SWEEP` of one model.
 """
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 

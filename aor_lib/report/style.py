@@ -1,7 +1,5 @@
 """Titles, colours and point shapes of ids, and the theme of the charts: the same everywhere."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ The SNR of a finished clip is found by taking the known speech out of it: its ga
 projection of the clip on it, and what remains is the background.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator

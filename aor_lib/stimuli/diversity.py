@@ -1,7 +1,5 @@
 """Lexical diversity of a set of sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

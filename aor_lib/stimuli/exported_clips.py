@@ -4,8 +4,6 @@ Another processor's synthesis differs in a bit, so two people who build the benc
 benchmarks. Whoever takes the clips of one export has the same bytes as everybody who does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@
 writes the manifest that models are run on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math

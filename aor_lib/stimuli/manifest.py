@@ -1,7 +1,5 @@
 """The manifest of a study's stimuli, the files that it names, and their validation."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

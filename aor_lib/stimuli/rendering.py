@@ -4,8 +4,6 @@ Everything follows from the specification and the mixing settings alone, so a st
 bytes wherever and whenever it is rendered.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace

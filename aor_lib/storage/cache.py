@@ -1,7 +1,5 @@
 """Arrays that are costly to make, kept in the user's cache by the hash of their origin."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 

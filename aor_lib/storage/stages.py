@@ -1,7 +1,5 @@
 """Stages of a study that know when their output is current, so that they return at once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

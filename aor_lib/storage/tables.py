@@ -3,8 +3,6 @@
 In CSV, values are text and are not interpreted (``NA`` stays ``NA``, ``007`` stays ``007``).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

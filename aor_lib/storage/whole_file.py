@@ -1,7 +1,5 @@
 """Files that are whole or not there: a name never stands for half of its content."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

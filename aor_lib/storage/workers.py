@@ -1,7 +1,5 @@
 """Work spread over processes of this machine, or over the workers of a dask cluster."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import threading

@@ -1,7 +1,5 @@
 """95 % intervals of rates: of independent trials, and of trials that come in clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows and columns of a logistic regression's design with finite, unique estimates."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr

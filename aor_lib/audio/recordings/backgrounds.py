@@ -1,7 +1,5 @@
 """Backgrounds for the study's clips, composed of a library's recordings."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import io

@@ -5,8 +5,6 @@ https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et al., 2022,
 https://arxiv.org/abs/2010.00475), and a folder of sound files for each class.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ The clips are mono FLAC at 24 kHz; ``recordings.parquet`` holds a :class:`Record
 and scene that it may be heard in. :mod:`aor_lib.audio.recordings.importing` fills it.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Annotated

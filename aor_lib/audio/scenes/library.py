@@ -4,8 +4,6 @@ A sound is a function of a :class:`Synth` and keyword parameters, whose annotati
 written in a scene's YAML. Numbers may be given as ranges there.
 """
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Callable, Mapping

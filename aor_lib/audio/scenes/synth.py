@@ -4,8 +4,6 @@ A :class:`Synth` carries what every sound needs, the sample rate and the random 
 arrays are float64 of shape ``(samples,)``; a rate or a pitch is a number or such an array.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 

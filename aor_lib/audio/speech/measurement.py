@@ -4,8 +4,6 @@ F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it,
 the one is not hidden by the same mistake of the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

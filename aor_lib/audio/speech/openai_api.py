@@ -3,8 +3,6 @@
 Retries are the SDK's: connection errors, timeouts, 408, 409, 429 and 5xx.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """The F0 of speech."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyworld

@@ -7,8 +7,6 @@ Neutral speech stays as it is and is not taken apart, so emotions differ from it
 traces as well; among each other they do not.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyworld

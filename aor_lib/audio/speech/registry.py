@@ -1,7 +1,5 @@
 """From a voice's id to the voice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from aor_lib.audio.speech.kokoro import KokoroVoice, kokoro_voices

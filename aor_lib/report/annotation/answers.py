@@ -5,8 +5,6 @@ or any judge. Answers to harmful utterances are among them: they are shown to th
 in a running notebook, and written nowhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from html import escape

@@ -3,8 +3,6 @@
 Nothing on the page says the words, the condition, the scene or what was intended.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 A session is blind, and can be left at any time: it resumes where it was.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

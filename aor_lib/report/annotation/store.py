@@ -3,8 +3,6 @@
 Annotating an item again replaces one's own label and nobody else's.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import sqlite3

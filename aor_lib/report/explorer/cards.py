@@ -4,8 +4,6 @@ Answers to harmful utterances, and what models heard of those, are on no card: o
 are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

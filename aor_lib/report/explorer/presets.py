@@ -1,7 +1,5 @@
 """Choices to begin with: a kind of mistake, and a model that makes it a handful of times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
