@@ -9,7 +9,6 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aor_lib.config.errors import AorError
-from aor_lib.config.records import RENAMED_CONDITIONS
 
 
 class ParamsError(AorError, ValueError):
@@ -23,6 +22,12 @@ class Params(BaseModel):
 
 
 T = TypeVar("T", bound=Params)
+
+_RENAMED_CONDITIONS = {
+    "matched": "'matched' is called 'benign_scene' now",
+    "mismatched": "there is no 'mismatched' any more; use 'neutral_scene'",
+}
+"""Conditions of version 1 of the data set, and what to write instead."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 
@@ -85,8 +90,8 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     elif first["type"] == "value_error":
         message = first["msg"].removeprefix("Value error, ")
         text = f"{where}: {message}" if where else message
-    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in RENAMED_CONDITIONS:
-        text = f"{where}: {RENAMED_CONDITIONS[str(first['input'])]}"
+    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in _RENAMED_CONDITIONS:
+        text = f"{where}: {_RENAMED_CONDITIONS[str(first['input'])]}"
     else:
         text = f"{where}: {first['msg']}, not {first['input']!r}"
     more = error.error_count() - 1

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from aor_lib.analysis.selections import NO_MITIGATION
 from aor_lib.analysis.stats import iso_d_prime
-from aor_lib.report.charts import (
+from aor_lib.report.drawing import (
     PERCENT,
     UNIT,
     Names,
@@ -49,7 +49,7 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
         *_intervals(base),
         base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=models.shape),
     )
-    return figure(chart, title_for(rates, title), _in_words(shown, "model"), 380)
+    return figure(chart, title_for(rates, title), in_words_of(shown, "model"), 380)
 
 
 def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> Shown:
@@ -82,7 +82,7 @@ def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> 
         base.mark_point(filled=True, size=70, opacity=1),
         *_labels(shown, arm, colour),
     )
-    return figure(chart, title_for(rates, title), _in_words(shown, arm), 380)
+    return figure(chart, title_for(rates, title), in_words_of(shown, arm), 380)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +125,8 @@ def _labels(shown: pd.DataFrame, arm: str, colour: alt.Color) -> list[alt.Chart]
     ]
 
 
-def _in_words(shown: pd.DataFrame, column: str) -> str:
+def in_words_of(shown: pd.DataFrame, column: str) -> str:
+    """Both rates of each point, by what is in a column."""
     return "; ".join(
         f"{row[column]}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
         f"{in_words('hrr', row['hrr'])}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from aor_lib.report.charts import WIDE, Chart, Names, Shown, figure, titled, tooltips
+from aor_lib.report.drawing import WIDE, Chart, Names, Shown, figure, titled, tooltips
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import INK, SHADES, cell_title, ordered

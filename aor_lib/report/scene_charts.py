@@ -9,7 +9,7 @@ import pandas as pd
 from aor_lib.analysis import stats
 from aor_lib.analysis.outcomes import refusals_by_utterance
 from aor_lib.analysis.scene_use import ALONE, BENIGN
-from aor_lib.report.charts import (
+from aor_lib.report.drawing import (
     POINTS,
     Names,
     Shown,

@@ -6,18 +6,18 @@
 import altair as alt
 import pandas as pd
 
-from aor_lib.report.charts import (
+from aor_lib.report.charts import dose_response
+from aor_lib.report.detection_charts import DIAGONAL, X, Y, in_words_of, pairs
+from aor_lib.report.drawing import (
     UNIT,
     Names,
     Shown,
     dashed_line,
-    dose_response,
     figure,
     reference,
     titled,
     tooltips,
 )
-from aor_lib.report.detection_charts import DIAGONAL, X, Y, pairs
 from aor_lib.report.figures import in_words
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import series
@@ -134,10 +134,5 @@ def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Na
             shape=methods.shape.legend(orient="bottom")
         ),
     )
-    measured = titled(points, ["method"], names)
-    words = "; ".join(
-        f"{row['method']}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
-        f"{in_words('hrr', row['hrr'])}"
-        for row in measured.to_dict("records")
-    )
+    words = in_words_of(titled(points, ["method"], names), "method")
     return figure(chart, title, f"{shown['reader'].nunique()} curves; {words}", 380)
