@@ -18,7 +18,17 @@ from aor_lib.config.prompts import Decoding as Decoding
 from aor_lib.config.prompts import Mitigation as Mitigation
 from aor_lib.config.records import Identifier, Intent, Utterance
 from aor_lib.config.scene import Scene
-from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, read, validated
+from aor_lib.config.typed_yaml import (
+    Params,
+    ParamsError,
+    T,
+    mapping,
+    nearest,
+    read,
+    read_named,
+    validated,
+    with_id,
+)
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
 """The checkout's params folder (the package is installed in place)."""
@@ -193,7 +203,7 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
     if len(own) < 2:
         raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
-    scenario = _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+    scenario = with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
     _check_threatening_scenes(path, scenario, scenes)
     return scenario
 
@@ -217,7 +227,7 @@ def load_scene(name: str, params: Path = PARAMS) -> Scene:
 
 def read_scene(path: Path) -> Scene:
     """Read the file of a scene; raises ``ParamsError`` as :func:`load_study`."""
-    return _with_id(path, read(path, Scene))
+    return read_named(path, Scene)
 
 
 def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str, ModelCard]:
@@ -259,7 +269,7 @@ def _check_threatening_scenes(path: Path, scenario: Scenario, scenes: Mapping[st
 
 def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
     path = _find_named(profile, folder, name)
-    return _with_id(path, read(path, kind))
+    return read_named(path, kind)
 
 
 def _find_named(profile: Path, folder: str, name: str) -> Path:
@@ -273,12 +283,6 @@ def _find_named(profile: Path, folder: str, name: str) -> Path:
         field = "mitigations" if folder == "prompts" else folder
         raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
     return path
-
-
-def _with_id(path: Path, found: T) -> T:
-    if getattr(found, "id", path.stem) != path.stem:
-        raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
-    return found
 
 
 def _beside(profile: Path, name: str) -> Path:

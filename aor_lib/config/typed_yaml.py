@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 
 
 class ParamsError(AorError, ValueError):
@@ -43,6 +43,18 @@ def read(path: Path, kind: type[T]) -> T:
     return validated(mapping(path), kind, str(path))
 
 
+def read_named(path: Path, kind: type[T]) -> T:
+    """Read a YAML file as :func:`read` does; its ``id`` must be the file's name."""
+    return with_id(path, read(path, kind))
+
+
+def with_id(path: Path, found: T) -> T:
+    """What was found in a file, if its ``id`` is the file's name, or else a ``ParamsError``."""
+    if getattr(found, "id", path.stem) != path.stem:
+        raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
+    return found
+
+
 def mapping(path: Path) -> dict[str, Any]:
     """Keys and values of a YAML file; raises ``ParamsError`` as :func:`read`."""
     try:
@@ -50,7 +62,7 @@ def mapping(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
-        raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
+        raise ParamsError(f"{path}: is not YAML: {one_line(error)}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
     return dict(data)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aor_lib.config.params import PARAMS
-from aor_lib.config.typed_yaml import ParamsError, nearest, read
+from aor_lib.config.typed_yaml import ParamsError, nearest, read_named
 from aor_lib.judge import JUDGES, Judge
 from aor_lib.models.registry import load_model
 
@@ -17,7 +17,5 @@ def load_judge(name: str, folder: Path = PARAMS / "judges") -> Judge:
         raise ParamsError(f"judge: no judge {name!r}{nearest(name, [*JUDGES, *cards])}")
     from aor_lib.judge.llm import JudgeCard, LLMJudge
 
-    card = read(cards[name], JudgeCard)
-    if card.id != name:
-        raise ParamsError(f"{cards[name]}: id: must be the file's name, {name!r}")
+    card = read_named(cards[name], JudgeCard)
     return LLMJudge(card, load_model(card.as_model()))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from aor_lib.config.errors import one_line
 from aor_lib.models.base import Answer, Failure
 
 Places = tuple[int, ...]
@@ -73,12 +74,7 @@ class Batches:
 
 def failure_of(error: Exception) -> Failure:
     """Describe an error as the failure of a conversation."""
-    return Failure(f"{type(error).__name__}: {one_line(error)}")
-
-
-def one_line(error: BaseException) -> str:
-    """Message of an error in one line, cut where it is long."""
-    return " ".join(str(error).split())[:500]
+    return Failure(f"{type(error).__name__}: {one_line(error, 500)}")
 
 
 def is_dead_gpu(error: Exception) -> bool:

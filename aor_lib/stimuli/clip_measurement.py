@@ -19,6 +19,7 @@ from aor_lib.audio.hearing import scene_classifier
 from aor_lib.audio.hearing.transcription import HearingError, transcribe, word_error_rate
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure_speech
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import StimulusSpec
@@ -90,7 +91,7 @@ def measure_clip(
         samples, sample_rate = soundfile.read(io.BytesIO(content), always_2d=True)
         transcription = transcribe(content)
     except (DatasetError, HearingError, soundfile.LibsndfileError) as error:
-        measured.problems.append(" ".join(str(error).split()))
+        measured.problems.append(one_line(error))
         return measured
     clip = samples[:, 0]
     lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 from aor_lib.storage.whole_file import whole_file
 
 
@@ -43,7 +43,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     try:
         encoded = content(table)
     except (pa.ArrowException, UnicodeError, ValueError, TypeError) as error:
-        raise TableError(f"{path}: this format cannot hold the table: {_line(error)}") from error
+        raise TableError(f"{path}: this format cannot hold the table: {one_line(error)}") from error
     with whole_file(path) as stream:
         stream.write(encoded)
 
@@ -63,7 +63,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except pd.errors.ParserError as error:
-        raise TableError(f"{path}: is not CSV: {_line(error)}") from error
+        raise TableError(f"{path}: is not CSV: {one_line(error)}") from error
     rows = rows.fillna("")
     return rows.iloc[1:].set_axis(rows.iloc[0].to_list(), axis=1)
 
@@ -88,7 +88,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         table = pq.read_table(path)
     except pa.ArrowException as error:
-        raise TableError(f"{path}: is not Parquet: {_line(error)}") from error
+        raise TableError(f"{path}: is not Parquet: {one_line(error)}") from error
     # Without the hints that pandas leaves in a file, no column becomes an index.
     plain = table.replace_schema_metadata(None)
     frame: pd.DataFrame = plain.to_pandas(types_mapper=pd.ArrowDtype)
@@ -133,10 +133,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
         raise TableError(f"{path}: is not UTF-8 ({found}); save it as UTF-8") from error
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 _Format = tuple[Callable[[Path], pd.DataFrame], Callable[[pd.DataFrame], bytes]]

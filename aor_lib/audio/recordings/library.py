@@ -11,7 +11,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 from aor_lib.config.records import Identifier, Row, Sha256, content_hash
 
 TABLE = "recordings.parquet"
@@ -56,7 +56,7 @@ def read_table(library: Path) -> list[Recording]:
             f"{library}: holds no {TABLE}; run 'aor import-recordings FOLDER --into {library}'"
         ) from error
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
+        reason = one_line(error)
         raise LibraryError(
             f"{path}: cannot be read; remove it and import again ({reason})"
         ) from error
