@@ -6,8 +6,6 @@ families of tests, and two more. Where :data:`KNOWN_EFFECTS` has no entry for on
 planted.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats
@@ -42,13 +40,6 @@ AS_EXPECTED = ("recovered", "silent")
 def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     """Each reference model's paired difference in each comparison, beside the effect it has.
 
-    Parameters
-    ----------
-    results
-        As of :func:`aor_lib.analysis.results.load_results`.
-
-    Returns
-    -------
     One row per comparison and model with trials on both sides, known effects first: ``model``,
     ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
     :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the

@@ -1,7 +1,5 @@
 """The verb that brings a whole study up to date, as `make book` does before it makes pages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
@@ -27,13 +25,7 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
 
 
 def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], object]]]:
-    """Titles of the steps of a study, and what does each.
-
-    Raises
-    ------
-    ModelError
-        If a model of the study cannot run here.
-    """
+    """Titles of the steps of a study, and what does each."""
     from aor_lib.models.base import ModelError
 
     study, _ = study_of(params, folder)

@@ -1,7 +1,5 @@
 """Verbs that hand results on: to other machines, and from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

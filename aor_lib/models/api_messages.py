@@ -1,7 +1,5 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -60,13 +58,7 @@ class Request:
 def build_request(
     conversation: Conversation, fields: dict[str, Any], audio_part: AudioPart = "input_audio"
 ) -> Request:
-    """Build the request for a conversation: its messages, and further ``fields``.
-
-    Raises
-    ------
-    OSError, RuntimeError
-        If a sound file is missing or cannot be read.
-    """
+    """Build the request for a conversation: its messages, and further ``fields``."""
     messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
         content: list[dict[str, Any]] = []

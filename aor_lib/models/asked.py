@@ -1,7 +1,5 @@
 """A model under check: a few harmless spoken questions, and its answers to them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path

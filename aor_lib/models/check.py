@@ -3,13 +3,12 @@
 The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.scene import Scene
 from aor_lib.models.asked import SCENES, Asked, Failed, Skipped
 from aor_lib.models.base import AudioModel, ModelError
@@ -59,5 +58,5 @@ def _outcome(asked: Asked, name: str, what_to_do: str, check: Check) -> Checked:
     except ModelError:
         raise
     except Exception as error:  # noqa: BLE001 - an adapter in the making raises anything
-        text = " ".join(str(error).split())[:200]
+        text = one_line(error, 200)
         return Checked(name, "failed", f"raised {type(error).__name__}: {text!r}", what_to_do)

@@ -1,7 +1,5 @@
 """The checks of a model, in their order: what each asks, and what to do where it fails."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
@@ -28,7 +29,7 @@ from aor_lib.models.hf_architectures import (
     load_network,
     load_processor,
 )
-from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu, one_line
+from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class HuggingFaceModel:
             if is_dead_gpu(error):
                 raise ModelError(
                     f"{self.card.id}: the GPU failed, and this process can use it no more; "
-                    f"a new one goes on from here: {one_line(error)}"
+                    f"a new one goes on from here: {one_line(error, 500)}"
                 ) from error
             raise
 
@@ -185,7 +186,7 @@ class HuggingFaceModel:
                 name = type(error).__name__
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{name}: {one_line(error)}"
+                    f"{name}: {one_line(error, 500)}"
                 ) from error
         return _loaded[self]
 

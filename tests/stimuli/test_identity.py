@@ -5,8 +5,6 @@ processors agree. Quantised speech synthesis differs most between them, by some 
 so what is made of speech is fingerprinted with a sound of known samples.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
