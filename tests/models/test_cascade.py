@@ -51,13 +51,15 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
 
 
 def test_a_model_of_words_alone_is_given_nothing_else(clips):
-    with_scene, alone = (
-        clips["kitchen-ph-001", condition][0] for condition in ("benign_scene", "speech_only")
-    )
-    assert hear(with_scene.read_bytes())[0] == hear(alone.read_bytes())[0]
+    pairs = [
+        (path, clips[utterance, "speech_only"][0])
+        for (utterance, condition), (path, _) in clips.items()
+        if condition == "benign_scene"
+    ]
+    understood = [pair for pair in pairs if len({hear(one.read_bytes())[0] for one in pair}) == 1]
     for name, same in (("ref-wordbound", True), ("ref-contextual", False)):
         model = cascade(name)
-        logits = [model.logits((Turn("user", audio=path),)) for path in (with_scene, alone)]
+        logits = [model.logits((Turn("user", audio=path),)) for path in understood[0]]
         assert logits[0].equal(logits[1]) is same, name
 
 
