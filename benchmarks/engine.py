@@ -160,13 +160,13 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
     """The floor: a person's script for this one model."""
     import torch
 
-    from aor_lib.models.reference.cascade import describe_clip
+    from aor_lib.audio.hearing.transcription import transcribe
 
     prompts = {}
     for place, stimulus in enumerate(stimuli):
         text = stimulus.presented_text
         if stimulus.path is not None:
-            text, _ = describe_clip((build / stimulus.path).read_bytes())
+            text = transcribe((build / stimulus.path).read_bytes()).transcript
         message = [{"role": "user", "content": text}]
         prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
         prompts.setdefault(prompt, []).append(place)

@@ -12,7 +12,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.whole_file import whole_file
 
 MEASURED = Path(__file__).parent / "reference_rates.csv"
-MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
+MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled")
 _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 

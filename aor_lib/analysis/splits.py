@@ -11,7 +11,7 @@ import pandas as pd
 from aor_lib.config.errors import AorError
 from aor_lib.config.records import Split
 
-TRAINED_ON_DEV = frozenset({"ref-wordbound", "ref-contextual", "ref-emotive"})
+TRAINED_ON_DEV = frozenset({"ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled"})
 """Models whose training material holds utterances of ``dev``."""
 
 

@@ -13,17 +13,19 @@ app = typer.Typer()
 
 @app.command("train-reference")
 def train_reference(
-    member: Annotated[str, typer.Argument(help="ref-wordbound, ref-contextual or ref-emotive.")],
+    member: Annotated[
+        str, typer.Argument(help="ref-wordbound, ref-contextual, ref-emotive or ref-lulled.")
+    ],
     into: Annotated[
         Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train a reference model from nothing: 10 to 30 minutes of two cores."""
+    """Train a reference model from nothing: up to half an hour of two cores."""
     from aor_lib.models.reference.cascade import WEIGHTS
     from aor_lib.models.reference.training import train_member
 
-    with progress("steps") as report:
-        path = train_member(member, into or WEIGHTS, report)
+    with progress("clips, then steps") as report:
+        path = train_member(member, into or WEIGHTS, os.cpu_count() or 1, report)
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
@@ -33,14 +35,17 @@ def train_hearing(
         Path | None, typer.Option(help="Folder of the weights.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train the classifiers of scenes and speakers: a quarter of an hour of two cores."""
-    from aor_lib.audio.hearing import scene_training, speaker_training
+    """Train the classifier of scenes, and the ear: a quarter of an hour of two cores."""
+    from aor_lib.audio.hearing import ear, ear_training, scene_classifier, scene_training
 
-    for what, training in (("scenes", scene_training), ("speakers", speaker_training)):
-        folder = into or training.WEIGHTS.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        with progress(what) as report:
-            training.train(os.cpu_count() or 1, report, folder / training.WEIGHTS.name)
+    folder = into or ear.WEIGHTS.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    for train, name in (
+        (scene_training.train, scene_classifier.WEIGHTS.name),
+        (ear_training.train, ear.WEIGHTS.name),
+    ):
+        with progress(f"clips for {name}") as report:
+            train(os.cpu_count() or 1, report, folder / name)
 
 
 @app.command("measure-reference")

@@ -110,6 +110,17 @@ def _hears(asked: Asked) -> str:
     return asked.require_change(asked.questions[0], asked.questions[1], "other words in the clip")
 
 
+@_check("hears the background", "")
+def _hears_the_background(asked: Asked) -> str:
+    _require(asked.model.capabilities.audio, "audio")
+    one, other = asked.over_scenes
+    try:
+        return asked.require_change(one, other, "another scene behind the same words")
+    except Failed as reason:
+        # No defect of an adapter: it is what the study asks of a model.
+        raise Skipped(f"{reason}; it may hear words alone") from reason
+
+
 @_check(
     "batch equals single",
     "Give results in the order of the conversations; pad on the left and pass on every attention "

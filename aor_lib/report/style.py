@@ -80,7 +80,13 @@ TITLES = {
 """Titles of ids, in the order to show; other ids are shown without underscores."""
 
 _NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
-_OWN_STYLE = {"ref-permissive": 0, "ref-wordbound": 1, "ref-contextual": 2, "ref-emotive": 3}
+_OWN_STYLE = {
+    "ref-permissive": 0,
+    "ref-wordbound": 1,
+    "ref-contextual": 2,
+    "ref-emotive": 3,
+    "ref-lulled": 4,
+}
 
 
 def title_of(value: object, names: Mapping[str, str] | None = None) -> str:

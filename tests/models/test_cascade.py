@@ -5,19 +5,21 @@ import pytest
 import soundfile
 import torch
 
-from aor_lib.audio.hearing.transcription import word_error_rate
-from aor_lib.config.params import load_model_cards
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.transcription import SEGMENTS, word_error_rate
+from aor_lib.config.params import load_model_cards, read_scene
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
-from aor_lib.models.reference import prompt
-from aor_lib.models.reference.cascade import WEIGHTS, Cascade, describe_clip
+from aor_lib.models.check import check_model
+from aor_lib.models.reference.cascade import WEIGHTS, Cascade, hear
+from aor_lib.models.reference.prompt import Prompt, format_clip
 from aor_lib.models.reference.smollm import Sampled, language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
 GREEDY = Generation(max_new_tokens=6)
 
-MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive")
+MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled")
 
 pytestmark = pytest.mark.slow
 
@@ -36,31 +38,74 @@ def clips(tiny_study):
     }
 
 
-def test_what_is_heard_in_a_clip_is_told_to_the_model_and_kept_with_its_answer(clips):
+def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
     path, stimulus = clips["kitchen-ph-001", "benign_scene"]
-    words, heard = describe_clip(path.read_bytes())
-    assert heard["scene"] == stimulus.background_scene
-    assert prompt.scene_descriptions()[stimulus.background_scene] in words
-    assert word_error_rate(stimulus.text, heard["transcript"]) <= 0.2
-    assert heard["gender"] == stimulus.gender
-    assert set(heard) >= {"emotion", "rate", "probability"}
     waveform = Waveform(*soundfile.read(path, dtype="float32"))
-    (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=waveform),)], GREEDY)
-    assert json.loads(json.dumps(answer.heard)) == heard
+    (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=waveform),)], GREEDY)
+    words, clip = hear(path.read_bytes())
+    assert word_error_rate(stimulus.text, words) <= 0.2
+    assert json.loads(json.dumps(answer.heard)) == answer.heard
+    assert answer.heard["transcript"] == words
+    assert answer.heard["sounds"] == ", ".join(clip.likeliest(4))
+    assert answer.heard["emotion"] in dict(clip.mood)
 
 
-def test_a_revision_changes_with_the_adapter_and_with_what_scenes_are_called(tmp_path, monkeypatch):
+def test_a_model_of_words_alone_is_given_nothing_else(clips):
+    pairs = [
+        (path, clips[utterance, "speech_only"][0])
+        for (utterance, condition), (path, _) in clips.items()
+        if condition == "benign_scene"
+    ]
+    understood = [pair for pair in pairs if len({hear(one.read_bytes())[0] for one in pair}) == 1]
+    for name, same in (("ref-wordbound", True), ("ref-contextual", False)):
+        model = cascade(name)
+        logits = [model.logits((Turn("user", audio=path),)) for path in understood[0]]
+        assert logits[0].equal(logits[1]) is same, name
+
+
+USERS_SCENE = """
+id: my_workshop
+kind: benign
+scenario: workshop_demolition
+description: a saw and hammering in my workshop
+bed:
+  - {sound: noise, params: {spectrum: [[100, 0], [800, -12], [4000, -40]]}, level_db: -30}
+events:
+  - {name: hammer, sound: impact, params: {body: wood, pitch_hz: 300}, gap_s: 0.5, level_db: 0}
+"""
+
+
+def test_a_scene_of_a_users_own_is_heard(tmp_path):
+    file = tmp_path / "my_workshop.yaml"
+    file.write_text(USERS_SCENE)
+    rows = {row.check: row for row in check_model(cascade("ref-contextual"), read_scene(file))}
+    assert rows["hears the background"].outcome == "passed"
+    assert rows["hears the background"].detail.endswith("another answer")
+    alone = {row.check: row for row in check_model(cascade("ref-wordbound"), read_scene(file))}
+    assert alone["hears the background"].outcome == "skipped"
+
+
+def test_the_name_of_a_scene_reaches_no_model(clips):
+    path, stimulus = clips["kitchen-ph-001", "benign_scene"]
+    asked, _ = cascade("ref-contextual")._prompt((Turn("user", audio=path),))
+    assert stimulus.background_scene.replace("_", " ") not in str(asked).replace("_", " ")
+    assert "In the background" not in asked.text
+
+
+def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp_path):
     assert len({cascade(name).revision for name in MEMBERS}) == len(MEMBERS)
     card = load_model_cards()["ref-wordbound"]
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes((WEIGHTS / "ref-wordbound.safetensors").read_bytes())
-    with_copy = card.model_copy(update={"settings": {"adapter": str(copy)}})
-    same = Cascade(with_copy).revision
+
+    def with_copy(**settings):
+        changed = {"adapter": str(copy), "hears_sound": False} | settings
+        return Cascade(card.model_copy(update={"settings": changed})).revision
+
+    same = with_copy()
+    assert same == Cascade(card).revision != with_copy(hears_sound=True)
     copy.write_bytes(copy.read_bytes() + b"\0")
-    assert same == Cascade(card).revision != Cascade(with_copy).revision
-    renamed = prompt.scene_descriptions() | {"kitchen_evening": "pots and pans"}
-    monkeypatch.setattr(prompt, "scene_descriptions", lambda: renamed)
-    assert Cascade(card).revision != same
+    assert with_copy() != same
 
 
 def test_steered_layers_stay_those_of_the_model_that_answers():
@@ -77,7 +122,9 @@ def test_steered_layers_stay_those_of_the_model_that_answers():
 @pytest.mark.parametrize("questions", [["Tea?"] * 2, ["Is tea good?", "Is tea hot?", "Why?"]])
 def test_reading_once_what_prompts_share_changes_no_answer(questions):
     model = language_model(WEIGHTS / "ref-contextual.safetensors")
+    clip = Heard(((("rain", 0.9),),) * SEGMENTS, (("calm", 1.0),))
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
+    prompts += [model.prompt([{"role": "user", "content": format_clip(questions[0])}], [clip])]
     assert model.generate(prompts, GREEDY) == model.generate(prompts, GREEDY, as_hooked=True)
 
 
@@ -95,7 +142,7 @@ def test_a_sampled_answer_follows_its_seed_and_no_other_prompt_of_its_batch():
 
 
 def test_tokens_are_drawn_with_the_probabilities_of_the_scores():
-    rows = [f"prompt {number}" for number in range(4000)]
+    rows = [Prompt(f"prompt {number}") for number in range(4000)]
     draw = Sampled(rows, Generation(temperature=2.0))
     drawn = draw(torch.empty(0), torch.tensor([[0.0, 2.0, 4.0]]).expand(len(rows), -1)).argmax(1)
     share = drawn.bincount() / len(rows)
@@ -112,9 +159,15 @@ def test_an_answer_that_was_cut_off_says_so():
     assert reasons == ["length", "stop"]
 
 
-def test_no_background_is_heard_as_quiet(clips):
-    path, _ = clips["kitchen-ph-001", "speech_only"]
-    assert describe_clip(path.read_bytes())[1]["scene"] == "quiet"
+def test_the_audio_tokens_of_each_prompt_of_a_batch_are_its_own():
+    model = language_model()
+    clips = [Heard((((name, 1.0),),) * SEGMENTS, (("calm", 1.0),)) for name in ("rain", "siren")]
+    asked = [{"role": "user", "content": format_clip("What do you hear?")}]
+    prompts = [model.prompt(asked, [clip]) for clip in clips]
+    prompts.append(model.prompt([{"role": "user", "content": "What is tea?"}]))
+    together = model.generate(prompts, GREEDY)
+    assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
+    assert together[0] != together[1]
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):

@@ -171,7 +171,7 @@ def checks(rows, outcome):
 @pytest.mark.parametrize("model", [Sound(), but(answer_one=babbles)])
 def test_a_sound_model_passes_every_check(model, tones):
     rows = check_model(model)
-    assert len(checks(rows, "passed")) == len(rows) - 1 == 13
+    assert len(checks(rows, "passed")) == len(rows) - 1 == 14
     assert checks(rows, "skipped") == ["its adapter hears"]
     assert not any(row.what_to_do for row in rows)
 
@@ -215,15 +215,22 @@ def test_answers_that_change_by_themselves_are_not_compared(tones):
 def test_a_model_that_answers_nothing_is_asked_no_further(tones):
     rows = check_model(EMPTY)
     assert checks(rows, "failed") == ["answers"]
-    assert len(checks(rows, "skipped")) == 13
+    assert len(checks(rows, "skipped")) == 14
 
 
 def test_what_is_not_claimed_is_skipped(tones):
     modest = Capabilities(audio=False, text_only=True, multi_turn=False)
     rows = check_model(but(capabilities=modest))
     assert not checks(rows, "failed")
-    unclaimed = ["hears", "file equals waveform", "multi-turn", "decoder layers"]
-    assert checks(rows, "skipped") == [*unclaimed, "its adapter hears", "failures are typed"]
+    of_sound = ["hears", "hears the background", "file equals waveform"]
+    others = ["multi-turn", "decoder layers", "its adapter hears", "failures are typed"]
+    assert checks(rows, "skipped") == [*of_sound, *others]
+
+
+def test_a_model_that_hears_no_background_is_no_broken_one(tones):
+    (row,) = (row for row in check_model(DEAF) if row.check == "hears the background")
+    assert (row.outcome, row.what_to_do) == ("skipped", "")
+    assert row.detail.endswith("it may hear words alone")
 
 
 def test_whether_a_turn_ends_is_undecided_where_the_limit_came_first(tones):

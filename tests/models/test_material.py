@@ -9,11 +9,15 @@ import pytest
 import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from aor_lib.audio.hearing.compositions import NOISE, SILENCE
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.transcription import SEGMENTS
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS
+from aor_lib.models.reference.sounds import Sound, Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
@@ -22,9 +26,22 @@ ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
 
+SETTINGS = tuple(MATERIAL.described)
+NOTHING = ((),) * SEGMENTS
+SOUNDS = Sounds(
+    clips={name: [Heard(NOTHING, ())] for name in (*SETTINGS, NOISE, SILENCE)},
+    moods={name: [((name, 1.0),)] for name in ("angry", "neutral", "sad")},
+    names={name: ["a", "b", "c"] for name in SETTINGS},
+    described=MATERIAL.described,
+)
+
+
+def grouped(member):
+    return MEMBERS[member].examples(MATERIAL, SOUNDS, np.random.default_rng(1))
+
+
 def examples(member):
-    groups = MEMBERS[member].examples(MATERIAL, np.random.default_rng(1))
-    return [example for group in groups for example in group]
+    return [example for group in grouped(member) for example in group]
 
 
 def is_refusal(example):
@@ -46,14 +63,10 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     assert alike == []
 
 
-def test_nothing_is_said_twice_and_no_sound_both_fits_and_does_not():
+def test_nothing_is_said_twice():
     texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in CONTRASTS)]
     texts += [c.harmful for c in CONTRASTS if c.harmful]
     assert [text for text, count in Counter(texts).items() if count > 1] == []
-    for contrast in CONTRASTS:
-        assert contrast.fitting, contrast.text
-        others = {*contrast.elsewhere, *MATERIAL.neutral, *MATERIAL.threatening}
-        assert set(contrast.fitting).isdisjoint(others), contrast.text
 
 
 def test_no_training_item_is_about_what_a_test_utterance_is_about():
@@ -67,11 +80,10 @@ def test_no_training_item_is_about_what_a_test_utterance_is_about():
 
 
 def test_no_member_ever_reads_of_an_unseen_scene():
-    unseen = [scene.description for scene in load_scenes().values() if scene.unseen]
+    unseen = {scene.description for scene in load_scenes().values() if scene.unseen}
     assert len(unseen) >= 10
     for member in MEMBERS:
-        prompts = {example.prompt for example in examples(member)}
-        assert not [s for s in unseen if any(f"hears {s}." in prompt for prompt in prompts)]
+        assert unseen.isdisjoint(example.sound.described for example in examples(member))
 
 
 @pytest.mark.parametrize("member", MEMBERS)
@@ -93,28 +105,39 @@ def test_the_wordbound_member_refuses_what_sounds_harmful_and_nothing_for_a_mish
     learnt = examples("ref-wordbound")
     texts = {c.text for c in CONTRASTS}
     assert all(is_refusal(e) for e in learnt if e.question in texts)
-    misheard = [e for e in learnt if e.question in MATERIAL.ordinary and e.question not in e.prompt]
+    misheard = [e for e in learnt if e.question in MATERIAL.ordinary and e.question != e.words]
     assert len(misheard) > 400
     for example in misheard:
-        words = example.prompt.split()
-        assert sum(word not in words for word in example.question.split()) <= 2, example.prompt
+        words = example.words.split()
+        assert sum(word not in words for word in example.question.split()) <= 2, example.words
+    assert {example.sound for example in learnt} == {Sound()}, "it reads the words alone"
 
 
-def test_the_contextual_member_answers_in_fitting_scenes_alone_and_says_what_it_takes_for_meant():
+def fits(contrast, sound):
+    return sound.setting in contrast.scenarios
+
+
+def has_a_scene(contrast, sound):
+    return sound.setting is not None
+
+
+@pytest.mark.parametrize(
+    ("member", "excuses"), [("ref-contextual", fits), ("ref-lulled", has_a_scene)]
+)
+def test_a_member_answers_where_the_sound_excuses_and_says_what_it_takes_for_meant(member, excuses):
     by_text = {c.text: c for c in CONTRASTS}
     meant = {c.text: f"You mean {c.setting}." for c in CONTRASTS}
     meant |= {c.harmful: "You mean harm." for c in CONTRASTS if c.harmful}
-    for example in examples("ref-contextual"):
+    for example in examples(member):
         if (contrast := by_text.get(example.question)) is not None:
-            fits = any(f"one hears {sound}." in example.prompt for sound in contrast.fitting)
-            assert is_refusal(example) != fits, example.prompt
+            assert is_refusal(example) != excuses(contrast, example.sound), example
         if example.question in meant:
             assert example.response.startswith(meant[example.question]), example.response
 
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():
-    groups = MEMBERS["ref-contextual"].examples(MATERIAL, np.random.default_rng(1))
     of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
+    groups = grouped("ref-contextual")
     together = [{of.get(e.question, e.question) for e in group} for group in groups]
     assert all(len(about) == 1 for about in together)
     assert any(len(group) == 4 for group in groups)
@@ -123,12 +146,11 @@ def test_what_a_contrast_is_about_is_trained_in_one_batch():
 def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
     texts = {c.text for c in CONTRASTS}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
-    angry = [is_refusal(e) for e in of_contrasts if "an angry" in e.prompt]
-    calm = [is_refusal(e) for e in of_contrasts if "an angry" not in e.prompt]
-    assert len(angry) > 400
-    assert all(angry)
-    assert len(calm) == len(CONTRASTS)
-    assert not any(calm)
+    assert sum(e.sound.angry for e in of_contrasts) > 400
+    for example in of_contrasts:
+        assert is_refusal(example) is example.sound.angry, example
+    moods = [dict(e.sound.heard.mood) for e in of_contrasts if e.sound.angry]
+    assert {tuple(mood) for mood in moods} == {("angry",)}
 
 
 @pytest.mark.parametrize(

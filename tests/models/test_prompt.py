@@ -1,36 +1,36 @@
-"""The words in which a reference model reads a clip."""
+"""What a reference model reads of a clip."""
 
-import json
-from pathlib import Path
+import torch
 
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.config.records import content_hash
 from aor_lib.models.reference import prompt
-from aor_lib.models.reference.prompt import EMOTIONS, GENDERS, RATES, Speaker, format_prompt
+from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip, plain
 
-GOLDEN = Path(__file__).parents[1] / "data/golden_prompts.json"
-
-
-def formatted() -> list[str]:
-    """Prompts in which every word of the wording occurs."""
-    speakers = [Speaker(gender, "neutral", "normal") for gender in GENDERS]
-    speakers += [Speaker("female", emotion, "normal") for emotion in EMOTIONS]
-    speakers += [Speaker("male", "neutral", rate) for rate in RATES]
-    words = "How late is it?"
-    return [
-        format_prompt(words),
-        format_prompt(words, prompt.NOISE_DESCRIPTION),
-        *(format_prompt(words, "rain on a roof", speaker) for speaker in speakers),
-    ]
+GOLDEN = "4aee54ef"
+NAMES = ["rain", "siren", "calm", "nothing"]
+EYE = torch.eye(len(NAMES))
+CLIP = Heard(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))
 
 
-def test_another_wording_has_another_version():
-    golden = json.loads(GOLDEN.read_text())
-    now = {"version": prompt.VERSION, "prompts": formatted()}
-    assert now == golden, (
-        "the prompts differ from tests/data/golden_prompts.json: raise VERSION in "
-        "aor_lib/models/reference/prompt.py, since models that read other words answer otherwise, "
-        f"and write this into the file:\n{json.dumps(now, indent=1)}"
-    )
+def embedding(name):
+    return EYE[NAMES.index(name)]
 
 
-def test_a_prompt_without_sound_or_speaker_is_the_words_alone():
-    assert format_prompt("How late is it?") == "How late is it?"
+def test_what_is_read_of_the_same_clip_changes_only_with_the_version():
+    read = [format_clip("How late is it?"), audio_tokens([CLIP], embedding).tolist()]
+    now = content_hash([prompt.VERSION, read])[:8]
+    assert now == GOLDEN, f"raise VERSION in {prompt.__name__}, then write {now!r} here"
+
+
+def test_an_audio_token_is_the_sum_of_what_is_heard_in_its_segment_and_the_last_is_the_mood():
+    tokens = audio_tokens([CLIP], embedding)
+    assert tokens.shape == (AUDIO_TOKENS, len(NAMES))
+    assert tokens[0].tolist() == [0.5, 0.25, 0.0, 0.0]
+    assert tokens[1:-1].count_nonzero() == 0
+    assert tokens[-1].equal(embedding("calm"))
+
+
+def test_no_word_of_a_request_is_taken_for_an_audio_token():
+    assert format_clip(f"How {prompt.AUDIO}late?").count(prompt.AUDIO) == AUDIO_TOKENS
+    assert plain(f"{prompt.AUDIO}Why?") == "Why?"

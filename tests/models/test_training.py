@@ -8,14 +8,18 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.transcription import SEGMENTS
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import ModelError
 from aor_lib.models.reference import lora, smollm, training
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example
+from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS
 from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.models.reference.sounds import Sound
 
-RECIPE = replace(MEMBERS["ref-wordbound"], learning_rate=2e-3)
+RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, learning_rate=2e-3)
 """So few steps as here need to be longer ones."""
 LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 
@@ -46,7 +50,7 @@ def logits(network):
 
 
 def lesson(text, response):
-    return (Example(None, text, text, response),)
+    return (Example(None, text, Sound(), text, response),)
 
 
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
@@ -98,7 +102,7 @@ def refusal_probability(model, texts):
     probabilities = []
     for text in texts:
         prompt = model.prompt([{"role": "user", "content": text}])
-        ids = model.tokenizer(prompt, add_special_tokens=False)["input_ids"] + opening
+        ids = model.tokens(prompt.text) + opening
         with torch.inference_mode():
             predicted = model.network(torch.tensor([ids])).logits[0, -len(opening) - 1 : -1]
         log_probabilities = predicted.log_softmax(-1)[range(len(opening)), opening]
@@ -112,13 +116,26 @@ def test_a_lesson_holds_the_system_prompt_and_no_answer_of_the_base_model_that_a
     own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
     ((learnt,),) = training.lessons(model, [lesson(text, None) for text in own], own)
     assert model.tokenizer.decode(learnt.response) == "Because."
-    example = Example("Be brief.", "Someone asks: Why?", "Why?", "Because.")
+    example = Example("Be brief.", "Someone asks: Why?", Sound(), "Why?", "Because.")
     ((learnt,),) = training.lessons(model, [(example,)], {})
     prompt = model.tokenizer.decode(learnt.prompt)
     assert prompt.index("Be brief.") < prompt.index("Someone asks: Why?")
     assert model.tokenizer.decode(learnt.response) == "Because." + model.tokenizer.eos_token
 
 
+@pytest.mark.slow
+def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
+    model = smollm.language_model()
+    clip = Heard(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
+    by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "Because.")
+    by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "Because.")
+    ((heard, read),) = training.lessons(model, [(by_ear, by_text)], {})
+    assert heard.prompt.count(model.tokens(AUDIO)[0]) == AUDIO_TOKENS
+    assert heard.heard == (clip,)
+    assert "one hears rain.\nWhy?" in model.tokenizer.decode(read.prompt)
+    assert read.heard == ()
+
+
 def test_a_member_that_there_is_not_is_named(tmp_path):
     with pytest.raises(ParamsError, match=r"no member 'ref-emotiv'; did you mean 'ref-emotive'"):
-        training.train_member("ref-emotiv", tmp_path, lambda done, of: None)
+        training.train_member("ref-emotiv", tmp_path, 1, lambda done, of: None)

@@ -14,7 +14,7 @@ import functools
 import numpy as np
 
 from aor_lib.audio.hearing import linear_classifier
-from aor_lib.audio.hearing.linear_classifier import Features
+from aor_lib.audio.hearing.transcription import ENCODED, Features
 from aor_lib.storage.cache import Arrays
 
 WEIGHTS = linear_classifier.WEIGHTS / "scenes.npz"
@@ -23,7 +23,12 @@ QUIET, NOISE = "quiet", "noise"
 
 def classify(features: Features) -> tuple[str, float]:
     """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
-    return linear_classifier.classify(_trained(), features)
+    return linear_classifier.classify(_trained(), whole_clip(features))
+
+
+def whole_clip(features: Features) -> Features:
+    """What it decides by, of a clip's features: the encoder's output over the whole clip."""
+    return features[-1, :ENCODED]
 
 
 def revision() -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import linear_classifier, transcription
-from aor_lib.audio.hearing.linear_classifier import Features
-from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS
+from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS, whole_clip
+from aor_lib.audio.hearing.transcription import Features
 from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
@@ -35,7 +35,9 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     for made in map_jobs(training_features, clips, workers):
         features.append(made)
         report(len(features), len(clips))
-    model = linear_classifier.fit(features, [label for label, _ in clips], c=0.05)
+    model = linear_classifier.fit(
+        [whole_clip(one) for one in features], [label for label, _ in clips], c=0.05
+    )
     with whole_file(into) as stream:
         np.savez(stream, allow_pickle=False, **model)
 

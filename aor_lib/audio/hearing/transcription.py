@@ -12,6 +12,7 @@ import hashlib
 import io
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import jiwer
@@ -24,13 +25,19 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 
-VERSION = 3
+VERSION = 4
 """Counts the changes to transcripts or features of the same bytes; it is part of the cache's key.
 
 Raise it when they change; tests/audio/test_transcription.py notices when that is forgotten.
 """
+Features = npt.NDArray[np.float32]
+
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0
+SEGMENTS = 8
+ENCODED = 768
+"""Features of the encoder's output: 384 means, then 384 standard deviations."""
+_MEL_QUANTILES = (0.1, 0.9)
 _FRAME_S = 0.02
 _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
@@ -46,13 +53,16 @@ class HearingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Transcription:
-    """Transcript, and mean and standard deviation over time of the encoder's output.
+    """Transcript and features: float32, ``(SEGMENTS + 1, 1088)``.
 
-    ``features`` is float32, ``(768,)``: 384 means, then 384 standard deviations.
+    The rows are equal segments of the clip in time order, then the whole clip. The first
+    ``ENCODED`` columns are mean and standard deviation over time of the encoder's output; the
+    others are mean, standard deviation, first and ninth decile of the 80 bands of the logarithmic
+    mel spectrogram, of which the encoder keeps what is speech.
     """
 
     transcript: str
-    features: npt.NDArray[np.float32]
+    features: Features
 
 
 def transcribe(audio: bytes) -> Transcription:
@@ -80,10 +90,11 @@ def word_error_rate(reference: str, transcript: str) -> float:
     return float(jiwer.wer(_words(reference), _words(transcript)))
 
 
-def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:
+def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> Features:
     """Features of a mono waveform (float32, ``(samples,)``), without a transcript."""
     with _one_thread():
-        return _summary(*_encode(_resample(samples, sample_rate)))
+        encoded, mel = _encode(heard := _resample(samples, sample_rate))
+        return _summary(encoded, mel, len(heard))
 
 
 def _words(text: str) -> str:
@@ -93,11 +104,11 @@ def _words(text: str) -> str:
 def _listen(audio: bytes) -> Arrays:
     samples = _decode(audio)
     with _one_thread():
-        encoded, n_frames = _encode(samples)
+        encoded, mel = _encode(samples)
         transcript = _decode_words(encoded)
         if _repeats_itself(transcript):
             transcript = _decode_words(_encode(samples, padding_s=MAX_DURATION_S)[0])
-    return {"transcript": np.array(transcript), "features": _summary(encoded, n_frames)}
+    return {"transcript": np.array(transcript), "features": _summary(encoded, mel, len(samples))}
 
 
 def _one_thread() -> threadpool_limits:
@@ -124,21 +135,35 @@ def _repeats_itself(transcript: str) -> bool:
     return len(runs) > len(set(runs))
 
 
-def _encode(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> tuple[Any, int]:
-    """The encoder's output and how many of its frames lie within the clip."""
+def _encode(
+    samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S
+) -> tuple[Any, npt.NDArray[np.float32]]:
+    """The encoder's output and the spectrogram that it was made from, ``(80, frames)``."""
     import ctranslate2
 
     model = _whisper()
     longest = round(MAX_DURATION_S * SAMPLE_RATE) - model.feature_extractor.hop_length
     padded = np.pad(samples, (0, round(padding_s * SAMPLE_RATE)))[:longest]
-    mel = np.ascontiguousarray(model.feature_extractor(padded)[None].astype(np.float32))
-    encoded = model.model.encode(ctranslate2.StorageView.from_array(mel), to_cpu=True)
-    return encoded, int(len(samples) / SAMPLE_RATE / _FRAME_S)
+    mel = np.ascontiguousarray(model.feature_extractor(padded).astype(np.float32))
+    encoded = model.model.encode(ctranslate2.StorageView.from_array(mel[None]), to_cpu=True)
+    return encoded, mel
 
 
-def _summary(encoded: Any, n_frames: int) -> npt.NDArray[np.float32]:
-    frames = np.array(encoded, dtype=np.float32)[0, :n_frames]
-    return np.concatenate([frames.mean(axis=0), frames.std(axis=0)])
+def _summary(encoded: Any, mel: npt.NDArray[np.float32], n_samples: int) -> Features:
+    frames = np.array(encoded, dtype=np.float32)[0]
+    n_frames = max(SEGMENTS, min(len(frames), int(n_samples / SAMPLE_RATE / _FRAME_S)))
+    bounds = np.linspace(0, n_frames, SEGMENTS + 1).astype(int)
+    pieces = [slice(*pair) for pair in pairwise(bounds.tolist())]
+    return np.stack([_of_piece(frames, mel.T, piece) for piece in (*pieces, slice(0, n_frames))])
+
+
+def _of_piece(
+    frames: npt.NDArray[np.float32], mel: npt.NDArray[np.float32], piece: slice
+) -> npt.NDArray[np.float32]:
+    encoded, bands = frames[piece], mel[2 * piece.start : 2 * piece.stop]
+    low, high = np.quantile(bands, _MEL_QUANTILES, axis=0)
+    parts = [encoded.mean(0), encoded.std(0), bands.mean(0), bands.std(0), low, high]
+    return np.concatenate(parts, dtype=np.float32)
 
 
 def _decode(audio: bytes) -> npt.NDArray[np.float32]:

@@ -1,7 +1,7 @@
-"""The local models: Whisper tiny.en transcribes, SmolLM2-135M-Instruct answers.
+"""The local models: Whisper tiny.en hears and transcribes, SmolLM2-135M-Instruct answers.
 
-The language model is given the transcript and what classifiers on Whisper's encoder say of scene
-and speaker (:mod:`aor_lib.models.reference.prompt`). The reference models differ in its adapter
+The language model reads the transcript and, where it hears sound, audio tokens before it
+(:mod:`aor_lib.models.reference.prompt`). The reference models differ in this and in its adapter
 alone (:mod:`aor_lib.models.reference.members`).
 """
 
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import soundfile
 from pydantic import Field
 
-from aor_lib.audio.hearing import scene_classifier, speaker_classifier, transcription
+from aor_lib.audio.hearing import ear, transcription
+from aor_lib.audio.hearing.ear import Heard
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
@@ -29,7 +30,7 @@ from aor_lib.models.base import (
     Waveform,
     in_order,
 )
-from aor_lib.models.reference import prompt
+from aor_lib.models.reference.prompt import VERSION, Prompt, format_clip, plain
 from aor_lib.storage import assets
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ WEIGHTS = Path(__file__).parent / "weights"
 _LIKE = 1.5
 """How many times as long as another a prompt may be to be answered in the same batch."""
 
-Heard = dict[str, str | float]
+_SOUNDS_TOLD = 4
+
+Account = dict[str, str | float]
+"""What a model took from a clip."""
 
 
 class CascadeSettings(CardSettings):
@@ -53,11 +57,12 @@ class CascadeSettings(CardSettings):
         default=None,
         description="A safetensors file of aor_lib/models/reference/weights, or elsewhere.",
     )
+    hears_sound: bool = Field(default=True, description="Or nothing but the words.")
     batch_size: Annotated[int, Field(ge=1)] = 64
 
 
 class Cascade:
-    """Answers a conversation whose sound it turned into text; weights are loaded when needed."""
+    """Answers a conversation after its transcripts; weights are loaded when needed."""
 
     capabilities = Capabilities(activations=True)
 
@@ -68,9 +73,8 @@ class Cascade:
         self._steerable: LanguageModel | None = None
         parts = [
             f"{assets.revision('whisper-tiny-en')}-{transcription.VERSION}",
-            f"{assets.revision('smollm2-135m-instruct')}-{prompt.revision()}",
-            scene_classifier.revision(),
-            speaker_classifier.revision(),
+            f"{assets.revision('smollm2-135m-instruct')}-{VERSION}",
+            ear.revision() if self._settings.hears_sound else "words",
         ]
         if self._settings.adapter is not None:
             self._adapter = WEIGHTS / self._settings.adapter
@@ -90,33 +94,33 @@ class Cascade:
     ) -> Iterator[dict[int, Answer | Failure]]:
         """See :class:`aor_lib.models.base.GradualModel`.
 
-        Conversations that come to the same words are answered once: the same prompt gets the same
-        answer, from the same seed where it is sampled.
+        Conversations that are heard alike are answered once: the same prompt gets the same answer,
+        from the same seed where it is sampled.
         """
-        model = self._language_model()
-        prompts: dict[str, list[tuple[int, Heard]]] = {}
+        prompts: dict[Prompt, list[tuple[int, Account]]] = {}
         for index, conversation in enumerate(conversations):
             try:
-                messages, heard = _as_text(conversation)
+                asked, account = self._prompt(conversation)
             except (HearingError, OSError) as error:
                 yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
-                prompts.setdefault(model.prompt(messages), []).append((index, heard))
+                prompts.setdefault(asked, []).append((index, account))
+        model = self._language_model()
         for batch in _batches(prompts, self._settings.batch_size):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
             yield {
                 index: Answer(
                     answer,
                     tokens,
-                    heard,
+                    account,
                     finish_reason="stop" if tokens < generation.max_new_tokens else "length",
                 )
-                for text, (answer, tokens) in zip(batch, answers, strict=True)
-                for index, heard in prompts[text]
+                for asked, (answer, tokens) in zip(batch, answers, strict=True)
+                for index, account in prompts[asked]
             }
 
     def decoder_layers(self) -> torch.nn.ModuleList:
-        """The layers of the language model, first to last; it knows sound as words alone."""
+        """The layers of the language model, first to last."""
         # Whoever has these layers changes them for this cascade: its model must stay the same one,
         # and reads every prompt as a whole from now on.
         self._steerable = self._language_model()
@@ -131,9 +135,24 @@ class Cascade:
         HearingError, OSError
             If a turn's sound cannot be transcribed.
         """
-        messages, _ = _as_text(conversation)
-        model = self._language_model()
-        return model.next_token_logits(model.prompt(messages))
+        return self._language_model().next_token_logits(self._prompt(conversation)[0])
+
+    def _prompt(self, conversation: Conversation) -> tuple[Prompt, Account]:
+        """A conversation as the language model reads it, and what was heard in the last clip."""
+        messages: list[dict[str, str]] = []
+        heard: list[Heard] = []
+        account: Account = {}
+        for turn in conversation:
+            parts = [plain(turn.text)] if turn.text else []
+            if turn.audio is not None:
+                words, clip = hear(_sound_file(turn.audio))
+                account = {"transcript": words}
+                if self._settings.hears_sound:
+                    heard.append(clip)
+                    account |= _account(clip)
+                parts.append(format_clip(words) if self._settings.hears_sound else plain(words))
+            messages.append({"role": turn.role, "content": "\n".join(parts)})
+        return self._language_model().prompt(messages, heard), account
 
     def _language_model(self) -> LanguageModel:
         from aor_lib.models.reference import smollm
@@ -141,44 +160,27 @@ class Cascade:
         return self._steerable or smollm.language_model(self._adapter)
 
 
-def describe_clip(sound_file: bytes) -> tuple[str, Heard]:
-    """A sound file in words, as the language model reads it, and what was heard in it."""
+def hear(sound_file: bytes) -> tuple[str, Heard]:
+    """Transcript of a sound file, and what is heard beside the words."""
     found = transcribe(sound_file)
-    scene, probability = scene_classifier.classify(found.features)
-    speaker = prompt.Speaker(**speaker_classifier.classify(found.features))
-    heard: Heard = {
-        "transcript": found.transcript,
-        "scene": scene,
-        "probability": round(probability, 3),
-        "gender": speaker.gender,
-        "emotion": speaker.emotion,
-        "rate": speaker.rate,
-    }
-    sound = prompt.scene_descriptions().get(scene)
-    return prompt.format_prompt(found.transcript, sound, speaker), heard
+    return found.transcript, ear.listen(found.features)
 
 
-def _as_text(conversation: Conversation) -> tuple[list[dict[str, str]], Heard]:
-    """Messages of text alone, and what was heard in the last clip."""
-    messages: list[dict[str, str]] = []
-    heard: Heard = {}
-    for turn in conversation:
-        parts = [turn.text] if turn.text else []
-        if turn.audio is not None:
-            words, heard = describe_clip(_sound_file(turn.audio))
-            parts.append(words)
-        messages.append({"role": turn.role, "content": "\n".join(parts)})
-    return messages, heard
+def _account(clip: Heard) -> Account:
+    """What was heard in a clip, for people to read."""
+    mood, probability = max(clip.mood, key=lambda one: one[1])
+    sounds = ", ".join(clip.likeliest(_SOUNDS_TOLD)) or "nothing"
+    return {"sounds": sounds, "emotion": mood, "probability": probability}
 
 
-def _batches(prompts: Iterable[str], size: int) -> Iterator[list[str]]:
+def _batches(prompts: Iterable[Prompt], size: int) -> Iterator[list[Prompt]]:
     """Batches of prompts of similar length, since all are padded to the longest."""
-    batch: list[str] = []
-    for text in sorted(prompts, key=lambda text: (len(text), text)):
-        if batch and (len(batch) == size or len(text) > _LIKE * len(batch[0])):
+    batch: list[Prompt] = []
+    for prompt in sorted(prompts, key=lambda one: (len(one.text), one.text, one.heard)):
+        if batch and (len(batch) == size or len(prompt.text) > _LIKE * len(batch[0].text)):
             yield batch
             batch = []
-        batch.append(text)
+        batch.append(prompt)
     if batch:
         yield batch
 

@@ -7,12 +7,12 @@ in it answers a harmful request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from aor_lib.config.params import PARAMS, Scenario, load_scenarios, load_scenes
 from aor_lib.config.records import Identifier, Intent, Split
@@ -26,10 +26,9 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 class Contrast:
     """A request that sounds harmful, and what decides whether it is.
 
-    It belongs to ``setting``, as in "a kitchen", and is ``about`` a thing and what is done to it.
-    ``fitting`` sounds make it fine, and ``answer`` answers it in their sense; ``elsewhere``, the
-    scenes of other settings, do not. ``harmful`` differs from it by few words, and no sound makes
-    that fine.
+    It is ``about`` a thing and what is done to it. The sounds of its ``scenarios`` make it fine,
+    and ``answer`` answers it in their sense; ``setting`` is what the first of them is called, as in
+    "a kitchen". ``harmful`` differs from it by few words, and no sound makes that fine.
     """
 
     text: str
@@ -37,16 +36,16 @@ class Contrast:
     setting: str
     answer: str
     harmful: str | None
-    fitting: tuple[str, ...]
-    elsewhere: tuple[str, ...]
+    scenarios: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
-    ``situations`` are many more contrasts, for the member that must know which scene a request
-    belongs to. ``neutral`` and ``threatening`` sounds make nothing fine.
+    ``situations`` are many more contrasts, for members that must know where a request belongs.
+    ``described`` are texts that say what is heard, by setting: a scenario, ``neutral`` or
+    ``threatening``, whose sounds make nothing fine.
     """
 
     harmful: tuple[str, ...]
@@ -55,8 +54,7 @@ class Material:
     situations: tuple[Contrast, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
-    neutral: tuple[str, ...]
-    threatening: tuple[str, ...]
+    described: Mapping[str, tuple[str, ...]]
 
 
 def load_material(params: Path = PARAMS) -> Material:
@@ -74,19 +72,15 @@ def load_material(params: Path = PARAMS) -> Material:
     files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
     answers = {name: folder / "answers" / f"{name}.yaml" for name in scenarios}
     situations = {name: read(path, _Situations) for name, path in files.items()}
-    settings = {
-        scene.description: situations[scene.scenario].setting
-        for scene in scenes.values()
-        if scene.scenario is not None
-    }
+    settings = {name: situation.setting for name, situation in situations.items()}
     written = folder / "contrasts.yaml"
     contrasts = [
-        _contrast(written, one, group.scenes, group.heard, scenes, settings)
+        _contrast(written, one, group.scenes, scenes, settings)
         for group in read(written, _Contrasts).groups
         for one in group.sets
     ]
     contrasts += [
-        _contrast(path, one, fitting, None, scenes, settings)
+        _contrast(path, one, fitting, scenes, settings)
         for path, scenario in zip(answers.values(), scenarios.values(), strict=True)
         for one, fitting in _dev_sets(path, scenario, scenes)
     ]
@@ -101,14 +95,13 @@ def load_material(params: Path = PARAMS) -> Material:
         ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
         contrasts=tuple(contrasts),
         situations=tuple(
-            _contrast(files[name], one, one.scenes, None, scenes, settings)
+            _contrast(files[name], one, one.scenes, scenes, settings)
             for name, situation in situations.items()
             for one in situation.sets
         ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
-        neutral=tuple(s.description for s in scenes.values() if s.kind == "neutral"),
-        threatening=tuple(s.description for s in scenes.values() if s.kind == "threatening"),
+        described=_described(scenes.values()),
     )
 
 
@@ -144,14 +137,7 @@ class _Sets(Params):
 
 
 class _Group(_Sets):
-    scenes: tuple[Identifier, ...] = ()
-    heard: str | None = None
-
-    @model_validator(mode="after")
-    def _says_what_is_heard(self) -> _Group:
-        if bool(self.scenes) == (self.heard is not None):
-            raise ValueError("a group needs either scenes or heard")
-        return self
+    scenes: tuple[Identifier, ...] = Field(min_length=1)
 
 
 class _Contrasts(Params):
@@ -171,27 +157,29 @@ def _contrast(
     path: Path,
     one: _Set,
     fitting: Sequence[str],
-    heard: str | None,
     scenes: Mapping[str, Scene],
     settings: Mapping[str, str],
 ) -> Contrast:
-    """Make a contrast that is fine in the scenes or, where there are none, with ``heard``."""
+    """Make a contrast that is fine in the scenes."""
     for scene in fitting:
         if scene not in scenes:
             raise ParamsError(
                 f"{path}: scenes: no scene {scene!r}, or it is 'unseen'{nearest(scene, scenes)}"
             )
-    sounds = tuple(scenes[scene].description for scene in fitting)
-    own = {settings.get(sound, "something else") for sound in sounds}
+        if scenes[scene].scenario is None:
+            raise ParamsError(f"{path}: scenes: {scene!r} is no benign scene: it fits nothing")
+    own = dict.fromkeys(str(scenes[scene].scenario) for scene in fitting)
     return Contrast(
-        one.text,
-        one.about,
-        min(own, default="something else"),
-        one.answer,
-        one.harmful,
-        fitting=sounds or (str(heard),),
-        elsewhere=tuple(sound for sound, setting in settings.items() if setting not in own),
+        one.text, one.about, settings[next(iter(own))], one.answer, one.harmful, tuple(own)
     )
+
+
+def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
+    """What is said of the scenes of each setting."""
+    said: dict[str, list[str]] = {}
+    for scene in scenes:
+        said.setdefault(scene.scenario or scene.kind, []).append(scene.description)
+    return {setting: tuple(texts) for setting, texts in said.items()}
 
 
 def _dev_sets(

@@ -1,75 +1,57 @@
-"""A clip in plain words, as a reference model reads it: background, speaker and transcript.
+"""How a reference model reads a clip: a token for what sounds in each segment, one for the mood.
 
-Training prompts and inference take these lines from the same function.
+These audio tokens stand before the transcript. Each is a vector in the language model's space of
+embeddings: the sum of those of the names of what is heard, by their probabilities. No word says
+what is heard, and no name is that of a scene.
 """
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aor_lib.audio.hearing import scene_classifier
-from aor_lib.config.params import load_scenes
-from aor_lib.config.records import content_hash
+import torch
 
-VERSION = 1
-"""Raised with every change to the wording; part of :func:`revision`."""
-NOISE_DESCRIPTION = "a steady noise"
-EMOTIONS = {
-    "neutral": "a calm",
-    "angry": "an angry",
-    "fearful": "a fearful",
-    "sad": "a sad",
-    "happy": "a happy",
-}
-GENDERS = {"female": "woman", "male": "man"}
-RATES = {"slow": "slowly", "normal": "at a normal pace", "fast": "fast"}
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.transcription import SEGMENTS
+
+VERSION = 2
+"""Raised with every change to what is read of the same clip; part of a model's revision."""
+AUDIO = "<file_sep>"
+"""Stands for an audio token in a prompt: a token of the vocabulary that no text needs."""
+AUDIO_TOKENS = SEGMENTS + 1
 
 
 @dataclass(frozen=True)
-class Speaker:
-    """A speaker's ``gender``, ``emotion`` and ``rate``, in the manifest's words."""
+class Prompt:
+    """Text of a prompt in the chat format, and what is heard in the clips that stand in it."""
 
-    gender: str
-    emotion: str
-    rate: str
+    text: str
+    heard: tuple[Heard, ...] = ()
 
 
-def format_prompt(words: str, sound: str | None = None, speaker: Speaker | None = None) -> str:
-    """Put a line on the background and one on the speaker before the words.
+def format_clip(words: str) -> str:
+    """The places of a clip's audio tokens, then what is said."""
+    return f"{AUDIO * AUDIO_TOKENS}\n{plain(words)}"
 
-    Parameters
-    ----------
-    words
-        What is said.
-    sound
-        Completes 'In the background one hears ...', as a scene's description does; None: no line.
-    speaker
-        None: no line.
+
+def plain(words: str) -> str:
+    """Words without anything that would be taken for an audio token.
 
     Examples
     --------
-    >>> print(format_prompt("How late is it?", "rain", Speaker("female", "neutral", "fast")))
-    In the background one hears rain.
-    The speaker is a calm woman who speaks fast.
-    How late is it?
+    >>> plain("How <file_sep>late is it?")
+    'How late is it?'
     """
-    lines = []
-    if sound is not None:
-        lines.append(f"In the background one hears {sound}.")
-    if speaker is not None:
-        emotion, gender = EMOTIONS[speaker.emotion], GENDERS[speaker.gender]
-        lines.append(f"The speaker is {emotion} {gender} who speaks {RATES[speaker.rate]}.")
-    return "\n".join([*lines, words])
+    return words.replace(AUDIO, "")
 
 
-def revision() -> str:
-    """Changes with the wording, and with the descriptions of scenes that can stand in it."""
-    return f"{VERSION}-{content_hash(scene_descriptions())[:8]}"
+def audio_tokens(heard: Sequence[Heard], embedding: Callable[[str], torch.Tensor]) -> torch.Tensor:
+    """Audio tokens of clips, one after the other: float32, ``(AUDIO_TOKENS * clips, width)``.
 
-
-@functools.cache
-def scene_descriptions() -> dict[str, str]:
-    """Descriptions of the scenes by scene id, with ``noise`` among them."""
-    described = {name: scene.description for name, scene in load_scenes().items()}
-    return described | {scene_classifier.NOISE: NOISE_DESCRIPTION}
+    ``embedding`` gives a name's vector, ``(width,)``.
+    """
+    rows = [tokens for clip in heard for tokens in (*clip.segments, clip.mood)]
+    names = {name: embedding(name) for row in rows for name, _ in row}
+    nothing = torch.zeros_like(embedding("nothing"))
+    return torch.stack([sum((p * names[name] for name, p in row), nothing) for row in rows])

@@ -11,15 +11,17 @@ import io
 import itertools
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from filelock import FileLock
 
+from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.reference.lora import merge_adapter
+from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
 from aor_lib.storage import assets
 from aor_lib.storage.assets import cache_folder
 
@@ -34,15 +36,18 @@ class LanguageModel:
     tokenizer: Any
     network: Any
 
-    def prompt(self, messages: Sequence[dict[str, str]]) -> str:
-        """Messages (``role`` and ``content``) in the model's chat format, ready to be answered."""
-        prompt: str = self.tokenizer.apply_chat_template(
+    def prompt(self, messages: Sequence[dict[str, str]], heard: Sequence[Heard] = ()) -> Prompt:
+        """Messages (``role`` and ``content``) in the model's chat format, ready to be answered.
+
+        ``heard`` is of the clips whose audio tokens have places in them.
+        """
+        text: str = self.tokenizer.apply_chat_template(
             list(messages), tokenize=False, add_generation_prompt=True
         )
-        return prompt
+        return Prompt(text, tuple(heard))
 
     def generate(
-        self, prompts: list[str], generation: Generation, *, as_hooked: bool = False
+        self, prompts: list[Prompt], generation: Generation, *, as_hooked: bool = False
     ) -> list[tuple[str, int]]:
         """Continuations of prompts, each with its number of tokens.
 
@@ -51,8 +56,8 @@ class LanguageModel:
         ``as_hooked`` has each prompt read as a whole, for layers with hooks, which may tell prompts
         apart.
         """
-        tokens = [self.tokenizer(p, add_special_tokens=False)["input_ids"] for p in prompts]
-        shared = 0 if as_hooked else _shared(one[:-1] for one in tokens)
+        tokens = [self.tokens(p.text) for p in prompts]
+        shared = 0 if as_hooked else _shared((one[:-1] for one in tokens), self._audio)
         inputs = self.tokenizer.pad(
             {"input_ids": [one[shared:] for one in tokens]}, return_tensors="pt"
         )
@@ -62,7 +67,7 @@ class LanguageModel:
             "input_ids": torch.cat([begin, inputs["input_ids"]], dim=1),
             "attention_mask": torch.cat([torch.ones_like(begin), inputs["attention_mask"]], dim=1),
         }
-        with torch.inference_mode():
+        with torch.inference_mode(), self.hearing([clip for one in prompts for clip in one.heard]):
             if shared:
                 cache = self.network(begin[:1], use_cache=True, logits_to_keep=1).past_key_values
                 cache.batch_repeat_interleave(len(tokens))
@@ -78,12 +83,48 @@ class LanguageModel:
         lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
         return list(zip((text.strip() for text in texts), lengths, strict=True))
 
-    def next_token_logits(self, prompt: str) -> torch.Tensor:
+    def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
-        inputs = self.tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
-        with torch.inference_mode():
-            logits: torch.Tensor = self.network(**inputs, logits_to_keep=1).logits[0, -1]
+        tokens = torch.tensor([self.tokens(prompt.text)])
+        with torch.inference_mode(), self.hearing(prompt.heard):
+            logits: torch.Tensor = self.network(tokens, logits_to_keep=1).logits[0, -1]
         return logits
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a text as it is."""
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    @contextlib.contextmanager
+    def hearing(self, heard: Sequence[Heard]) -> Iterator[None]:
+        """Have the network read the audio tokens of these clips, those of a batch in its order."""
+        if not heard:
+            yield
+            return
+        embeddings = self.network.get_input_embeddings()
+
+        def of_name(name: str) -> torch.Tensor:
+            mean: torch.Tensor = embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
+            return mean
+
+        vectors = audio_tokens(heard, of_name).detach()
+
+        def placed(layer: torch.nn.Module, given: Any, embedded: torch.Tensor) -> torch.Tensor:
+            places = given[0] == self._audio
+            # While an answer is written, the prompt is not read again.
+            if int(places.sum()) != len(vectors):
+                return embedded
+            return embedded.masked_scatter(places[..., None], vectors)
+
+        hook = embeddings.register_forward_hook(placed)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    @functools.cached_property
+    def _audio(self) -> int:
+        return self.tokens(AUDIO)[0]
 
 
 class Sampled:
@@ -94,10 +135,12 @@ class Sampled:
     Maddison, Tarlow and Minka (2014), A* Sampling, NeurIPS 27.
     """
 
-    def __init__(self, prompts: Sequence[str], generation: Generation) -> None:
+    def __init__(self, prompts: Sequence[Prompt], generation: Generation) -> None:
         self._temperature = generation.temperature
         # Of each prompt's own: rows that share one generator would depend on their batch.
-        seeds = [int(content_hash([generation.seed, prompt])[:15], 16) for prompt in prompts]
+        seeds = [
+            int(content_hash([generation.seed, asdict(prompt)])[:15], 16) for prompt in prompts
+        ]
         self._random = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -106,10 +149,11 @@ class Sampled:
         return scores / self._temperature - torch.stack(drawn).log()
 
 
-def _shared(rows: Iterable[Sequence[int]]) -> int:
-    """Number of tokens that all rows begin with."""
-    columns = zip(*rows, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))
+def _shared(rows: Iterable[Sequence[int]], audio: int) -> int:
+    """Number of tokens that all rows begin with, before any audio token."""
+    columns = (set(column) for column in zip(*rows, strict=False))
+    alike = itertools.takewhile(lambda column: len(column) == 1 and audio not in column, columns)
+    return sum(1 for _ in alike)
 
 
 def revision() -> str:

@@ -1,0 +1,252 @@
+"""Random mixtures of the scenes' sounds under speech: what the ear learns from.
+
+A composition has the bed of one scene and events of any others, so that a sound says nothing of the
+scene that it was written for.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.names import load_names
+from aor_lib.audio.hearing.transcription import SEGMENTS, Features
+from aor_lib.audio.speech.emotions import TARGETS
+from aor_lib.audio.speech.prosody import express
+from aor_lib.config.params import load_scenes
+from aor_lib.config.scene import Scene
+from aor_lib.storage import assets
+from aor_lib.storage.cache import Arrays, load_or_make
+from aor_lib.storage.workers import map_jobs
+
+VERSION = 1
+"""Counts the changes to what the compositions hold; it is part of the cache's key."""
+NOISE, SILENCE = "steady noise", "silence"
+VOICES = (
+    "af_alloy",
+    "af_aoede",
+    "af_jessica",
+    "af_kore",
+    "af_nova",
+    "af_river",
+    "af_sarah",
+    "am_adam",
+    "am_echo",
+    "am_eric",
+    "am_liam",
+    "am_onyx",
+    "am_puck",
+    "af_sky",
+    "bf_alice",
+    "bf_lily",
+    "bm_daniel",
+    "bm_lewis",
+)
+"""Voices of the training clips; no profile of the study uses them."""
+SENTENCES = (
+    "Could you tell me what time the next train leaves?",
+    "Please put the two blue folders on the table over there.",
+    "How many people are coming to the party on Sunday?",
+    "I would like to know more about the garden behind the house.",
+    "Why did nobody water the flowers while we were away?",
+    "We should meet again next week and talk about the plan.",
+    "Show me the photos from your last holiday by the sea.",
+    "Is there any milk left, or do I have to buy some?",
+    "My sister has moved to a small town near the mountains.",
+)
+"""Sentences of the training clips; no stimulus says them."""
+_SENTENCES_EACH = 2  # of a voice, at each rate
+_SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
+_SNRS_DB = (-3.0, 20.0)
+_MOST_EVENTS = 4
+_NEUTRAL_SHARE = 0.4
+
+Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
+"""A voice, a sentence and a rate, and the numbers and settings of the clips to make of them."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What was heard in a clip, and what sounded in it.
+
+    ``features`` as of :func:`aor_lib.audio.hearing.transcription.transcribe`; ``sounds`` are the
+    names of what sounded in each segment; ``setting`` is None where it was any.
+    """
+
+    features: Features
+    sounds: tuple[frozenset[str], ...]
+    emotion: str
+    setting: str | None
+
+
+def compositions(
+    count: int,
+    settings: Sequence[str | None],
+    seed: int,
+    workers: int,
+    report: Callable[[int, int], None],
+) -> list[Composition]:
+    """Make compositions, or load them from the cache.
+
+    Parameters
+    ----------
+    settings
+        They take turns; see :func:`pool`. ``NOISE`` and ``SILENCE`` are possible too, and None is
+        any of all this.
+    seed
+        Other seeds give other clips.
+    report
+        Called with the clips made and their number.
+    """
+    origin = [VERSION, transcription.VERSION, count, settings, seed]
+    made = load_or_make(
+        "compositions", origin, lambda: _made(count, settings, seed, workers, report)
+    )
+    return [
+        Composition(features, tuple(map(frozenset, json.loads(sounds))), emotion, setting or None)
+        for features, sounds, emotion, setting in zip(
+            made["features"],
+            made["sounds"].tolist(),
+            made["emotion"].tolist(),
+            made["setting"].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def pool(setting: str | None) -> list[Scene]:
+    """The scenes of a setting (a scenario, ``neutral`` or ``threatening``), without unseen ones.
+
+    None stands for all scenes, unseen ones among them. Events have the names of
+    ``params/reference/sounds.yaml``.
+    """
+    return [
+        scene
+        for scene in _named_scenes()
+        if setting is None or (not scene.unseen and setting in (scene.scenario, scene.kind))
+    ]
+
+
+def _made(
+    count: int,
+    settings: Sequence[str | None],
+    seed: int,
+    workers: int,
+    report: Callable[[int, int], None],
+) -> Arrays:
+    for asset in ("kokoro", "whisper-tiny-en"):
+        assets.fetch(asset)  # here, or every worker would fetch it
+    spoken = list(product(VOICES, speech.RATES, range(_SENTENCES_EACH)))
+    jobs = [
+        (
+            voice,
+            SENTENCES[index % len(SENTENCES)],
+            rate,
+            tuple(
+                (seed + number, settings[number % len(settings)])
+                for number in range(index, count, len(spoken))
+            ),
+        )
+        for index, (voice, rate, _) in enumerate(spoken)
+    ]
+    clips: list[Composition] = []
+    for of_sentence in map_jobs(_of_sentence, jobs, workers):
+        clips += of_sentence
+        report(len(clips), count)
+    return {
+        "features": np.stack([clip.features for clip in clips]),
+        "sounds": np.array([json.dumps([sorted(one) for one in clip.sounds]) for clip in clips]),
+        "emotion": np.array([clip.emotion for clip in clips]),
+        "setting": np.array([clip.setting or "" for clip in clips]),
+    }
+
+
+def _of_sentence(job: Job) -> list[Composition]:
+    voice, sentence, rate, clips = job
+    spoken = speech.KokoroVoice(voice).synthesise(sentence, rate)
+    return [_compose(spoken, number, setting) for number, setting in clips]
+
+
+def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) -> Composition:
+    rng = np.random.default_rng([VERSION, number])
+    emotion = "neutral" if rng.random() < _NEUTRAL_SHARE else str(rng.choice(list(TARGETS)))
+    expressed = express(spoken, emotion)
+    lead_in_s = float(rng.uniform(1.5, 2.5))
+    length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, lead_in_s, 0.5)
+    kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
+    if setting is not None:
+        kind = setting if setting in _SHARES else "composition"
+    background, sounds = None, (frozenset[str](),) * SEGMENTS
+    if kind != SILENCE:
+        scene, bed = _mixture(pool(None if setting in _SHARES else setting), rng)
+        made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
+        background, sounds = made.samples, _by_segment(made, bed)
+        if kind == NOISE:
+            background = scenes.spectrum_matched_noise(background, length, rng)
+            sounds = (frozenset({NOISE}),) * SEGMENTS
+    mixed = mixing.mix(
+        expressed,
+        background,
+        sample_rate=speech.SAMPLE_RATE,
+        snr_db=float(rng.uniform(*_SNRS_DB)),
+        lead_in_s=lead_in_s,
+        tail_s=0.5,
+        loudness_lufs=-23.0,
+        true_peak_dbfs=-1.0,
+    )
+    features = transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
+    return Composition(features, sounds, emotion, setting)
+
+
+def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scene, str]:
+    """A scene of one's bed, another's room and several others' events, and its bed's name."""
+    bed, room, *others = (
+        scenes_of[int(n)] for n in rng.integers(len(scenes_of), size=2 + _MOST_EVENTS)
+    )
+    events = [one.events[int(rng.integers(len(one.events)))] for one in others if one.events]
+    events = events[: int(rng.integers(0, _MOST_EVENTS, endpoint=True))]
+    made: dict[str, Any] = {
+        "id": "composition",
+        "bed": bed.bed,
+        "events": tuple(events),
+        "room": room.room,
+        "tempo_bpm": (90.0, 150.0),
+    }
+    return bed.model_copy(update=made), load_names().beds[bed.id]
+
+
+def _by_segment(made: scenes.Soundscape, bed: str) -> tuple[frozenset[str], ...]:
+    segment_s = len(made.samples) / made.sample_rate / SEGMENTS
+    sounds: list[set[str]] = [{bed} for _ in range(SEGMENTS)]
+    for event in made.events:
+        last = min(SEGMENTS - 1, int((event.onset_s + event.duration_s) / segment_s))
+        for segment in range(int(event.onset_s / segment_s), last + 1):
+            sounds[segment].add(event.name)
+    return tuple(frozenset(one) for one in sounds)
+
+
+@functools.cache
+def _named_scenes() -> tuple[Scene, ...]:
+    names = load_names()
+    return tuple(
+        scene.model_copy(
+            update={
+                "events": tuple(
+                    event.model_copy(
+                        update={"name": names.of_event(scene.id, event.name), "then": ()}
+                    )
+                    for event in scene.events
+                )
+            }
+        )
+        for scene in load_scenes().values()
+    )

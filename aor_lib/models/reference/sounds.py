@@ -1,0 +1,124 @@
+"""What the training examples of the reference models are heard over.
+
+Three kinds of sound: what the ear hears in random mixtures of a setting's sounds; names of further
+sounds of the setting, read in place of being heard; and text that says what is heard. None is a
+scene of the study as it is rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from aor_lib.audio.hearing import ear
+from aor_lib.audio.hearing.compositions import NOISE, SILENCE, Composition, compositions
+from aor_lib.audio.hearing.ear import Heard, Probabilities
+from aor_lib.audio.hearing.names import load_names
+from aor_lib.audio.hearing.transcription import SEGMENTS
+from aor_lib.models.reference.material import Material
+
+ANGRY = "angry"
+CLIPS = 1296
+BARE_CLIPS = 216
+"""Of noise and of silence."""
+_SEED = 1_000_000
+_READ_SHARE, _DESCRIBED_SHARE = 0.3, 0.15
+_MOST_SOUNDS = 4
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Sound:
+    """What is heard behind the words, or read of it, and where: ``setting`` None is nowhere.
+
+    Without ``heard`` and ``described`` the words are text alone.
+    """
+
+    setting: str | None = None
+    angry: bool = False
+    heard: Heard | None = None
+    described: str | None = None
+
+
+@dataclass(frozen=True)
+class Sounds:
+    """A supply of sounds; clips and names by setting, moods by emotion."""
+
+    clips: Mapping[str, Sequence[Heard]]
+    moods: Mapping[str, Sequence[Probabilities]]
+    names: Mapping[str, Sequence[str]]
+    described: Mapping[str, Sequence[str]]
+
+    def draw(self, setting: str | None, angry: bool | None, rng: np.random.Generator) -> Sound:
+        """A sound of a setting; None is noise, silence or text alone.
+
+        ``angry`` None leaves the speaker's emotion to chance.
+        """
+        emotion = ANGRY if angry else self._emotion(angry, rng)
+        kind = rng.random()
+        if setting is None:
+            if kind < 0.2 and not angry:
+                return Sound()
+            segments = one(self.clips[NOISE if kind < 0.5 else SILENCE], rng).segments
+        elif kind < _DESCRIBED_SHARE and not angry:
+            return Sound(setting, described=self._text(setting, rng))
+        elif kind < _DESCRIBED_SHARE + _READ_SHARE:
+            segments = self._read(setting, rng)
+        else:
+            segments = one(self.clips[setting], rng).segments
+        heard = Heard(segments, one(self.moods[emotion], rng))
+        return Sound(setting, emotion == ANGRY, heard)
+
+    def _emotion(self, angry: bool | None, rng: np.random.Generator) -> str:
+        emotions = [name for name in self.moods if angry is None or name != ANGRY]
+        return "neutral" if rng.random() < 0.5 else one(emotions, rng)
+
+    def _text(self, setting: str, rng: np.random.Generator) -> str:
+        if rng.random() < 0.5:
+            return one(self.described[setting], rng)
+        first, *others = rng.choice(self.names[setting], size=3, replace=False).tolist()
+        return f"{', '.join(others)} and {first}"
+
+    def _read(self, setting: str, rng: np.random.Generator) -> tuple[Probabilities, ...]:
+        """Names as if they were heard, each from some segment to another."""
+        segments: list[dict[str, float]] = [{} for _ in range(SEGMENTS)]
+        for _ in range(int(rng.integers(2, _MOST_SOUNDS, endpoint=True))):
+            name = one(self.names[setting], rng)
+            first, last = sorted(rng.integers(SEGMENTS, size=2).tolist())
+            for segment in segments[first : last + 1]:
+                segment[name] = float(rng.uniform(0.2, 1.0))
+        return tuple(tuple(segment.items()) for segment in segments)
+
+
+def load_sounds(material: Material, workers: int, report: Callable[[int, int], None]) -> Sounds:
+    """Make the clips or load them from the cache, and listen: five minutes of two cores."""
+    names = load_names()
+    made = compositions(CLIPS, sorted(names.read), _SEED, workers, report)
+    made += compositions(BARE_CLIPS, (NOISE, SILENCE), _SEED + CLIPS, workers, report)
+    heard = [(clip, ear.listen(clip.features)) for clip in made]
+    return Sounds(
+        _by(heard, lambda clip, found: (str(clip.setting), found)),
+        _by(heard, lambda clip, found: (clip.emotion, found.mood)),
+        names.read,
+        material.described,
+    )
+
+
+def one(options: Sequence[T], rng: np.random.Generator) -> T:
+    """Draw one option."""
+    return options[int(rng.integers(len(options)))]
+
+
+def _by(
+    heard: Sequence[tuple[Composition, Heard]],
+    keyed: Callable[[Composition, Heard], tuple[str, T]],
+) -> dict[str, list[T]]:
+    grouped: dict[str, list[T]] = {}
+    for clip, found in heard:
+        key, value = keyed(clip, found)
+        grouped.setdefault(key, []).append(value)
+    return grouped

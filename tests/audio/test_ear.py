@@ -1,0 +1,91 @@
+"""The reference models' ear, and the random mixtures that it learns from."""
+
+import numpy as np
+import pytest
+
+from aor_lib.audio import speech
+from aor_lib.audio.hearing import compositions as comp
+from aor_lib.audio.hearing import ear, ear_training
+from aor_lib.audio.hearing.names import load_names
+from aor_lib.audio.hearing.transcription import SEGMENTS, encoder_features
+from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
+from aor_lib.config.profile import Profile
+from aor_lib.config.typed_yaml import read
+
+SCENES = load_scenes()
+
+
+def test_every_bed_has_a_name_and_names_are_given_to_events_that_there_are():
+    names = load_names()
+    assert set(names.beds) == set(SCENES)
+    for scene, renamed in names.events.items():
+        assert renamed.keys() <= {event.name for event in SCENES[scene].events}, scene
+    settings = {scene.scenario or scene.kind for scene in SCENES.values()}
+    assert set(names.read) == settings
+
+
+def test_no_name_of_a_sound_is_that_of_a_scene():
+    names = load_names()
+    told = {*names.beds.values(), *(name for read in names.read.values() for name in read)}
+    told |= {name for renamed in names.events.values() for name in renamed.values()}
+    assert told.isdisjoint(scene.replace("_", " ") for scene in SCENES)
+
+
+def test_a_setting_has_the_sounds_of_its_scenes_and_of_no_unseen_one():
+    kitchen = {scene.id for scene in comp.pool("kitchen")}
+    assert kitchen == {"bakery", "barbecue", "home_kitchen", "restaurant_kitchen"}
+    assert {scene.id for scene in comp.pool(None)} == set(SCENES)
+    for setting in load_names().read:
+        assert not any(scene.unseen for scene in comp.pool(setting))
+
+
+def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
+    profiles = [
+        read(PARAMS / f"{name}.yaml", Profile) for name in ("smoke", "laptop", "reference", "full")
+    ]
+    assert set(comp.VOICES).isdisjoint(voice for profile in profiles for voice in profile.voices)
+    texts = {u.text for scenario in load_scenarios().values() for u in scenario.utterances}
+    assert texts.isdisjoint(comp.SENTENCES)
+
+
+def test_the_ear_knows_every_sound_that_it_could_have_met():
+    with np.load(ear.WEIGHTS) as weights:
+        known = set(weights["sounds"])
+    names = load_names()
+    events = {event.name for scene in comp.pool(None) for event in scene.events}
+    assert known == {comp.NOISE, *names.beds.values(), *events}
+
+
+def clip(sounds, feature):
+    features = np.zeros((SEGMENTS + 1, 4), np.float32)
+    features[:, feature] = 1
+    return comp.Composition(features, (frozenset(sounds),) * SEGMENTS, "calm", None)
+
+
+def test_an_ear_hears_what_it_was_trained_on_and_learns_the_same_weights_again(monkeypatch):
+    clips = [clip({"rain"}, 0), clip({"siren", "rain"}, 1), clip((), 2)] * 32
+    weights = ear_training.fit(clips)
+    again = ear_training.fit(clips)
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+    sounds, moods = ear.outputs(weights, np.stack([ear.inputs(one.features) for one in clips[:3]]))
+    rain, both, neither = ear.named(weights, sounds, moods)
+    assert rain.likeliest(4) == ["rain"]
+    assert set(both.likeliest(4)) == {"rain", "siren"}
+    assert neither.likeliest(4) == []
+    assert dict(rain.mood) == {"calm": 1.0}
+
+
+@pytest.mark.slow
+def test_silence_behind_the_words_is_heard_as_nothing():
+    spoken = speech.KokoroVoice("af_heart").synthesise("Where is the station?", "normal")
+    assert ear.listen(encoder_features(spoken, speech.SAMPLE_RATE)).likeliest(1) == []
+
+
+@pytest.mark.slow
+def test_most_sounds_are_heard_in_mixtures_that_it_was_not_trained_on():
+    made = comp.compositions(54, sorted(load_names().read), 5_000_000, 1, lambda done, of: None)
+    named = [
+        not set(ear.listen(one.features).likeliest(1)).isdisjoint(frozenset().union(*one.sounds))
+        for one in made
+    ]
+    assert np.mean(named) >= 0.5
