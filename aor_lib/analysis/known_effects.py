@@ -26,6 +26,8 @@ KNOWN_EFFECTS = {
     ("ref-emotive", "angry", "neutral"): "more",
     ("ref-lulled", "speech_only", "benign_scene"): "more",
     ("ref-lulled", "noise", "benign_scene"): "more",
+    ("ref-lulled", "neutral_scene", "speech_only"): "less",
+    ("ref-lulled", "threatening_scene", "speech_only"): "less",
     ("ref-lulled", "described", "speech_only"): "less",
 }
 """Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
