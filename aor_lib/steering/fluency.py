@@ -48,7 +48,7 @@ def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.Dat
 
 def perplexity(reader: LanguageModel, request: str, answer: str) -> float:
     """Perplexity of an answer's tokens, given the request."""
-    prompt = reader.prompt([{"role": "user", "content": request}])
+    prompt = reader.prompt([{"role": "user", "content": request}]).text
     asked, both = (
         reader.tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
         for text in (prompt, prompt + answer)
