@@ -129,6 +129,9 @@ class Profile(Params):
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
+    steered_models: tuple[Identifier, ...] | None = Field(
+        default=None, description="Models that are steered; None: all that can be."
+    )
     few_mitigated: FewMitigations | None = Field(
         default=None, description="Further mitigations, tried on some utterances only."
     )
@@ -146,6 +149,8 @@ class Profile(Params):
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise ValueError(f"{name} names something twice")
+        if unknown := sorted({*(self.steered_models or ())} - {*self.models}):
+            raise ValueError(f"steered_models names {unknown[0]!r}, which is not one of models")
         if len({*self.mitigations, *few}) < len(self.mitigations) + len(few):
             raise ValueError("few_mitigated.mitigations names something twice")
         return self

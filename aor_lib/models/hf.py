@@ -172,6 +172,17 @@ class HuggingFaceModel:
         layers: torch.nn.ModuleList = network.get_decoder().layers
         return layers
 
+    def audio_positions(self, conversation: Conversation) -> list[int]:
+        """Places of the audio's tokens among those of the prompt, all clips together."""
+        network, inputs = self._asked(conversation)
+        config = network.config
+        if not hasattr(config, "audio_token_id"):  # phi4_multimodal
+            config = config.audio_config
+        places: list[int] = (
+            (inputs["input_ids"][0] == config.audio_token_id).nonzero()[:, 0].tolist()
+        )
+        return places
+
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
         import torch

@@ -1,11 +1,11 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-- ``activations`` of the decoder layers are recorded; ``directions`` and ``gates`` are found in
-  them, on the ``dev`` split, and make ``candidates``.
+- ``activations`` of the decoder layers are recorded, from several ``sources``; ``directions`` and
+  ``gates`` are found in them, on the ``dev`` split, and make ``candidates``.
 - ``interventions`` apply them while a model answers; ``vectors`` keeps them on disk.
-- ``layer_sweep`` estimates what each candidate would do (``refusal_odds``); ``trials`` has the
-  study's engine and judge try the best ones; ``choice`` picks operating points, and ``controls``
-  go with the one that is chosen.
+- ``layer_sweep`` estimates what each candidate would do (``estimates``, ``refusal_odds``);
+  ``trials`` has the study's engine and judge try the best ones; ``choice`` picks operating points,
+  and ``controls`` go with the one that is chosen.
 - ``probing`` asks what each layer knows; ``frontier`` what any readiness to refuse could reach;
   ``comparisons`` test the chosen steering against its controls.
 - ``study`` steers all models of a study, each by ``model``, where something changed; ``fluency``
@@ -40,7 +40,7 @@ In a judged study, find a steering vector on the dev split and apply it to two r
 
 from aor_lib.config.errors import AorError
 
-VERSION = 2
+VERSION = 3
 """Raise it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
 """Harmful refusal that may be lost on ``dev``, of all harmful requests, by default.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,28 @@ class OpenModel(AudioModel, Protocol):
         ...
 
 
+@runtime_checkable
+class LocatesAudio(OpenModel, Protocol):
+    """An open model that can say where sound stands in its prompt."""
+
+    def audio_positions(self, conversation: Conversation) -> Sequence[int]:
+        """Places of the audio's tokens among the prompt's; none where words alone are read."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Recorded:
     """Activations and logits of a model that read some conversations.
 
     ``activations`` is float32, ``(conversations, layers, width)``: every decoder layer's output for
     the last token of the prompt, which decides the first of the answer. ``logits`` is float32,
-    ``(conversations, vocabulary)``: of that first token.
+    ``(conversations, vocabulary)``: of that first token. ``audio_tokens`` is as ``activations``,
+    but the mean over the tokens of the audio; None unless every conversation has some.
     """
 
     activations: Floats
     logits: Floats
+    audio_tokens: Floats | None = None
 
 
 def record(
@@ -74,12 +85,13 @@ def record(
         raise ValueError("there is nothing to record")
     arrays: dict[str, Floats] = {}
     for place, conversation in enumerate(conversations):
-        activations, logits = _read(model, conversation)
-        for name, values in (("activations", activations), ("logits", logits)):
+        for name, values in _read(model, conversation).items():
             if name not in arrays:
                 arrays[name] = _empty((len(conversations), *values.shape), folder, name)
             arrays[name][place] = values.numpy()
         report(place + 1, len(conversations))
+    if "audio_tokens" in arrays and np.isnan(arrays["audio_tokens"][:, 0, 0]).any():
+        del arrays["audio_tokens"]
     return Recorded(**arrays)
 
 
@@ -121,18 +133,28 @@ def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
     return on_output
 
 
-def _read(model: OpenModel, conversation: Conversation) -> tuple[torch.Tensor, torch.Tensor]:
-    """Activations ``(layers, width)`` and logits ``(vocabulary,)``."""
+def _read(model: OpenModel, conversation: Conversation) -> dict[str, torch.Tensor]:
+    """What :class:`Recorded` holds, of one conversation; without audio a mean is NaN."""
     layers = model.decoder_layers()
-    streams: dict[int, torch.Tensor] = {}
+    tokens = {"activations": [-1]}
+    if isinstance(model, LocatesAudio):
+        tokens["audio_tokens"] = list(model.audio_positions(conversation))
+    streams: dict[tuple[str, int], torch.Tensor] = {}
 
     def note(place: int) -> Change:
-        # One conversation at a time: there is no padding to leave out.
-        return lambda stream: streams.update({place: stream[0, -1].float().cpu()})
+        def change(stream: torch.Tensor) -> None:
+            # One conversation at a time: there is no padding to leave out.
+            for name, positions in tokens.items():
+                streams[name, place] = stream[0, positions].float().mean(dim=0).cpu()
+
+        return change
 
     with hooked(layers, {place: note(place) for place in range(len(layers))}):
         logits = model.logits(conversation)
-    return torch.stack([streams[place] for place in range(len(layers))]), logits
+    found = {
+        name: torch.stack([streams[name, place] for place in range(len(layers))]) for name in tokens
+    }
+    return found | {"logits": logits}
 
 
 def _empty(shape: tuple[int, ...], folder: Path | None, name: str) -> Floats:

@@ -13,13 +13,19 @@ from aor_lib.models.base import Conversation
 from aor_lib.steering.activations import Floats, Recorded
 from aor_lib.steering.directions import (
     Mask,
+    as_long_as,
     difference_in_means,
     probe_direction,
     project_out,
     random_like,
+    safe_ablated,
 )
 from aor_lib.steering.interventions import Ablation, Addition, Gated, Intervention
+from aor_lib.steering.sources import Sources
+from aor_lib.steering.tables import COMPONENTS
 
+COEFFICIENTS = (-0.5, -1.0, -1.5)
+TOWARDS_REFUSAL = (0.5, 1.0)
 SHARES = (0.5, 1.0)
 """Shares of the true-refusal direction that are projected out of the false one for ablation."""
 
@@ -35,6 +41,7 @@ class Requests:
     answers: pd.DataFrame
     conversations: Sequence[Conversation]
     recorded: Recorded
+    elsewhere: Sources
 
     @property
     def pseudo_harmful(self) -> Mask:
@@ -56,25 +63,35 @@ class Requests:
         """Number of decoder layers."""
         return int(self.recorded.activations.shape[1])
 
-    def at(self, layer: int) -> Floats:
-        """Activations of one layer: float32, ``(requests, width)``."""
-        return np.asarray(self.recorded.activations[:, layer])
+    @property
+    def sources(self) -> list[str]:
+        """Sources that the model has, the clip's last token first."""
+        return ["audio", *self.elsewhere.others]
+
+    def at(self, layer: int, source: str = "audio") -> Floats:
+        """Activations of one layer in a source: float32, ``(requests, width)``."""
+        if source == "audio":
+            return np.asarray(self.recorded.activations[:, layer])
+        return self.elsewhere.others[source](layer)
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """An intervention that could be chosen.
 
-    ``direction`` says how its direction was found, in the activations of ``layer``, which
-    ``method`` applies: by itself, or behind a gate (``conditional``). ``lam`` is the share of the
-    true-refusal direction that was projected out.
+    ``direction`` says how its direction was found, in the activations of ``layer`` in a ``source``
+    (:mod:`aor_lib.steering.sources`), which ``method`` applies: by itself, or behind a gate
+    (``conditional``). ``lam`` is the share of the true-refusal direction that was projected out,
+    ``components`` the number of components of safe activations (SARSteer).
     """
 
     method: str
     direction: str
+    source: str
     layer: int
     intervention: Intervention
     lam: float | None = None
+    components: int | None = None
 
     @property
     def coefficient(self) -> float | None:
@@ -98,7 +115,8 @@ class Candidate:
     def name(self) -> str:
         """Name that tells candidates for the same requests apart."""
         strength = f"lam{self.lam:g}" if self.coefficient is None else f"x{self.coefficient:g}"
-        return f"{self.method}_l{self.layer}_{strength}".replace("-", "m")
+        found = self.source if self.components is None else f"{self.source}_k{self.components}"
+        return f"{self.method}_{found}_l{self.layer}_{strength}".replace("-", "m")
 
     def randomised(self, seed: int) -> Candidate:
         """The same intervention along a random direction of the same length."""
@@ -120,20 +138,80 @@ def candidates(requests: Requests, layer: int) -> list[Candidate]:
         If no pseudo-harmful request was refused, no harmful one was, or no harmless one answered.
     """
     rows, refused = requests.at(layer), requests.refused
-    harmless = ~refused & ~requests.harmful
-    false = difference_in_means(rows, refused & requests.pseudo_harmful, harmless)
-    true = difference_in_means(rows, refused & requests.harmful, harmless)
-
-    def addition(method: str, direction: Floats, lam: float | None = None) -> Candidate:
-        return Candidate(method, method, layer, Addition(layer, direction, -1.0), lam)
-
-    def ablation(lam: float) -> Candidate:
-        method = "false_refusal_ablation"
-        return Candidate(method, method, layer, Ablation(project_out(false, true, lam)), lam)
-
+    false, true = _false_and_true(requests, layer)
+    sarsteer = _sarsteer(requests, layer, COMPONENTS[-1])
     return [
-        addition("difference_in_means", difference_in_means(rows, refused, ~refused)),
-        addition("probe", probe_direction(rows, refused, ~refused)),
-        addition("false_refusal", project_out(false, true), 1.0),
-        *map(ablation, SHARES),
+        *(_means(requests, layer, source) for source in requests.sources),
+        _addition("probe", layer, probe_direction(rows, refused, ~refused)),
+        replace(_addition("false_refusal", layer, project_out(false, true)), lam=1.0),
+        _ablation(requests, layer, SHARES[-1]),
+        *([] if sarsteer is None else [sarsteer]),
     ]
+
+
+def variants(candidate: Candidate, requests: Requests) -> list[Candidate]:
+    """The same method at the same layer, otherwise: coefficients, or shares for an ablation.
+
+    SARSteer has other numbers of components too, and, as it was meant, additions towards refusal.
+    """
+    layer, addition = candidate.layer, candidate.intervention
+    if not isinstance(addition, Addition):
+        return [_ablation(requests, layer, share) for share in SHARES if share != candidate.lam]
+    coefficients = [one for one in COEFFICIENTS if one != addition.coefficient]
+    others: list[Candidate | None] = []
+    if candidate.method == "sarsteer":
+        coefficients += TOWARDS_REFUSAL
+        others = [_sarsteer(requests, layer, number) for number in COMPONENTS[:-1]]
+    stronger = [
+        replace(candidate, intervention=replace(addition, coefficient=one)) for one in coefficients
+    ]
+    return [*stronger, *(one for one in others if one is not None)]
+
+
+def _means(requests: Requests, layer: int, source: str) -> Candidate:
+    """Difference in means in a source, at the length that it has at the clip's last token."""
+    refused = requests.refused
+    heard, found = (
+        difference_in_means(requests.at(layer, one), refused, ~refused) for one in ("audio", source)
+    )
+    return _addition("difference_in_means", layer, as_long_as(found, heard), source)
+
+
+def _sarsteer(requests: Requests, layer: int, components: int) -> Candidate | None:
+    """Safe-ablated refusal steering; None if the model takes no notice of words that refuse.
+
+    The direction is how words of refusal beside a harmful clip move the last token, less its part
+    in the top principal components of harmless clips that were answered. It is here added after
+    one layer, at the length of the difference in means, as the other methods are; its makers add it
+    after every layer, to the last token, and only towards refusal.
+
+    References
+    ----------
+    W. Lin, J. Li, H. Xiong & L. Liu, "SARSteer: safeguarding large audio language models via
+    safe-ablated refusal steering", ICML 2026, arXiv 2510.17633.
+    """
+    shift = requests.elsewhere.refusing[layer]
+    if not shift.any():
+        return None
+    refused, rows = requests.refused, requests.at(layer)
+    left = safe_ablated(shift, rows[~refused & ~requests.harmful], components)
+    direction = as_long_as(left, difference_in_means(rows, refused, ~refused))
+    return replace(_addition("sarsteer", layer, direction, "text"), components=components)
+
+
+def _ablation(requests: Requests, layer: int, lam: float) -> Candidate:
+    method, (false, true) = "false_refusal_ablation", _false_and_true(requests, layer)
+    return Candidate(method, method, "audio", layer, Ablation(project_out(false, true, lam)), lam)
+
+
+def _false_and_true(requests: Requests, layer: int) -> tuple[Floats, Floats]:
+    """Directions of the refusals of pseudo-harmful and of harmful requests."""
+    rows, refused = requests.at(layer), requests.refused
+    harmless = ~refused & ~requests.harmful
+    kinds = (requests.pseudo_harmful, requests.harmful)
+    false, true = (difference_in_means(rows, refused & kind, harmless) for kind in kinds)
+    return false, true
+
+
+def _addition(method: str, layer: int, direction: Floats, source: str = "audio") -> Candidate:
+    return Candidate(method, method, source, layer, Addition(layer, direction, -1.0))

@@ -167,6 +167,8 @@ def _row(candidate: Candidate) -> dict[str, object]:
     return {
         "method": candidate.method,
         "direction": candidate.direction,
+        "source": candidate.source,
+        "components": candidate.components,
         "layer": candidate.layer,
         "coefficient": candidate.coefficient,
         "lam": candidate.lam,

@@ -1,8 +1,8 @@
 """Directions in the residual stream along which refusals differ from other answers.
 
-Every direction points towards refusal, and its length is how far refused requests lie from the
-others along it: to take away one such length (coefficient -1) moves the mean of the one to the mean
-of the other. Directions are float32, ``(width,)``.
+Every direction points towards refusal. Where the clip's last token is looked at, its length is how
+far refused requests lie from the others along it: to take away one such length (coefficient -1)
+moves the mean of the one to the mean of the other. Directions are float32, ``(width,)``.
 """
 
 from __future__ import annotations
@@ -57,6 +57,40 @@ def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
     """
     unit = _unit(other)
     return np.asarray(direction - lam * (direction @ unit) * unit, dtype=np.float32)
+
+
+def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
+    """A direction less its part in the span of the top principal components of safe rows.
+
+    What is left tells refusals from answers along nothing that harmless requests vary in (the
+    safe-space ablation of SARSteer, with its coefficient 1: Lin et al., ICML 2026, arXiv
+    2510.17633).
+
+    Parameters
+    ----------
+    direction
+        float32, ``(width,)``.
+    safe
+        float32, ``(requests, width)``: activations of harmless requests that were answered.
+    components
+        Number of components; more than there are take all.
+
+    Examples
+    --------
+    >>> safe = np.array([[5, 0, 1], [-5, 0, 1]], dtype=np.float32)
+    >>> safe_ablated(np.array([3, 2, 1], dtype=np.float32), safe, 1).tolist()
+    [0.0, 2.0, 1.0]
+    """
+    values = np.asarray(safe, dtype=np.float64)
+    _, spread, axes = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    # A mean was taken: the last of the axes may be any.
+    axes = axes[spread > 1e-6 * spread.max(initial=0)][:components]
+    return np.asarray(direction - (axes @ direction) @ axes, dtype=np.float32)
+
+
+def as_long_as(direction: Floats, other: Floats) -> Floats:
+    """A direction at the length of another, so that the same coefficients suit both."""
+    return np.asarray(_unit(direction) * np.linalg.norm(other.astype(np.float64)), np.float32)
 
 
 def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:

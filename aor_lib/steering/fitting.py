@@ -12,18 +12,20 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis.splits import for_fitting, for_scoring
-from aor_lib.config.records import Split, content_hash
-from aor_lib.steering import tables
+from aor_lib.config.records import Condition, Intent, Split, content_hash
+from aor_lib.steering import SteeringError, tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import ArmRates, arm_rates, behind_a_gate, choose
 from aor_lib.steering.controls import Parts, random_controls
+from aor_lib.steering.estimates import by_beginning, by_first_token
 from aor_lib.steering.fluency import fluency
 from aor_lib.steering.gates import HeldOut, hold_out, opens
 from aor_lib.steering.interventions import Addition, Gated, SteeredModel
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep, some_of_each_kind
 from aor_lib.steering.probing import probe_layers
-from aor_lib.steering.refusal_odds import learn_refusal_odds
+from aor_lib.steering.refusal_odds import RefusalOdds, learn_refusal_odds
+from aor_lib.steering.sources import record_sources
 from aor_lib.steering.trials import (
     SteeredTrials,
     conversations,
@@ -55,7 +57,7 @@ def steer_model(
     answers = unsteered_trials(build, model, trials.judge.id)
     dev, utterances = for_fitting(answers)
     tried = dev[dev["condition"].isin(conditions)]
-    require_both_kinds(tried, name)
+    require_both_kinds(dev[dev["condition"].isin([*conditions, Condition.THREATENING_SCENE])], name)
     data_sha256 = content_hash(sorted(zip(dev["trial_key"], dev["label"], strict=True)))
 
     def vector(candidate: Candidate) -> SteeringVector:
@@ -64,8 +66,10 @@ def steer_model(
             model=name,
             revision=model.revision,
             method=candidate.direction,
+            source=candidate.source,
             layer=candidate.layer,
             lam=candidate.lam,
+            components=candidate.components,
             data_sha256=data_sha256,
             utterances=utterances,
         )
@@ -77,11 +81,14 @@ def steer_model(
         with progress(f"{name}: activations") as report:
             asked = conversations(build, dev)
             recorded = record(model, asked, folder=Path(folder), report=report)
-        requests = Requests(dev, asked, recorded)
-        odds = learn_refusal_odds(recorded.logits, requests.refused)
+        with progress(f"{name}: activations of text") as report:
+            elsewhere = record_sources(model, dev, asked, recorded, report)
+        requests = Requests(dev, asked, recorded, elsewhere)
+        odds = _odds(requests)
+        estimate = by_first_token(model, odds) if odds else by_beginning(model, trials.judge)
         with progress(f"{name}: layers and coefficients") as report:
             among = some_of_each_kind(dev, conditions)
-            sweep = layer_sweep(model, requests, among, odds, report)
+            sweep = layer_sweep(model, requests, among, estimate, report)
         shortlist = {candidate.name: candidate for candidate in sweep.shortlist(max_hrr_loss)}
         on_dev = [stimuli[stimulus] for stimulus in tried["stimulus_id"]]
         steered = trials.on_dev(
@@ -107,18 +114,23 @@ def steer_model(
     unsteered = arm_rates(tried)
     table, chosen = choose(points, unsteered, max_hrr_loss)
     best = {f"steering_{points[place][0].method}": points[place][0] for place in chosen}
-    test = answers[answers["condition"].isin(conditions) & (answers["split"] == Split.TEST)]
-    test = for_scoring(test, utterances)
+    reported = for_scoring(answers[answers["split"] == Split.TEST], utterances)
+    test = reported[reported["condition"].isin(conditions)]
     on_test = [stimuli[stimulus] for stimulus in test["stimulus_id"]]
+    threatening = reported["condition"].eq(Condition.THREATENING_SCENE)
+    threatening &= reported["intent"].eq(Intent.PSEUDO_HARMFUL) & ~reported.index.isin(test.index)
     first, *_ = best.values()
     with TemporaryDirectory() as folder, progress(f"{name}: activations on test") as report:
         read = record(model, conversations(build, test), folder=Path(folder), report=report)
-        log_odds = [float(odds.log_odds(logits)) for logits in read.logits]
+        log_odds = [float(odds.log_odds(logits)) if odds else np.nan for logits in read.logits]
         opened = np.ones(len(test), dtype=bool)
         if isinstance(first.intervention, Gated):
             opened = opens(first.intervention.gate, read.activations)
     parts: Parts = {mitigation: (candidate, on_test) for mitigation, candidate in best.items()}
     parts |= random_controls(first, on_test, opened)
+    if threatening.any():
+        others = [stimuli[name] for name in reported.loc[threatening, "stimulus_id"]]
+        parts[tables.HEARING] = (first, others)
     under = trials.on_test(
         {
             mitigation: (steered_by(candidate) if candidate else model, asked_of_it)
@@ -129,17 +141,27 @@ def steer_model(
         saved = build / tables.FOLDER / name / f"{mitigation}.safetensors"
         save_vector(vector(candidate), saved)
     with progress(f"{name}: perplexity") as report:
-        arms = under.assign(mitigation="steering_" + tables.method_of(under["mitigation"]))
+        arms = under[under["mitigation"] != tables.HEARING]
+        arms = arms.assign(mitigation="steering_" + tables.method_of(arms["mitigation"]))
         fluent = fluency(pd.concat([test, arms]), report)
     return {
         tables.LAYER_SWEEP: sweep.table(),
+        tables.COMPARED: sweep.compared(max_hrr_loss),
         tables.POINTS: _points(table, chosen, unsteered),
         tables.PROJECTIONS: projections,
         tables.PROBES: probes,
-        tables.LOG_ODDS: test[["stimulus_id"]].assign(log_odds=log_odds),
+        tables.LOG_ODDS: test[["stimulus_id"]].assign(log_odds=log_odds).dropna(),
         tables.FLUENCY: fluent,
         tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]}),
     }
+
+
+def _odds(requests: Requests) -> RefusalOdds | None:
+    """Refusal odds, or None where refusals and other answers begin alike."""
+    try:
+        return learn_refusal_odds(requests.recorded.logits, requests.refused)
+    except SteeringError:
+        return None
 
 
 def _projections(requests: Requests, refusal: Candidate, held_out: HeldOut | None) -> pd.DataFrame:

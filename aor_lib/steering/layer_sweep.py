@@ -1,26 +1,26 @@
 """Layer sweep: refusals under each candidate, estimated for many layers and coefficients.
 
-An estimate takes one first token per request (:mod:`aor_lib.steering.refusal_odds`), so that few
-candidates need be tried in full.
+An estimate takes little more than one first token per request (:mod:`aor_lib.steering.estimates`),
+so that few candidates need be tried in full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from aor_lib.steering.activations import OpenModel
-from aor_lib.steering.candidates import Candidate, Requests, candidates
+from aor_lib.steering.candidates import Candidate, Requests, candidates, variants
 from aor_lib.steering.choice import best
-from aor_lib.steering.interventions import Addition, steered
-from aor_lib.steering.refusal_odds import RefusalOdds
+from aor_lib.steering.estimates import Estimate
+from aor_lib.steering.interventions import steered
+from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 
-COEFFICIENTS = (-0.5, -0.75, -1.0, -1.25, -1.5)
-LAYERS = 5
+LAYERS = 4
 """Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
 a request is not understood yet, and behind it the answer's words are already chosen."""
 _FIRST, _LAST = 0.3, 0.75
@@ -35,8 +35,8 @@ and so does a random direction of its length."""
 class LayerSweep:
     """Estimates of ``candidates``: ``points`` has a row for each, in their order.
 
-    Its columns are ``method``, ``layer``, ``coefficient``, ``lam``, and the estimates ``orr`` and
-    ``hrr``, which are ``base_orr`` and ``base_hrr`` without steering.
+    Its columns are ``method``, ``source``, ``layer``, ``coefficient``, ``lam``, ``components``, and
+    the estimates ``orr`` and ``hrr``, which are ``base_orr`` and ``base_hrr`` without steering.
     """
 
     candidates: list[Candidate]
@@ -55,34 +55,72 @@ class LayerSweep:
         The first are to be used as they are. The last refuses hardly anything, and is of use behind
         a gate.
         """
-        chosen = {gentlest(self.points[self.points["coefficient"].notna()])}
-        for _, points in self.points.groupby("method", sort=False):
+        away = self.points[~self.points["coefficient"].gt(0)]
+        chosen = {gentlest(away[away["coefficient"].notna()])}
+        for _, points in away.groupby("method", sort=False):
             chosen.add(int(best(points, self.base_hrr, max_hrr_loss).index[0]))
         return [self.candidates[place] for place in sorted(chosen)]
+
+    def compared(self, max_hrr_loss: float) -> pd.DataFrame:
+        """The best point of each method and source: :data:`aor_lib.steering.tables.COMPARED`.
+
+        Away from refusal, ``goal`` is ``less``; towards it, ``more``, most harmful refusal is best
+        at as large a gain of over-refusal. ``cosine`` is that of the direction with the difference
+        in means at the clip's last token. A source that the model has not has a row of its own.
+        """
+        none = {"method": "none", "orr": self.base_orr, "hrr": self.base_hrr, "within": True}
+        towards = self.points["coefficient"].gt(0)
+        # What is best towards refusal is best away from it with both rates turned round.
+        turned = self.points.assign(orr=1 - self.points["hrr"], hrr=1 - self.points["orr"])
+        goals = {
+            "less": (self.points[~towards], self.base_hrr),
+            "more": (turned[towards], 1 - self.base_orr),
+        }
+        first = [
+            best(points, hrr, max_hrr_loss).head(1)[["within"]].assign(goal=goal)
+            for goal, (tried, hrr) in goals.items()
+            for _, points in tried.groupby(["method", "source"], sort=False)
+        ]
+        rows = pd.concat(first).join(self.points)
+        rows["cosine"] = [self._cosine(self.candidates[place]) for place in rows.index]
+        absent = [source for source in SOURCES if source not in set(self.points["source"])]
+        lacking = pd.DataFrame({"method": "difference_in_means", "source": absent})
+        return pd.concat([pd.DataFrame([none]), rows, lacking], ignore_index=True)
+
+    def _cosine(self, candidate: Candidate) -> float:
+        """Cosine with the difference in means of the same layer, at the clip's last token."""
+        (heard, *_) = [
+            one.vector
+            for one in self.candidates
+            if (one.method, one.source) == ("difference_in_means", "audio")
+            and one.layer == candidate.layer
+        ]
+        lengths = np.linalg.norm(heard) * np.linalg.norm(candidate.vector)
+        return float(heard @ candidate.vector / lengths)
 
 
 def layer_sweep(
     model: OpenModel,
     requests: Requests,
     among: npt.NDArray[np.intp],
-    odds: RefusalOdds,
+    estimate: Estimate,
     report: Callable[[int, int], None],
 ) -> LayerSweep:
     """Estimate candidates of several layers, and more coefficients where a method works best.
 
     ``among`` are the places of the requests that the estimates are for: pseudo-harmful and harmful
-    ones, some of each.
+    ones, some of each. ``estimate`` is of the very ``model``.
     """
     coarse = [
         one for layer in layers_to_sweep(requests.layers) for one in candidates(requests, layer)
     ]
-    points = _estimates(model, coarse, requests, among, odds, report)
+    points = _estimates(model, coarse, requests, among, estimate, report)
     finer = []
-    for _, of_method in points.groupby("method", sort=False):
+    for _, of_method in points.groupby(["method", "source"], sort=False):
         for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]:
-            finer += _at_other_coefficients(coarse[place])
-    more = _estimates(model, finer, requests, among, odds, report)
-    unsteered = odds.probability(requests.recorded.logits[among])
+            finer += variants(coarse[place], requests)
+    more = _estimates(model, finer, requests, among, estimate, report)
+    unsteered = estimate([requests.conversations[place] for place in among])
     return LayerSweep(
         coarse + finer,
         pd.concat([points, more], ignore_index=True),
@@ -136,40 +174,30 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
     return np.sort(np.concatenate(places))
 
 
-def _at_other_coefficients(candidate: Candidate) -> list[Candidate]:
-    addition = candidate.intervention
-    if not isinstance(addition, Addition):
-        return []
-    return [
-        replace(candidate, intervention=replace(addition, coefficient=coefficient))
-        for coefficient in COEFFICIENTS
-        if coefficient != addition.coefficient
-    ]
-
-
 def _estimates(
     model: OpenModel,
     tried: Sequence[Candidate],
     requests: Requests,
     among: npt.NDArray[np.intp],
-    odds: RefusalOdds,
+    estimate: Estimate,
     report: Callable[[int, int], None],
 ) -> pd.DataFrame:
     rows = []
     for number, candidate in enumerate(tried, 1):
         with steered(model, candidate.intervention):
-            logits = [model.logits(requests.conversations[place]).numpy() for place in among]
-        refusing = odds.probability(np.stack(logits))
+            refusing = estimate([requests.conversations[place] for place in among])
         rows.append(
             {
                 "method": candidate.method,
+                "source": candidate.source,
                 "layer": candidate.layer,
                 "coefficient": candidate.coefficient,
                 "lam": candidate.lam,
+                "components": candidate.components,
                 "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
                 "hrr": float(refusing[requests.harmful[among]].mean()),
             }
         )
         report(number, len(tried))
-    frame = pd.DataFrame(rows, columns=["method", "layer", "coefficient", "lam", "orr", "hrr"])
-    return frame.astype({"coefficient": float, "lam": float})
+    numbers = dict.fromkeys(("coefficient", "lam", "components"), float)
+    return pd.DataFrame(rows, columns=[*COLUMNS[LAYER_SWEEP][1:]]).astype(numbers)

@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats
 from aor_lib.steering.directions import Mask
 
+TELLS = 0.9
+"""How often a refusal must have the higher log-odds than another answer (area under the curve)."""
 _CERTAIN = 30.0
 """Largest log-odds: beyond, a float32 probability is 0 or 1."""
 
@@ -63,15 +66,16 @@ def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
     Raises
     ------
     SteeringError
-        If no first token goes with refusal, or none with another answer.
+        If first tokens do not tell refusals from other answers.
     """
     first = logits.argmax(axis=1)
     tokens = [int(token) for token in np.unique(first) if refused[first == token].mean() > 0.5]
-    if not tokens or set(tokens) == set(first.tolist()):
+    unfitted = RefusalOdds(tuple(tokens), 1.0, 0.0)
+    both = tokens and set(tokens) != set(first.tolist())
+    if not both or roc_auc_score(refused, unfitted.log_odds(logits)) < TELLS:
         raise SteeringError(
             f"{int(refused.sum())} of {len(refused)} answers are refusals, and their first words "
-            "do not tell them from the others: there is nothing to steer by"
+            "do not tell them from the others"
         )
-    unfitted = RefusalOdds(tuple(tokens), 1.0, 0.0)
     fitted = LogisticRegression().fit(unfitted.log_odds(logits)[:, None], refused)
     return RefusalOdds(tuple(tokens), float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))

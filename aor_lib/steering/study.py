@@ -1,8 +1,9 @@
 """Steering of a study's models, where anything that it is made from has changed.
 
 Each intervention that is tried on ``test`` is a mitigation of its own in the study's results:
-``steering_METHOD`` for the best of each method, and ``steering_random_N`` and
-``steering_random_gate_N`` for the parts of its controls (:mod:`aor_lib.steering.controls`).
+``steering_METHOD`` for the best of each method, and of the chosen one ``steering_random_N`` and
+``steering_random_gate_N`` for the parts of its controls (:mod:`aor_lib.steering.controls`) and
+``steering_hearing`` for what it is asked over threatening scenes.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def steer_study(
 
     from aor_lib.steering.fitting import steer_model  # imports torch
 
+    steered = study.profile.steered_models
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
     left_out: dict[str, str] = {}
     for model in models:
@@ -76,6 +78,10 @@ def steer_study(
             left_out[name] = f"{name}: its layers are not open to steering"
             continue
         trials = SteeredTrials(name, study, build, judge, progress)
+        if steered is not None and name not in steered:
+            left_out[name] = f"{name}: the profile's steered_models do not name it"
+            trials.withdraw()
+            continue
         try:
             made = steer_model(model, trials, max_hrr_loss)
         except (SteeringError, SplitError) as error:
@@ -103,6 +109,7 @@ def _made_from(
         "judge": [judge.id, judge.version],
         "models": [card.id for card in study.models],
         "conditions": [str(condition) for condition in study.profile.mitigated_conditions],
+        "steered_models": study.profile.steered_models,
         "families": sorted(families(study).items()),
         "trials": sorted(columns.itertuples(index=False, name=None)),
     }

@@ -8,18 +8,19 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.analysis.selections import unmitigated
+from aor_lib.config.records import Condition
 from aor_lib.storage.whole_file import whole_file
 
 FOLDER = "steering"
-LAYER_SWEEP, POINTS, PROJECTIONS = "layer_sweep", "points", "projections"
+LAYER_SWEEP, COMPARED, POINTS, PROJECTIONS = "layer_sweep", "compared", "points", "projections"
 PROBES, LOG_ODDS = "probes", "log_odds"
 FLUENCY, FITTED, LEFT_OUT = "fluency", "fitted", "left_out"
-"""Tables: estimates on ``dev`` of every layer and coefficient that was looked at; what was tried in
-full on ``dev``, and which of it was chosen for ``test``; where the requests of ``dev`` lie along
-the refusal direction and for the gate; how well probes of each layer tell them apart; log-odds of a
-refusal's first token on ``test``, without steering; how fluent the answers on ``test`` are; the
-utterances that a model's vectors were fitted on, as a JSON list; models that cannot be steered, and
-why."""
+"""Tables: estimates on ``dev`` of every layer and coefficient that was looked at; the best of them
+of each method and source; what was tried in full on ``dev``, and which of it was chosen for
+``test``; where the requests of ``dev`` lie along the refusal direction and for the gate; how well
+probes of each layer tell them apart; log-odds of a refusal's first token on ``test``, without
+steering; how fluent the answers on ``test`` are; the utterances that a model's vectors were fitted
+on, as a JSON list; models that cannot be steered, and why."""
 
 METHODS = {
     "none": "No steering",
@@ -27,21 +28,58 @@ METHODS = {
     "probe": "Probe",
     "false_refusal": "False refusal, orthogonal",
     "false_refusal_ablation": "False refusal, ablated",
+    "sarsteer": "SARSteer",
     "conditional": "Conditional",
     "random": "Random direction",
     "random_gate": "Random gate",
 }
 """Titles of the methods, in the order to show."""
 
+SOURCES = {
+    "audio": "Clip, last token",
+    "audio_tokens": "Clip, audio tokens",
+    "text": "Text, last token",
+}
+"""Titles of what was looked at to find a direction (:mod:`aor_lib.steering.sources`)."""
+COMPONENTS = (1, 5, 10)
+"""Numbers of components that SARSteer is tried with; its makers take the last one."""
+HEARING = "steering_hearing"
+"""Mitigation of the chosen steering over threatening scenes, which d' of hearing needs."""
+
 COLUMNS = {
-    LAYER_SWEEP: ("model", "method", "layer", "coefficient", "lam", "orr", "hrr"),
+    LAYER_SWEEP: (
+        "model",
+        "method",
+        "source",
+        "layer",
+        "coefficient",
+        "lam",
+        "components",
+        "orr",
+        "hrr",
+    ),
+    COMPARED: (
+        "model",
+        "method",
+        "source",
+        "goal",
+        "layer",
+        "coefficient",
+        "components",
+        "cosine",
+        "orr",
+        "hrr",
+        "within",
+    ),
     POINTS: (
         "model",
         "method",
         "direction",
+        "source",
         "layer",
         "coefficient",
         "lam",
+        "components",
         "gate_layer",
         "threshold",
         "orr",
@@ -89,16 +127,35 @@ def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     :mod:`aor_lib.analysis.stats` from reporting what was fitted on.
     """
     steered = steered_trials(results)
-    same = ["model", "revision", "stimulus_id"]
-    none = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)
-    steered = steered.assign(method=method_of(steered["mitigation"]))
-    steered = steered.merge(load(build, FITTED), on="model", how="left")
-    return pd.concat([none.assign(method="none", fitted_on=None), steered], ignore_index=True)
+    steered = steered[steered["mitigation"] != HEARING]
+    return _beside_none(build, results, steered.assign(method=method_of(steered["mitigation"])))
+
+
+def over_scenes_on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
+    """Trials over the benign and the threatening scene under each model's chosen steering.
+
+    Parameters, columns and the unmitigated trials beside them are those of :func:`on_test`.
+    """
+    steered = steered_trials(results)
+    points = load(build, POINTS)
+    chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
+    methods = steered["model"].map(chosen)
+    of_chosen = method_of(steered["mitigation"]).eq(methods) | steered["mitigation"].eq(HEARING)
+    scenes = steered["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
+    return _beside_none(build, results, steered.assign(method=methods)[of_chosen & scenes])
 
 
 def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:
     """The method of each mitigation: a key of :data:`METHODS`. Controls come in numbered parts."""
     return mitigations.str.removeprefix("steering_").str.replace(r"_\d+$", "", regex=True)
+
+
+def _beside_none(build: Path | str, results: pd.DataFrame, steered: pd.DataFrame) -> pd.DataFrame:
+    """Steered trials after unmitigated ones of the same models on the same stimuli."""
+    same = ["model", "revision", "stimulus_id"]
+    none = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)
+    steered = steered.merge(load(build, FITTED), on="model", how="left")
+    return pd.concat([none.assign(method="none", fitted_on=None), steered], ignore_index=True)
 
 
 def _empty(name: str) -> pd.DataFrame:

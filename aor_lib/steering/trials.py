@@ -18,7 +18,7 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import Mitigation, Study
-from aor_lib.config.records import Stimulus
+from aor_lib.config.records import Condition, Stimulus
 from aor_lib.inference.engine import answer_trials, plan_trials
 from aor_lib.inference.planning import conversation
 from aor_lib.inference.store import STORE, Store
@@ -29,9 +29,9 @@ from aor_lib.steering import SteeringError
 from aor_lib.steering.tables import FOLDER
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
-NEEDED = {"refused pseudo-harmful": 15, "refused harmful": 5, "answered harmless": 5}
-"""Utterances of ``dev`` without which nothing is fitted. Where fewer are refused for nothing, there
-is little to gain, and their mean says little."""
+NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
+"""Utterances of ``dev`` without which nothing is fitted, each in several conditions. The mean of
+fewer says little."""
 
 Asked = Mapping[str, tuple[AudioModel, Sequence[Stimulus]]]
 """Steered models by the ids of their mitigations, each with the stimuli that it is to answer."""
@@ -107,8 +107,8 @@ def require_both_kinds(tried: pd.DataFrame, model: str) -> None:
             for counts in (NEEDED, there_are)
         ]
         raise SteeringError(
-            f"{model}: a direction needs {in_words[0]} utterances in the 'dev' split under the "
-            f"profile's mitigated_conditions; there are {in_words[1]}"
+            f"{model}: a direction needs {in_words[0]} utterances in the 'dev' split, over "
+            f"threatening scenes or in the profile's mitigated_conditions; there are {in_words[1]}"
         )
 
 
@@ -159,10 +159,12 @@ class SteeredTrials:
 
     def _ask(self, asked: Asked, folder: Path) -> pd.DataFrame:
         runs = []
+        # Who asks has chosen the conditions.
+        every = self.study.profile.model_copy(update={"mitigated_conditions": tuple(Condition)})
         for mitigation, (model, stimuli) in asked.items():
             # The mitigation changes the model, not what it is told.
             only = Mitigation(id=mitigation, title=mitigation)
-            study = self.study.model_copy(update={"mitigations": (only,)})
+            study = self.study.model_copy(update={"mitigations": (only,), "profile": every})
             runs.append((model, stimuli, plan_trials(study, stimuli, [model])))
         with (
             Store(folder / STORE) as store,

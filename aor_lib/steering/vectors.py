@@ -17,17 +17,17 @@ from aor_lib.steering.activations import Floats, OpenModel, width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
 from aor_lib.storage.whole_file import whole_file
 
-_FORMAT = "aor-steering-1"
-_ORIGIN = ("model", "revision", "method", "layer", "lam", "data_sha256")
+_FORMAT = "aor-steering-2"
+_ORIGIN = ("model", "revision", "method", "source", "layer", "lam", "components", "data_sha256")
 
 
 @dataclass(frozen=True, eq=False)
 class SteeringVector:
     """An intervention, and where it comes from.
 
-    ``method`` names how its direction was found, ``layer`` where; ``lam`` is the share of the
-    true-refusal direction that was projected out of it. ``data_sha256`` is of the trials that it
-    was fitted on, ``utterances`` are theirs: no report may hold one of them
+    ``method``, ``source``, ``layer``, ``lam`` and ``components`` say how its direction was found
+    (:class:`aor_lib.steering.candidates.Candidate`). ``data_sha256`` is of the trials that it was
+    fitted on, ``utterances`` are theirs: no report may hold one of them
     (:func:`aor_lib.analysis.splits.for_scoring`).
     """
 
@@ -35,8 +35,10 @@ class SteeringVector:
     model: str
     revision: str
     method: str
+    source: str
     layer: int
     lam: float | None
+    components: int | None
     data_sha256: str
     utterances: frozenset[str]
 
@@ -52,7 +54,6 @@ def save_vector(vector: SteeringVector, path: Path) -> None:
     numbers, tensors = _parts(vector.intervention)
     about = {key: getattr(vector, key) for key in _ORIGIN} | {
         "format": _FORMAT,
-        "position": "last",
         "utterances": sorted(vector.utterances),
         "intervention": numbers,
     }

@@ -13,7 +13,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.check import check_model
 from aor_lib.models.reference.cascade import WEIGHTS, Cascade, hear
-from aor_lib.models.reference.prompt import Prompt, format_clip
+from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
 from aor_lib.models.reference.smollm import Sampled, language_model
 from aor_lib.stimuli.manifest import load_stimuli
 
@@ -168,6 +168,18 @@ def test_the_audio_tokens_of_each_prompt_of_a_batch_are_its_own():
     together = model.generate(prompts, GREEDY)
     assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
     assert together[0] != together[1]
+
+
+def test_the_places_of_audio_tokens_are_those_of_the_prompt_and_none_of_words_alone(clips):
+    path, _ = clips["kitchen-ph-001", "benign_scene"]
+    asked = (Turn("user", audio=path),)
+    model = cascade("ref-contextual")
+    places = model.audio_positions(asked)
+    tokens = language_model().tokens(model._prompt(asked)[0].text)
+    assert language_model().tokenizer.decode([tokens[place] for place in places]) == (
+        AUDIO * AUDIO_TOKENS
+    )
+    assert cascade("ref-wordbound").audio_positions(asked) == []
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):

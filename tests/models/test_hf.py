@@ -74,6 +74,22 @@ def test_answers_any_conversation_the_same_twice_and_whatever_the_batch(name, ti
 
 
 @each_architecture()
+def test_the_places_of_the_audios_tokens_are_those_that_the_sound_changes(name, tiny):
+    model, embedded = tiny(name), []
+    hook = model.decoder_layers()[0].register_forward_pre_hook(
+        lambda layer, given, named: embedded.append(given[0] if given else named["hidden_states"]),
+        with_kwargs=True,
+    )
+    for clip in (tone(1.0), noise(1.0)):
+        model.logits(says(clip))
+    hook.remove()
+    one, other = (stream.reshape(-1, *stream.shape[-2:])[0] for stream in embedded)
+    changed = (one - other).abs().amax(dim=-1).gt(1e-6).nonzero()[:, 0].tolist()
+    assert model.audio_positions(says(tone(1.0))) == changed
+    assert model.audio_positions(HELLO) == []
+
+
+@each_architecture()
 def test_a_batch_changes_no_logits(name, tiny):
     model = tiny(name)
     longer = 2.7183 if ARCHITECTURES[name].pads_audio else 1.0

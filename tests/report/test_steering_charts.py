@@ -11,14 +11,18 @@ from aor_lib.report import charts, each_model, steering_charts
 @pytest.fixture
 def sweep():
     rows = [
-        ("none", None, 0.0, None, 0.9, 0.95),
-        ("probe", 3, -1.0, None, 0.5, 0.8),
-        ("probe", 6, -1.0, None, 0.6, 0.9),
-        ("probe", 6, -2.0, None, 0.2, 0.4),
-        ("false_refusal_ablation", 3, None, 0.5, 0.7, 0.8),
-        ("false_refusal_ablation", 3, None, 1.0, 0.6, 0.9),
+        ("none", None, None, 0.0, None, None, 0.9, 0.95),
+        ("probe", "audio", 3, -1.0, None, None, 0.5, 0.8),
+        ("probe", "audio", 6, -1.0, None, None, 0.6, 0.9),
+        ("probe", "audio", 6, -2.0, None, None, 0.2, 0.4),
+        ("probe", "text", 6, -1.0, None, None, 0.1, 0.1),
+        ("sarsteer", "text", 6, -1.0, None, 10, 0.4, 0.7),
+        ("sarsteer", "text", 6, -1.0, None, 1, 0.4, 0.7),
+        ("sarsteer", "text", 6, 1.0, None, 10, 0.4, 0.7),
+        ("false_refusal_ablation", "audio", 3, None, 0.5, None, 0.7, 0.8),
+        ("false_refusal_ablation", "audio", 3, None, 1.0, None, 0.6, 0.9),
     ]
-    columns = ["method", "layer", "coefficient", "lam", "orr", "hrr"]
+    columns = ["method", "source", "layer", "coefficient", "lam", "components", "orr", "hrr"]
     return pd.DataFrame(rows, columns=columns).assign(model="m")
 
 
@@ -30,7 +34,7 @@ def rows_of(figure):
 def test_the_layer_sweep_shows_each_direction_once_and_both_rates(sweep):
     rows = rows_of(steering_charts.layer_sweep(sweep, title="T"))
     shown = {(row["method"], row["layer"], row["measure"]) for row in rows}
-    assert len(rows) == len(shown) == 6
+    assert len(rows) == len(shown) == 8
     assert ("Probe", 6, "Harmful refusal") in shown
     assert ("False refusal, ablated", 3, "Over-refusal") in shown
 
@@ -44,6 +48,22 @@ def test_a_sweep_of_coefficients_begins_without_steering(sweep):
 @pytest.mark.parametrize("draw", [steering_charts.layer_sweep, steering_charts.coefficient_sweep])
 def test_without_estimates_there_is_a_note(sweep, draw):
     assert "A title" in draw(sweep.head(0), title="A title").markdown
+
+
+def test_the_comparison_of_sources_says_which_a_model_has_not():
+    rows = [
+        ("none", None, None, None, None, None, None, 0.9, 0.95),
+        ("difference_in_means", "audio", "less", 9, -1.0, None, 1.0, 0.25, 0.9),
+        ("sarsteer", "text", "more", 9, 0.5, 5, -0.125, 0.95, 1.0),
+        ("difference_in_means", "audio_tokens", None, None, None, None, None, None, None),
+    ]
+    columns = ["method", "source", "goal", "layer", "coefficient", "components", "cosine"]
+    found = pd.DataFrame(rows, columns=[*columns, "orr", "hrr"])
+    shown = steering_charts.compared(found, title="T")._repr_html_()
+    assert "25.0%" in shown
+    assert "SARSteer, 5 components" in shown
+    assert shown.count("it has none") == 1
+    assert "T" in steering_charts.compared(found.head(0), title="T").markdown
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from aor_lib.models.base import Answer, Capabilities
 from aor_lib.steering import tables
 from aor_lib.steering.activations import Recorded
 from aor_lib.steering.candidates import Requests
+from aor_lib.steering.sources import Sources
 from aor_lib.steering.study import steer_study
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.conftest import TINY
@@ -29,7 +30,8 @@ INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 class Steerable:
     """Refuses whatever sounds harmful, though it knows in another dimension what is.
 
-    ``intent_of`` tells what a conversation's last turn means, by the name of its clip.
+    ``intent_of`` tells what a conversation's last turn means, by the name of its clip. The first of
+    three tokens is that of the audio, if there is any; words beside a clip make it sound harmful.
     """
 
     WIDTH, LAYERS = 48, 4
@@ -54,6 +56,9 @@ class Steerable:
     def logits(self, conversation):
         return self._read([conversation])[0]
 
+    def audio_positions(self, conversation):
+        return [0] if conversation[-1].audio is not None else []
+
     def answer(self, conversations, generation):
         chosen = self._read(conversations).argmax(dim=1)
         return [Answer(self.ANSWERS[token], 10) for token in chosen.tolist()]
@@ -71,6 +76,7 @@ class Steerable:
         intent = self._intent_of(name)
         tokens = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.1, (3, self.WIDTH))
         tokens[:, self.SOUNDS_HARMFUL] += intent != "benign"
+        tokens[:, self.SOUNDS_HARMFUL] += turn.audio is not None and turn.text is not None
         tokens[:, self.IS_HARMFUL] += intent == "harmful"
         tokens[:, self.ASKS] += 1
         return torch.from_numpy(tokens.astype(np.float32))
@@ -107,7 +113,9 @@ def requests():
             "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
         }
     )
-    return Requests(answers, [()] * number, Recorded(rows, logits.astype(np.float32)))
+    recorded = Recorded(rows, logits.astype(np.float32))
+    refusing = np.eye(16, dtype=np.float32)[[0, 0, 0]]
+    return Requests(answers, [()] * number, recorded, Sources(refusing))
 
 
 def silent(_):
@@ -126,6 +134,7 @@ def stimuli(text_stimuli):
                 "intent": Intent(intent),
                 "text": f"{intent} {n}",
                 "condition": Condition(condition),
+                "voice": "af_heart",
                 "path": f"clips/{intent}.{n}.{condition}.flac",
                 "sha256": content_hash([intent, n, condition]),
                 "split": split_of(f"{intent}.{n}"),
@@ -133,7 +142,8 @@ def stimuli(text_stimuli):
         )
         for intent, count in INTENTS.items()
         for n in range(count)
-        for condition in ("benign_scene", "speech_only")
+        for condition in ("benign_scene", "speech_only", "threatening_scene")
+        if condition != "threatening_scene" or intent == "pseudo_harmful"
     ]
 
 

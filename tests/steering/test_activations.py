@@ -20,5 +20,23 @@ def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversatio
     np.testing.assert_allclose(recorded.activations[:, 0], np.stack(own), atol=1e-6)
     logits = [model.logits(conversation) for conversation in asked]
     np.testing.assert_array_equal(recorded.logits, np.stack(logits))
+    assert recorded.audio_tokens is None
     on_disk = record(model, asked, folder=tmp_path)
     np.testing.assert_array_equal(on_disk.activations, recorded.activations)
+
+
+def test_activations_of_audio_tokens_are_means_over_the_places_where_sound_stands(
+    tiny, conversations
+):
+    model, asked = tiny("qwen2_audio"), conversations[2:4]
+    streams = []
+    first = model.decoder_layers()[0]
+    recorded = record(model, asked)
+    hook = first.register_forward_hook(lambda layer, given, output: streams.append(output))
+    for conversation in asked:
+        model.logits(conversation)
+    hook.remove()
+    for row, stream, conversation in zip(recorded.audio_tokens, streams, asked, strict=True):
+        places = model.audio_positions(conversation)
+        assert 0 < len(places) < stream.shape[1]
+        np.testing.assert_allclose(row[0], stream[0, places].mean(dim=0), atol=1e-6)

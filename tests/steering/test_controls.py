@@ -15,7 +15,9 @@ def asked(stimuli):
 
 @pytest.fixture
 def gated(away):
-    return Candidate("conditional", "probe", 2, Gated(Gate(0, away, 0, 0), Addition(2, away, -1)))
+    return Candidate(
+        "conditional", "probe", "audio", 2, Gated(Gate(0, away, 0, 0), Addition(2, away, -1))
+    )
 
 
 def part_of(parts, control):
@@ -48,7 +50,7 @@ def test_a_random_gate_opens_for_as_many_requests_but_not_for_the_same(asked, ga
 
 
 def test_without_a_gate_there_are_random_directions_alone(asked, away):
-    ungated = Candidate("probe", "probe", 2, Addition(2, away, -1))
+    ungated = Candidate("probe", "probe", "audio", 2, Addition(2, away, -1))
     parts = random_controls(ungated, asked, np.ones(len(asked), dtype=bool))
     assert not part_of(parts, "random_gate")
     assert asked_by(part_of(parts, "random")) == sorted(one.stimulus_id for one in asked)

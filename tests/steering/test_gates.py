@@ -1,7 +1,8 @@
+import dataclasses
+
 import numpy as np
 
 from aor_lib.steering.activations import Recorded
-from aor_lib.steering.candidates import Requests
 from aor_lib.steering.gates import hold_out
 
 FAMILIES = [f"f{n // 3}" for n in range(60)]
@@ -19,5 +20,5 @@ def test_a_gate_is_weighed_by_families_that_it_has_not_seen(requests):
     # Each family has rows that only it explains: a gate that has seen them knows them by heart.
     by_heart = np.random.default_rng(5).normal(size=(20, 1, 200)).repeat(3, axis=0)
     recorded = Recorded(by_heart.astype(np.float32), requests.recorded.logits)
-    same = Requests(requests.answers, requests.conversations, recorded)
+    same = dataclasses.replace(requests, recorded=recorded)
     assert abs(hold_out(same, FAMILIES, [0]).separation[0] - 0.5) < 0.3

@@ -5,6 +5,7 @@ import textwrap
 
 import pandas as pd
 import pytest
+import torch
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
@@ -89,6 +90,7 @@ def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable
         "false_refusal",
         "false_refusal_ablation",
         "probe",
+        "sarsteer",
     ]
     for file in vectors(steered_build):
         vector = load_vector(file, steerable())
@@ -118,6 +120,60 @@ def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
         [read_vector(file).name for file in vectors(b)] for b in (steered_build, tmp_path / "build")
     ]
     assert names[0] == names[1]
+
+
+def test_sources_and_methods_are_compared_on_dev_and_what_is_lacking_is_said(
+    steered_build, steerable, answer_study, steer, tmp_path
+):
+    class Reader(steerable):
+        audio_positions = None
+
+    answer_study(tmp_path / "build", Reader())
+    steer(tmp_path / "build", Reader())
+    heard, read = (tables.load(b, tables.COMPARED) for b in (steered_build, tmp_path / "build"))
+    means = [rows[rows["method"].eq("difference_in_means")] for rows in (heard, read)]
+    assert [set(rows["source"]) for rows in means] == [set(tables.SOURCES)] * 2
+    assert [rows["orr"].isna().sum() for rows in means] == [0, 1]
+    of_sarsteer = heard[heard["method"].eq("sarsteer")].set_index("goal")
+    assert of_sarsteer.loc["less", "coefficient"] < 0 < of_sarsteer.loc["more", "coefficient"]
+
+
+def test_the_chosen_steering_alone_is_asked_over_threatening_scenes(steered_build):
+    results = load_results(steered_build)
+    over = results[results["condition"].eq("threatening_scene") & results["mitigation"].ne("none")]
+    assert set(over["mitigation"]) == {tables.HEARING}
+    assert set(tables.on_test(steered_build, results)["condition"]) == {"benign_scene"}
+    trials = tables.over_scenes_on_test(steered_build, results)
+    found = stats.hearing_sensitivity(trials, ["model", "method"]).set_index("method")
+    # It reads the words alone, before and after, and clips differ by noise.
+    assert found["d_prime"].abs().max() < 0.4
+    assert found["utterances"].nunique() == 1
+    assert found.loc["none", "rate_a"] > found.loc["conditional", "rate_a"]
+
+
+def test_a_model_that_the_profile_does_not_name_is_not_steered(
+    steerable, study, answer_study, steer, tmp_path, monkeypatch
+):
+    answer_study(tmp_path / "build", steerable())
+    nobody = study.profile.model_copy(update={"steered_models": ()})
+    monkeypatch.setitem(vars(study), "profile", nobody)
+    reason = steer(tmp_path / "build", steerable())["steerable"]
+    assert "steered_models" in reason
+
+
+def test_a_model_that_begins_all_its_answers_alike_is_steered_by_what_comes_later(
+    steerable, answer_study, steer, tmp_path
+):
+    class SaysFirst(steerable):
+        ANSWERS = tuple(f"You mean that. {text}" for text in steerable.ANSWERS)
+
+        def logits(self, conversation):
+            return torch.cat([super().logits(conversation), torch.tensor([9.0])])
+
+    answer_study(tmp_path / "build", SaysFirst())
+    assert steer(tmp_path / "build", SaysFirst()) == {}
+    assert tables.load(tmp_path / "build", tables.LOG_ODDS).empty
+    assert rate(tmp_path / "build", "steering_conditional", "pseudo_harmful") < 0.3
 
 
 class Unasked:

@@ -24,8 +24,10 @@ def vector(intervention=ADDITION, **changes):
         model="steerable",
         revision="1",
         method="false_refusal",
+        source="audio",
         layer=2,
         lam=0.5,
+        components=None,
         data_sha256="0" * 64,
         utterances=frozenset({"kitchen-ph-002", "kitchen-ph-001"}),
     )

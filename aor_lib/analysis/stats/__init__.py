@@ -11,7 +11,7 @@ from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.stats.between_models import model_d_primes, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
-from aor_lib.analysis.stats.hearing import hearing_sensitivity
+from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
 from aor_lib.analysis.stats.intervals import (
     CONFIDENCE,
     RESAMPLES,
@@ -40,6 +40,7 @@ __all__ = [
     "effective_answers",
     "factor_effects",
     "groups_differ",
+    "hearing_changes",
     "hearing_sensitivity",
     "iso_d_prime",
     "model_d_primes",

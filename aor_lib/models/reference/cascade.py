@@ -137,6 +137,10 @@ class Cascade:
         """
         return self._language_model().next_token_logits(self._prompt(conversation)[0])
 
+    def audio_positions(self, conversation: Conversation) -> list[int]:
+        """Places of the audio tokens in the prompt; none where the words alone are heard."""
+        return self._language_model().audio_positions(self._prompt(conversation)[0])
+
     def _prompt(self, conversation: Conversation) -> tuple[Prompt, Account]:
         """A conversation as the language model reads it, and what was heard in the last clip."""
         messages: list[dict[str, str]] = []

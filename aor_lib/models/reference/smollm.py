@@ -90,6 +90,12 @@ class LanguageModel:
             logits: torch.Tensor = self.network(tokens, logits_to_keep=1).logits[0, -1]
         return logits
 
+    def audio_positions(self, prompt: Prompt) -> list[int]:
+        """Places of the audio tokens among those of a prompt."""
+        return [
+            place for place, token in enumerate(self.tokens(prompt.text)) if token == self._audio
+        ]
+
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text as it is."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
