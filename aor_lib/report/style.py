@@ -28,6 +28,7 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
+    "wedge",
 )
 
 OUTCOMES = {
