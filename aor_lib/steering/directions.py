@@ -93,7 +93,7 @@ def as_long_as(direction: Floats, other: Floats) -> Floats:
 
     One without a length has none afterwards.
     """
-    length, wanted = (np.linalg.norm(one.astype(np.float64)) for one in (direction, other))
+    length, wanted = (float(np.linalg.norm(one.astype(np.float64))) for one in (direction, other))
     return np.asarray(direction * (wanted / max(length, 1e-9)), np.float32)
 
 
