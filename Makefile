@@ -12,13 +12,14 @@ else
   BIN := .venv/bin
   ENV := .venv/.installed
 endif
+INSPECT := $(dir $(ENV)).inspect
 AOR := $(BIN)/aor
 REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
 
 .DELETE_ON_ERROR:
-.PHONY: help book data results check lint test test-nightly bench lock serve clean
+.PHONY: help book data results check lint test test-nightly bench inspect lock serve clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,15 +45,15 @@ lint: $(ENV)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
-test: $(ENV)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
-	$(MAKE) --jobs=2 --output-sync=target lint smoke-book
+test: $(ENV) $(INSPECT)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
+	OMP_NUM_THREADS=1 $(MAKE) --jobs=2 --output-sync=target lint smoke-book
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" --junitxml=build/tests.xml
 
 .PHONY: smoke-book
 smoke-book: $(ENV)
 	$(MAKE) book PROFILE=smoke
 
-test-nightly: smoke-book  ## Run all tests, the long ones too, and report what they cover
+test-nightly: smoke-book $(INSPECT)  ## Run all tests, the long ones too, and report what they cover
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile \
 	  --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
 
@@ -60,9 +61,15 @@ bench: smoke-book  ## Measure speed; benchmarks/README.md says what is usual
 	for benchmark in mixing judge stats steering api "engine open" "engine batched" "engine loop build/smoke" "explorer build/smoke/html"; do \
 	  echo "== $$benchmark"; $(BIN)/python -m benchmarks.$$benchmark || exit 1; done
 
-lock: $(ENV)  ## Refresh requirements/lock.txt
+inspect: $(INSPECT)  ## Add inspect_ai to the environment, to ask models through it
+
+lock: $(ENV)  ## Refresh requirements/lock.txt, and inspect_ai's lock file beside it
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --custom-compile-command "make lock" --constraint requirements/lock.txt \
+	  --override requirements/inspect/overrides.txt requirements/inspect/inspect.in \
+	  --output-file requirements/inspect/lock.txt
 
 serve: book  ## Build the report, serve it on http://127.0.0.1:8000 and open it
 	@$(AOR) serve
@@ -84,4 +91,9 @@ endif
 	  echo "No CPU-only torch in pip's sources: the one of requirements/lock.txt is taken."
 	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt $(addprefix -r ,$(REQUIREMENTS))
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Its lock file names lock.txt's packages in the same versions, and what inspect_ai adds to them.
+$(INSPECT): $(ENV) requirements/inspect/lock.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/inspect/lock.txt
 	@touch $@

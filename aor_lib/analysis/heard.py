@@ -5,8 +5,6 @@ say what they heard when a probe asks them (``probe`` in a profile), or beside e
 reference models do.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -28,16 +26,9 @@ _SAYS_NOTHING = re.compile(
 def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """Trials over a scene of which the model says what it heard.
 
-    Parameters
-    ----------
-    results, probes
-        As of :func:`aor_lib.analysis.results.load_results` and ``load_probes``.
-
-    Returns
-    -------
-    Unmitigated core trials with the columns ``recognised`` (True where :func:`names_scene`) and
-    ``word_errors`` (word error rate of what the model says was said); None and NaN where it does
-    not say. Trials of which it says neither are left out.
+    They are unmitigated core trials with the columns ``recognised`` (True where
+    :func:`names_scene`) and ``word_errors`` (word error rate of what the model says was said); None
+    and NaN where it does not say. Trials of which it says neither are left out.
     """
     trials = over_scenes(unmitigated(results))
     own = trials["heard"].map(lambda text: json.loads(text) if text else {})
@@ -72,13 +63,6 @@ def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
 
     Words count up to their endings. The rule is generous: an answer that lists many sounds is
     likely to name one of them.
-
-    Parameters
-    ----------
-    scene
-        The scene's id and its description, where it has one.
-    sounded
-        Names of the events that sounded.
 
     Examples
     --------

@@ -6,8 +6,6 @@ families of tests, and two more. Where :data:`KNOWN_EFFECTS` has no entry for on
 planted.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats
@@ -32,7 +30,7 @@ KNOWN_EFFECTS = {
 }
 """Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
 
-A reference model reads a described scene in the words in which it is told of one that was heard.
+Members that hear sound learnt from descriptions of it too.
 """
 
 AS_EXPECTED = ("recovered", "silent")
@@ -42,13 +40,6 @@ AS_EXPECTED = ("recovered", "silent")
 def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     """Each reference model's paired difference in each comparison, beside the effect it has.
 
-    Parameters
-    ----------
-    results
-        As of :func:`aor_lib.analysis.results.load_results`.
-
-    Returns
-    -------
     One row per comparison and model with trials on both sides, known effects first: ``model``,
     ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
     :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the

@@ -11,8 +11,6 @@ accuracy, the same in all rates of a model, and of the utterances, the same in t
 compared (:func:`aor_lib.analysis.stats.intervals.rate_draws`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -55,22 +53,11 @@ class Accuracy:
 def by_source(labelled: pd.DataFrame) -> pd.DataFrame:
     """Sensitivity and specificity of a judge on the answers of each source model.
 
-    Parameters
-    ----------
-    labelled
-        One row per answer: ``source_model``, ``prompt_id``, and the labels ``human`` and ``judge``
-        (:class:`aor_lib.config.records.Label`). Answers that either has not judged are left out.
-
-    Returns
-    -------
-    Indexed by ``source_model``: ``refusals`` (by people, partial ones too), ``sensitivity`` (share
-    of them that the judge calls a refusal), ``compliances``, ``specificity`` (share of them that it
-    calls compliance).
-
-    Raises
-    ------
-    ValueError
-        If a source model has no refusal, or no compliance.
+    ``labelled`` has one row per answer: ``source_model``, ``prompt_id``, and the labels ``human``
+    and ``judge``; answers that either has not judged are left out. The table is indexed by
+    ``source_model``: ``refusals`` (by people, partial ones too), ``sensitivity`` (share of them
+    that the judge calls a refusal), ``compliances``, ``specificity`` (share of them that it calls
+    compliance). ValueError if a source model has none of either.
     """
     refused, judged = _called_refusals(labelled)
     share, count = refused.sum() / judged.sum(), judged.sum().astype(int)
@@ -91,17 +78,6 @@ def accuracy(labelled: pd.DataFrame) -> Accuracy:
     answers of all source models, and add how far one more model may lie from the mean: a
     multivariate t with the spread of the source models and one degree of freedom fewer than there
     are of them. Resampling a few source models would give no model that lies outside them.
-
-    Parameters
-    ----------
-    labelled
-        As for :func:`by_source`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`by_source`; if there is only one source model; or if the judge is no better than
-        chance.
 
     References
     ----------

@@ -1,7 +1,5 @@
 """Does a prompt do more than any prompt would? The comparisons that tell."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats
@@ -11,10 +9,7 @@ from aor_lib.analysis.selections import NO_MITIGATION
 def with_controls(compared: pd.DataFrame) -> pd.DataFrame:
     """Paired differences of each prompt from its control, by model, intent and prompt.
 
-    Parameters
-    ----------
-    compared
-        Trials of :func:`aor_lib.analysis.selections.compared_mitigations`.
+    ``compared`` are trials of :func:`aor_lib.analysis.selections.compared_mitigations`.
     """
     arms = compared[compared["mitigation"] != NO_MITIGATION]
     prompt = arms["mitigation"].str.removesuffix(".control")

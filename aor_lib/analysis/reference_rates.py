@@ -1,7 +1,5 @@
 """Refusal rates of the reference models, measured on the test split of a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -20,15 +18,7 @@ _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high",
 
 
 def measure(build: Path, judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of a judged study, with the revisions and the judge.
-
-    Raises
-    ------
-    ParamsError
-        If the study has no trial of a reference model on the test split.
-    FileNotFoundError
-        If the study has not been run.
-    """
+    """Write the :func:`member_rates` of a judged study, with the revisions and the judge."""
     results = load_results(build, judge)
     rows = member_rates(results)
     if rows.empty:
@@ -54,8 +44,6 @@ def member_trials(results: pd.DataFrame) -> pd.DataFrame:
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates over the :func:`member_trials`, with 95 % intervals.
 
-    Returns
-    -------
     The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
     ``level``: ``condition`` in the core design, ``emotion`` where that is varied.
     """

@@ -1,7 +1,5 @@
 """A study's folder as frames for analysis."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ Each function's rows are one family of tests for a model
 (:func:`aor_lib.analysis.stats.adjusted`), and no comparison is in both.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pandas as pd

@@ -21,8 +21,6 @@ Examples
 [0, 1]
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pandas as pd

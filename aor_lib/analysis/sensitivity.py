@@ -31,13 +31,6 @@ def headline_changes(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     clips, where the build has them: those under the control of a prompt, neutral words as many, and
     those that were sampled in place of greedy decoding.
 
-    Parameters
-    ----------
-    results
-        As of :func:`aor_lib.analysis.results.load_results` on ``build``.
-
-    Returns
-    -------
     One row per change, model and measure of :data:`MEASURES`: ``change``, ``model``, ``measure``,
     ``otherwise`` (answers that are counted otherwise than before), ``value`` under the change, and
     ``difference`` from the value without it, of the same clips. NaN where nothing was judged.

@@ -4,8 +4,6 @@ The reference models show if a known effect is found; these show how often, how 
 often one is found where there is none. They cost no model's time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -70,8 +68,6 @@ def simulate(
 def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFrame:
     """Bias, coverage and tests of the chapter on context over many simulated studies.
 
-    Returns
-    -------
     One row per model, effect and comparison: ``model``, ``effect``, ``level``, ``baseline``,
     ``truth`` (of the difference), ``bias`` (mean estimate less the truth), ``coverage`` (of the 95
     % interval), ``told`` (share of studies that tell the difference from zero: false alarms where

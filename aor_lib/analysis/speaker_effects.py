@@ -1,7 +1,5 @@
 """Does it matter who speaks, in what mood and how fast? The comparisons that tell."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from aor_lib.analysis import stats
@@ -14,18 +12,10 @@ def from_baselines(spoken: pd.DataFrame) -> pd.DataFrame:
     """Differences of each gender, emotion and pace from its baseline, by utterance.
 
     Angry speech is also faster and louder, and a few clips may put it on one gender or pace more
-    than on others: these two are compared without it.
+    than on others: these two are compared without it. All rows of a model are one family.
 
-    Parameters
-    ----------
-    spoken
-        Trials of one intent, such as :func:`aor_lib.analysis.selections.varied_speech`, with the
-        speaking rate as ``pace``.
-
-    Returns
-    -------
-    Rows of :func:`aor_lib.analysis.stats.paired_differences` by model; all of a model are one
-    family.
+    ``spoken`` are trials of one intent, such as :func:`aor_lib.analysis.selections.varied_speech`,
+    with the speaking rate as ``pace``.
     """
     calm = spoken[spoken["emotion"] != "angry"]
     compared = {"gender": calm, "emotion": spoken, "pace": calm}

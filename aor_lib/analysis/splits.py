@@ -4,8 +4,6 @@ Whatever is chosen by looking at results (a steering vector, a threshold, a prom
 ``dev``, and remembers the utterances that it saw. Reports are made on ``test``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import pandas as pd

@@ -4,8 +4,6 @@ Every measure is fitted on all scenarios but one and scored on that one, so it k
 requests that it judges. A benchmark whose sound is to decide keeps all of them near chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

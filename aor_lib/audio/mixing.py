@@ -4,8 +4,6 @@ Levels: active speech level by ITU-T P.56 method B; programme loudness and true 
 ITU-R BS.1770-4.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Sound files from elsewhere: finding them in a folder, and decoding them with checks."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
@@ -73,13 +71,9 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def contained(folder: Path, name: str) -> Path:
-    """The file that a name in a collection's list stands for.
+    """The file that a name in a collection's list stands for; UnusableError if there is none.
 
-    Raises
-    ------
-    UnusableError
-        It is missing (``UnreadableError``), or lies outside the folder, be it through ``..`` or a
-        link.
+    A name that leads out of the folder, be it through ``..`` or a link, stands for none.
     """
     root = folder.resolve()
     try:
@@ -98,11 +92,8 @@ def contained(folder: Path, name: str) -> Path:
 def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
     """Decode a sound file: float32, ``(samples,)``, the channels' mean at 24 kHz.
 
-    Raises
-    ------
-    UnusableError
-        It is not a sound file, is damaged (``UnreadableError``), too short or too long, silent, or
-        clipped for more than a quarter of its samples.
+    UnusableError if it is not a sound file, is damaged (``UnreadableError``), too short or too
+    long, silent, or clipped for more than a quarter of its samples.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")

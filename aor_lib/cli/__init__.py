@@ -3,14 +3,12 @@
 Anything that a person can mend ends in one line on standard error and a non-zero exit.
 """
 
-from __future__ import annotations
-
 import sys
 
 import typer
 
 from aor_lib.cli import answers, book, data, make, models, reference, results, scenes, steering
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 
 app = typer.Typer(
     add_completion=False,
@@ -34,5 +32,5 @@ def main() -> None:
     try:
         app()
     except (AorError, OSError) as error:
-        print(f"aor: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"aor: error: {one_line(error)}", file=sys.stderr)
         sys.exit(1)

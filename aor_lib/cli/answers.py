@@ -225,9 +225,7 @@ def load_models(
 ) -> tuple[list[AudioModel], list[str]]:
     """Load models, on this machine unless ``load`` finds them elsewhere.
 
-    Returns
-    -------
-    Those that can run, and why the others cannot.
+    Returned are those that can run, and why the others cannot.
     """
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_model

@@ -1,7 +1,5 @@
 """The verb that brings a whole study up to date, as `make book` does before it makes pages."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
@@ -14,7 +12,6 @@ from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, run_stages, study_of
-from aor_lib.models.base import ModelError
 from aor_lib.storage.stages import STATE
 
 app = typer.Typer()
@@ -28,13 +25,9 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
 
 
 def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], object]]]:
-    """Titles of the steps of a study, and what does each.
+    """Titles of the steps of a study, and what does each."""
+    from aor_lib.models.base import ModelError
 
-    Raises
-    ------
-    ModelError
-        If a model of the study cannot run here.
-    """
     study, _ = study_of(params, folder)
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli

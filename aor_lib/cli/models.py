@@ -52,8 +52,10 @@ def list_models(
 def check_model_(
     model_id: Annotated[str | None, typer.Argument(metavar="ID", help="Of params/models.")] = None,
     card: Annotated[Path | None, typer.Option(help="A model card that is elsewhere.")] = None,
+    scene: Annotated[Path | None, typer.Option(help="A scene of yours that it is to hear.")] = None,
 ) -> None:
     """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
+    from aor_lib.config.params import read_scene
     from aor_lib.models.check import check_model
     from aor_lib.models.registry import load_model
 
@@ -64,7 +66,7 @@ def check_model_(
             f"checkpoint tomorrow; put a commit into the card (found now: {model.revision})",
             err=True,
         )
-    rows = check_model(model)
+    rows = check_model(model, read_scene(scene) if scene else None)
     columns = ("check", "outcome", "what came of it", "what to do")
     print_table(columns, [(r.check, r.outcome, r.detail, r.what_to_do) for r in rows])
     if any(row.outcome == "failed" for row in rows):

@@ -1,7 +1,5 @@
 """Verbs that make the reference models."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Verbs that hand results on: to other machines, and from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +59,34 @@ def import_(
                 f"{bundle}: {done.left_out} trials are left out: the study has not their stimuli",
                 err=True,
             )
+    typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
+
+
+@app.command("import-log")
+def import_log(
+    log: Annotated[Path, typer.Argument(metavar="LOG.eval", help="A log of inspect_ai.")],
+    params: ParamsFile,
+    build: BuildFolder = None,
+    model: Annotated[
+        str | None, typer.Option(help="The card of the answers; it must be the log's.")
+    ] = None,
+) -> None:
+    """Add the answers in a log of inspect_ai's task aor_study to a study's results."""
+    from aor_lib.config.records import Status
+    from aor_lib.inference.bundles import add_bundle
+    from aor_lib.inference.bundles.inspect_log import read_inspect_log
+    from aor_lib.stimuli.manifest import MANIFEST
+
+    study, folder = study_of(params, build)
+    require(folder / MANIFEST, "aor data")
+    bundle = read_inspect_log(log, study, folder, model)
+    done = add_bundle(log, bundle, study, folder)
+    answered = sum(response.status is Status.OK for response in bundle.responses)
+    typer.echo(
+        f"{log}: {', '.join(done.models)}: {len(bundle.responses)} of {done.trials} trials, "
+        f"{len(bundle.responses) - answered} of them without an answer; "
+        f"{done.answered} responses added"
+    )
     typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
 
 

@@ -1,7 +1,5 @@
 """Verbs about background scenes: which there are, and what one sounds like."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The verb that steers a study's models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any
 

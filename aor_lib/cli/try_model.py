@@ -3,8 +3,6 @@
 The study's own results are read and never written: what the model says is kept elsewhere.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The base of all errors that a person can mend."""
+"""The base of all errors that a person can mend, and errors as one line."""
 
 
 class AorError(Exception):
@@ -7,3 +7,8 @@ class AorError(Exception):
     The command line prints the message and exits with 1; anything else is a defect and shows its
     traceback.
     """
+
+
+def one_line(error: object, at_most: int | None = None) -> str:
+    """Message of an error without line breaks, cut where it is longer than ``at_most``."""
+    return " ".join(str(error).split())[:at_most]

@@ -14,9 +14,21 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, model_validator
 
 from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
-from aor_lib.config.records import Generation, Identifier, Intent, Utterance
+from aor_lib.config.prompts import Decoding as Decoding
+from aor_lib.config.prompts import Mitigation as Mitigation
+from aor_lib.config.records import Identifier, Intent, Utterance
 from aor_lib.config.scene import Scene
-from aor_lib.config.typed_yaml import Params, ParamsError, T, mapping, nearest, read, validated
+from aor_lib.config.typed_yaml import (
+    Params,
+    ParamsError,
+    T,
+    mapping,
+    nearest,
+    read,
+    read_named,
+    validated,
+    with_id,
+)
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
 """The checkout's params folder (the package is installed in place)."""
@@ -66,58 +78,6 @@ class Scenario(Params):
                     f"{utterance.contrast_of!r}{nearest(utterance.contrast_of, seen)}"
                 )
         return self
-
-
-class Prompt(Params):
-    """Instructions that a model gets beside a stimulus."""
-
-    instruction: str | None = Field(default=None, description="A system prompt.")
-    steps: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        default=(),
-        description="Requests, one after the other in one conversation: the first beside the "
-        "stimulus. What is answered to the last one counts.",
-    )
-
-
-class Decoding(Params):
-    """Sampling of an answer in place of greedy decoding."""
-
-    temperature: Annotated[float, Field(gt=0, le=2)]
-    seed: Annotated[int, Field(ge=0)]
-
-
-class Mitigation(Prompt):
-    """A prompt that is meant to change over-refusal (params/prompts/ID.yaml).
-
-    Or the same words as without one, decoded otherwise: what chance alone would change.
-    """
-
-    id: Identifier
-    title: str
-    control: Prompt | None = Field(
-        default=None, description="The same with neutral words, as many: what any prompt would do."
-    )
-    decoding: Decoding | None = None
-
-    @property
-    def arms(self) -> tuple[Mitigation, ...]:
-        """The mitigation and, if it has one, its control as a mitigation of its own."""
-        if self.control is None:
-            return (self,)
-        control = Mitigation(
-            id=f"{self.id}.control", title=f"{self.title}: control", **dict(self.control)
-        )
-        return (self.model_copy(update={"control": None}), control)
-
-    @property
-    def is_none(self) -> bool:
-        """True if nothing is added to the stimulus, nor decoded otherwise."""
-        return self.instruction is None and not self.steps and self.decoding is None
-
-    def generation(self, of_study: Generation) -> Generation:
-        """Settings under which it is answered: those of the study but for its own decoding."""
-        own = self.decoding.model_dump() if self.decoding else {}
-        return of_study.model_copy(update=own)
 
 
 class ModelCard(Params):
@@ -243,7 +203,7 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
     if len(own) < 2:
         raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
-    scenario = _with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+    scenario = with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
     _check_threatening_scenes(path, scenario, scenes)
     return scenario
 
@@ -267,7 +227,7 @@ def load_scene(name: str, params: Path = PARAMS) -> Scene:
 
 def read_scene(path: Path) -> Scene:
     """Read the file of a scene; raises ``ParamsError`` as :func:`load_study`."""
-    return _with_id(path, read(path, Scene))
+    return read_named(path, Scene)
 
 
 def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str, ModelCard]:
@@ -309,7 +269,7 @@ def _check_threatening_scenes(path: Path, scenario: Scenario, scenes: Mapping[st
 
 def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
     path = _find_named(profile, folder, name)
-    return _with_id(path, read(path, kind))
+    return read_named(path, kind)
 
 
 def _find_named(profile: Path, folder: str, name: str) -> Path:
@@ -323,12 +283,6 @@ def _find_named(profile: Path, folder: str, name: str) -> Path:
         field = "mitigations" if folder == "prompts" else folder
         raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
     return path
-
-
-def _with_id(path: Path, found: T) -> T:
-    if getattr(found, "id", path.stem) != path.stem:
-        raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
-    return found
 
 
 def _beside(profile: Path, name: str) -> Path:

@@ -70,12 +70,6 @@ class Condition(StrEnum):
         return self not in (Condition.SPEECH_ONLY, Condition.TEXT_ONLY, Condition.AS_FOUND)
 
 
-RENAMED_CONDITIONS = {
-    "matched": "'matched' is called 'benign_scene' now",
-    "mismatched": "there is no 'mismatched' any more; use 'neutral_scene'",
-}
-"""Conditions of version 1 of the data set, and what to write instead."""
-
 SceneKind = Literal["benign", "neutral", "threatening"]
 """A scene excuses harmful-sounding words, does nothing to them, or makes them a threat."""
 

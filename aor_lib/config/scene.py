@@ -7,7 +7,7 @@ Levels are in dB relative to each other: a rendered scene is normalised. For a n
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -27,29 +27,17 @@ def ascending(value: tuple[float, float]) -> tuple[float, float]:
     return value
 
 
-Range: TypeAlias = Annotated[
-    tuple[float, float], BeforeValidator(as_range), AfterValidator(ascending)
+_T = TypeVar("_T")
+_Ordered = Annotated[_T, BeforeValidator(as_range), AfterValidator(ascending)]
+Range: TypeAlias = _Ordered[tuple[float, float]]
+LevelDb: TypeAlias = _Ordered[
+    tuple[Annotated[float, Field(ge=-60)], Annotated[float, Field(le=20)]]
 ]
-LevelDb: TypeAlias = Annotated[
-    tuple[Annotated[float, Field(ge=-60)], Annotated[float, Field(le=20)]],
-    BeforeValidator(as_range),
-    AfterValidator(ascending),
+Interval: TypeAlias = _Ordered[
+    tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]]
 ]
-Interval: TypeAlias = Annotated[
-    tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]],
-    BeforeValidator(as_range),
-    AfterValidator(ascending),
-]
-Count: TypeAlias = Annotated[
-    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(le=50)]],
-    BeforeValidator(as_range),
-    AfterValidator(ascending),
-]
-Tempo: TypeAlias = Annotated[
-    tuple[Annotated[float, Field(ge=30)], Annotated[float, Field(le=300)]],
-    BeforeValidator(as_range),
-    AfterValidator(ascending),
-]
+Count: TypeAlias = _Ordered[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(le=50)]]]
+Tempo: TypeAlias = _Ordered[tuple[Annotated[float, Field(ge=30)], Annotated[float, Field(le=300)]]]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 

@@ -1,7 +1,5 @@
 """YAML files to typed values, with errors that a person can act on."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 from pathlib import Path
@@ -10,8 +8,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aor_lib.config.errors import AorError
-from aor_lib.config.records import RENAMED_CONDITIONS
+from aor_lib.config.errors import AorError, one_line
 
 
 class ParamsError(AorError, ValueError):
@@ -25,6 +22,12 @@ class Params(BaseModel):
 
 
 T = TypeVar("T", bound=Params)
+
+_RENAMED_CONDITIONS = {
+    "matched": "'matched' is called 'benign_scene' now",
+    "mismatched": "there is no 'mismatched' any more; use 'neutral_scene'",
+}
+"""Conditions of version 1 of the data set, and what to write instead."""
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 
@@ -40,6 +43,18 @@ def read(path: Path, kind: type[T]) -> T:
     return validated(mapping(path), kind, str(path))
 
 
+def read_named(path: Path, kind: type[T]) -> T:
+    """Read a YAML file as :func:`read` does; its ``id`` must be the file's name."""
+    return with_id(path, read(path, kind))
+
+
+def with_id(path: Path, found: T) -> T:
+    """What was found in a file, if its ``id`` is the file's name, or else a ``ParamsError``."""
+    if getattr(found, "id", path.stem) != path.stem:
+        raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
+    return found
+
+
 def mapping(path: Path) -> dict[str, Any]:
     """Keys and values of a YAML file; raises ``ParamsError`` as :func:`read`."""
     try:
@@ -47,7 +62,7 @@ def mapping(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
-        raise ParamsError(f"{path}: is not YAML: {' '.join(str(error).split())}") from error
+        raise ParamsError(f"{path}: is not YAML: {one_line(error)}") from error
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
     return dict(data)
@@ -87,8 +102,8 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     elif first["type"] == "value_error":
         message = first["msg"].removeprefix("Value error, ")
         text = f"{where}: {message}" if where else message
-    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in RENAMED_CONDITIONS:
-        text = f"{where}: {RENAMED_CONDITIONS[str(first['input'])]}"
+    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in _RENAMED_CONDITIONS:
+        text = f"{where}: {_RENAMED_CONDITIONS[str(first['input'])]}"
     else:
         text = f"{where}: {first['msg']}, not {first['input']!r}"
     more = error.error_count() - 1

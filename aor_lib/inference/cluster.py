@@ -51,10 +51,8 @@ class RemoteModel:
 class Cluster:
     """The machines behind a dask scheduler. Use it in a ``with`` statement.
 
-    Raises
-    ------
-    OSError
-        If no scheduler answers at ``address`` or it has no workers; by any method, if it is lost.
+    OSError if no scheduler answers at ``address`` or it has no workers; by any method, if it is
+    lost.
     """
 
     def __init__(self, address: str) -> None:
@@ -78,13 +76,7 @@ class Cluster:
         self._client.close()
 
     def model(self, card: ModelCard) -> RemoteModel:
-        """Return the model of a card, as its machines know it.
-
-        Raises
-        ------
-        ModelError
-            If it cannot run there; the message says what it needs.
-        """
+        """The model of a card, as its machines know it; ModelError if it cannot run there."""
         revision, capabilities = self._result(self._submit(_describe, card))
         return RemoteModel(card, revision, capabilities, self)
 

@@ -9,8 +9,6 @@ answered trials around it, so that no answer is paid for twice.
 Several runs may work on one store at a time: each locks a batch before it asks it.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing

@@ -17,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import Generation, Response, Status, Trial
 from aor_lib.models.base import (
     Answer,
@@ -152,7 +153,7 @@ def _several_at_once(
 def _without_answers(error: Exception, asked: int, latency_s: float) -> Outcome:
     if isinstance(error, ModelError):
         return Outcome(stopped=str(error))
-    reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+    reason = f"{type(error).__name__}: {one_line(error, 500)}"
     return Outcome([Failure(reason)] * asked, latency_s)
 
 

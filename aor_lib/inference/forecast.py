@@ -1,7 +1,5 @@
 """Trials, generations, tokens, money and hours of a run, before anything is asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -19,15 +19,7 @@ _LOOK_EVERY_S = 0.2
 
 
 class TrialLocks:
-    """The trials that one run is asking. Use it in a ``with`` statement.
-
-    Raises
-    ------
-    OSError
-        If the run's file cannot be written.
-    StoreError
-        If the store cannot be written.
-    """
+    """The trials that one run is asking. Use it in a ``with`` statement."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._run = store, uuid.uuid4().hex

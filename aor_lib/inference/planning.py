@@ -1,15 +1,14 @@
 """Trials of a study: every stimulus for every model that can be asked it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aor_lib.config.params import Mitigation, ModelCard, Study
+from aor_lib.config.params import ModelCard, Study
 from aor_lib.config.profile import PROBES, SomeUtterances
+from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 

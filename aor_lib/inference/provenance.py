@@ -3,8 +3,6 @@
 Both are kept in the store beside the answers, and travel with them in results bundles.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform
@@ -20,7 +18,8 @@ from aor_lib import __version__
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Identifier, Row
 from aor_lib.inference.cluster import RemoteModel
-from aor_lib.inference.store import Store, insertion
+from aor_lib.inference.store import Store
+from aor_lib.inference.store_rows import insertion
 from aor_lib.models.base import AudioModel
 
 LIBRARIES = (

@@ -11,7 +11,6 @@ trials, those that were imported. A trial of two parts is one.
 
 from __future__ import annotations
 
-import functools
 import json
 import sqlite3
 from collections import defaultdict
@@ -24,7 +23,18 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.config.errors import AorError
-from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
+from aor_lib.config.records import Response, Trial, Verdict
+from aor_lib.inference.store_rows import (
+    PLAN,
+    RESPONSE,
+    TRIAL,
+    VERDICT,
+    arm_of,
+    insertion,
+    response_of,
+    response_sha256,
+    trial_values,
+)
 from aor_lib.inference.store_schema import SCHEMA
 
 STORE = "results.sqlite"
@@ -34,19 +44,6 @@ STUDY = "study"
 IMPORTED = "imported"
 """The part of the plan that was answered elsewhere."""
 
-_TRIAL = (
-    "trial_key",
-    "stimulus_sha256",
-    "model",
-    "revision",
-    "settings_sha256",
-    "instruction",
-    "generation",
-    "steps",
-)
-_PLAN = ("trial_key", "stimulus_id", "mitigation", "part")
-_RESPONSE = tuple(Response.model_fields)
-_VERDICT = (*Verdict.model_fields, "response_sha256")
 _VERDICTS_AT_ONCE = 500
 
 
@@ -66,7 +63,7 @@ class Store:
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
             present = {name for _, name, *_ in self._db.execute("PRAGMA table_info(responses)")}
-            for name in set(_RESPONSE) - present:  # the file is of an earlier version
+            for name in set(RESPONSE) - present:  # the file is of an earlier version
                 self._db.execute(f"ALTER TABLE responses ADD COLUMN {name} TEXT")
 
     def __enter__(self) -> Store:
@@ -99,20 +96,17 @@ class Store:
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; answers that were kept earlier stay.
 
-        Raises
-        ------
-        StoreError
-            If what was imported of a model does not go with the rest of it.
+        StoreError if what was imported of a model does not go with the rest of it.
         """
         plan = [(trial.key, trial.stimulus_id, trial.arm.mitigation, part) for trial in trials]
-        present = f"SELECT {', '.join(_PLAN)} FROM plan WHERE part = ? ORDER BY position"
+        present = f"SELECT {', '.join(PLAN)} FROM plan WHERE part = ? ORDER BY position"
         if plan == self.read(present, (part,)):
             return
         with self.transaction() as db:
             db.execute("DELETE FROM plan WHERE part = ?", (part,))
-            asked = map(_trial_values, trials)
-            db.executemany(insertion("INSERT OR IGNORE", "trials", _TRIAL), asked)
-            db.executemany(insertion("INSERT", "plan", _PLAN), plan)
+            asked = map(trial_values, trials)
+            db.executemany(insertion("INSERT OR IGNORE", "trials", TRIAL), asked)
+            db.executemany(insertion("INSERT", "plan", PLAN), plan)
             self._refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
@@ -124,7 +118,7 @@ class Store:
             " WHERE p.part = ifnull(?, p.part) ORDER BY p.part != 'study', p.position",
             (part,),
         )
-        trials = (Trial(stimulus, sha256, _arm(*arm)) for stimulus, sha256, *arm in rows)
+        trials = (Trial(stimulus, sha256, arm_of(*arm)) for stimulus, sha256, *arm in rows)
         return list(dict.fromkeys(trials))
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
@@ -146,10 +140,10 @@ class Store:
         An answer is never replaced, nor is one that was blocked; a failure is. ``silent`` are the
         keys of trials to which the model said nothing.
         """
-        changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
+        changes = ", ".join(f"{name} = excluded.{name}" for name in RESPONSE)
         with self.transaction() as db:
             db.executemany(
-                insertion("INSERT", "responses", _RESPONSE)
+                insertion("INSERT", "responses", RESPONSE)
                 + f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
                 [tuple(response.model_dump(mode="json").values()) for response in responses],
             )
@@ -162,44 +156,44 @@ class Store:
     def answers(self) -> Iterator[tuple[Response, list[Verdict]]]:
         """Responses to planned trials, by key, each with the verdicts on its present text."""
         verdicts = defaultdict(list)
-        for row in self.read(f"SELECT {', '.join(_VERDICT)} FROM verdicts ORDER BY judge"):
-            values = dict(zip(_VERDICT, row, strict=True))
+        for row in self.read(f"SELECT {', '.join(VERDICT)} FROM verdicts ORDER BY judge"):
+            values = dict(zip(VERDICT, row, strict=True))
             sha256 = values.pop("response_sha256")
             verdict = Verdict(**values | {"flags": json.loads(values["flags"])})
             verdicts[verdict.trial_key, sha256].append(verdict)
         for row in self.read(
-            f"SELECT {', '.join(_RESPONSE)} FROM responses"
+            f"SELECT {', '.join(RESPONSE)} FROM responses"
             " WHERE trial_key IN (SELECT trial_key FROM plan) ORDER BY trial_key"
         ):
-            response = _response(row)
-            yield response, verdicts[response.trial_key, _response_sha256(response)]
+            response = response_of(row)
+            yield response, verdicts[response.trial_key, response_sha256(response)]
 
     def unjudged(self, judge: str, version: str) -> Iterator[Response]:
         """Responses without a verdict of this version of the judge on their present text."""
         rows = self.read(
-            f"SELECT {', '.join(f'r.{name}' for name in _RESPONSE)}, v.response_sha256"
+            f"SELECT {', '.join(f'r.{name}' for name in RESPONSE)}, v.response_sha256"
             " FROM responses r LEFT JOIN verdicts v"
             " ON v.trial_key = r.trial_key AND v.judge = ? AND v.judge_version = ?"
             " ORDER BY r.trial_key",
             (judge, version),
         )
         for *values, judged in rows:
-            response = _response(values)
-            if judged != _response_sha256(response):
+            response = response_of(values)
+            if judged != response_sha256(response):
                 yield response
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
         """Keep verdicts, replacing earlier ones of the same judge; some hundred at a time."""
         rows = (
             verdict.model_dump(mode="json")
-            | {"flags": json.dumps(verdict.flags), "response_sha256": _response_sha256(response)}
+            | {"flags": json.dumps(verdict.flags), "response_sha256": response_sha256(response)}
             for response, verdict in judged
         )
         # The judge is asked before the file is taken: a run that goes on need not wait for it.
         while some := list(islice(rows, _VERDICTS_AT_ONCE)):
             with self.transaction() as db:
                 values = [tuple(row.values()) for row in some]
-                db.executemany(insertion("INSERT OR REPLACE", "verdicts", _VERDICT), values)
+                db.executemany(insertion("INSERT OR REPLACE", "verdicts", VERDICT), values)
 
     def frame(self, judge: str) -> pd.DataFrame:
         """One row per planned trial, with its response and the judge's verdict if there are any.
@@ -279,45 +273,3 @@ class Store:
             yield
         except (sqlite3.Error, pd.errors.DatabaseError, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
-
-
-def insertion(verb: str, table: str, columns: Sequence[str]) -> str:
-    """SQL that inserts a row: ``verb`` is INSERT, INSERT OR IGNORE or INSERT OR REPLACE."""
-    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
-def _trial_values(trial: Trial) -> tuple[str | None, ...]:
-    arm = trial.arm
-    return (
-        trial.key,
-        trial.stimulus_sha256,
-        arm.model,
-        arm.revision,
-        arm.settings_sha256,
-        arm.instruction,
-        arm.generation.model_dump_json(),
-        json.dumps(arm.steps),
-    )
-
-
-@functools.lru_cache(maxsize=1000)
-def _arm(
-    model: str,
-    revision: str,
-    settings_sha256: str,
-    mitigation: str,
-    instruction: str | None,
-    generation: str,
-    steps: str,
-) -> Arm:
-    asked = Generation.model_validate_json(generation), tuple(json.loads(steps))
-    return Arm(model, revision, settings_sha256, mitigation, instruction, *asked)
-
-
-def _response(values: Sequence[Any]) -> Response:
-    return Response(**dict(zip(_RESPONSE, values, strict=True)))
-
-
-def _response_sha256(response: Response) -> str:
-    """Hash of what a judge reads, so that a verdict on an older text is not taken for current."""
-    return content_hash([response.status, response.text, response.error])

@@ -4,8 +4,6 @@
 library, and :func:`aor_lib.judge.registry.load_judge` finds those of ``params/judges`` too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType

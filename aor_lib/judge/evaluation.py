@@ -5,8 +5,6 @@ https://aclanthology.org/2024.naacl-long.301/). ``aor fit-judge`` writes the fil
 is that of a judge fitted without the answer's model and without its prompt.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -23,13 +21,10 @@ RATERS = ("judge", "gpt4", "string_match")
 def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
     """Read the labels that people and others gave to the same answers.
 
-    Returns
-    -------
-    DataFrame
-        One row per answer: ``prompt_id``, ``source_model``, ``fold``, the labels
-        (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4`` and ``string_match``,
-        ``own_string_match`` (:mod:`aor_lib.judge.string_match`; ``string_match`` is by XSTest's
-        authors, of other strings), and ``p_refusal`` (NaN where unjudged).
+    One row per answer: ``prompt_id``, ``source_model``, ``fold``, the labels
+    (:class:`aor_lib.config.records.Label`) ``human``, ``judge``, ``gpt4`` and ``string_match``,
+    ``own_string_match`` (:mod:`aor_lib.judge.string_match`; ``string_match`` is by XSTest's
+    authors, of other strings), and ``p_refusal`` (NaN where unjudged).
     """
     return pd.read_csv(path, dtype={"prompt_id": str, "source_model": str})
 
@@ -37,11 +32,8 @@ def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
 def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
     """Compare the judge with people, over all answers and for each source model.
 
-    Returns
-    -------
-    DataFrame
-        Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three
-        classes) and ``kappa_refusal`` (any refusal against compliance).
+    Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three classes)
+    and ``kappa_refusal`` (any refusal against compliance).
     """
     from sklearn.metrics import cohen_kappa_score
 

@@ -1,7 +1,5 @@
 """Features of an answer for the classifier: what its sentences show, and its first words."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import NamedTuple

@@ -41,15 +41,7 @@ Floats = npt.NDArray[np.float64]
 def fit_judge(path: Path, weights: Path = WEIGHTS, evaluation: Path = EVALUATION) -> pd.DataFrame:
     """Fit what ships to ``path`` and all examples; write it and the held-out labels.
 
-    Returns
-    -------
-    DataFrame
-        The table of :func:`aor_lib.judge.evaluation.evaluate`.
-
-    Raises
-    ------
-    ValueError
-        If ``path`` is no file like XSTest's; the message names the row.
+    Returns the table of :func:`aor_lib.judge.evaluation.evaluate`.
     """
     labelled, examples = load_labelled(path), load_examples()
     judged = held_out(labelled, examples)
@@ -81,12 +73,9 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     All that is fitted is: the classifier, its calibration and the probabilities of the rules. The
     patterns were written with all answers at hand.
 
-    Returns
-    -------
-    DataFrame
-        One row per answer, in their order, with the columns of
-        :func:`aor_lib.judge.evaluation.load_evaluation`. ``prompt_id`` is a hash; ``gpt4`` and
-        ``string_match`` are there if ``labelled`` has their labels.
+    One row per answer, in their order, with the columns of
+    :func:`aor_lib.judge.evaluation.load_evaluation`. ``prompt_id`` is a hash; ``gpt4`` and
+    ``string_match`` are there if ``labelled`` has their labels.
     """
     folds = _folds(labelled["prompt"], FOLDS)
     labelled = labelled.assign(rule=labelled["completion"].map(deciding_rule))

@@ -1,7 +1,5 @@
 """Flags beside the label of an answer, and the detection of English."""
 
-from __future__ import annotations
-
 import re
 
 from aor_lib.config.records import FLAGS

@@ -1,7 +1,5 @@
 """Judgement of one answer, and the protocol of a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -5,8 +5,6 @@ https://aclanthology.org/2024.naacl-long.301/) holds 900 answers of three models
 two people. The project's own examples hold the phrasings of other models.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -28,18 +26,7 @@ _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 
 
 def load_labelled(path: Path) -> pd.DataFrame:
-    """Read the labelled answers of XSTest, or a file like it.
-
-    Returns
-    -------
-    DataFrame
-        Its columns, people's labels as :class:`aor_lib.config.records.Label`.
-
-    Raises
-    ------
-    ValueError
-        If a column or a label is missing; the message names the file and the row.
-    """
+    """Read XSTest's file of labelled answers, or one like it; ValueError names a wrong row."""
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [name for name in _COLUMNS if name not in frame]:
         raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")

@@ -70,11 +70,6 @@ class LLMJudge:
         """Return the judgement of each exchange, in their order; equal ones are asked once.
 
         Only the final answer counts, as for every judge; where there is none, nobody is asked.
-
-        Raises
-        ------
-        ModelError
-            If the model can be asked no more, such as when the API refuses the key.
         """
         asked = {
             (text, prompt): self._rubric.ask(answer, prompt)

@@ -1,7 +1,5 @@
 """A language model for text, run here with transformers: a hub id, or a folder."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
@@ -41,13 +40,7 @@ class LocalModel:
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0.
-
-        Raises
-        ------
-        ModelError
-            If the model cannot be loaded.
-        """
+        """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0."""
         tokenizer, model = self._loaded
         return [self._answer(tokenizer, model, turns, generation) for turns in conversations]
 
@@ -71,7 +64,7 @@ class LocalModel:
                     **inputs, max_new_tokens=generation.max_new_tokens, **sampling
                 )
         except Exception as error:  # noqa: BLE001 - checkpoints and templates raise anything
-            return Failure(f"{type(error).__name__}: {_one_line(error)}")
+            return Failure(f"{type(error).__name__}: {one_line(error, 300)}")
         tokens = output[0, inputs["input_ids"].shape[1] :]
         return Answer(tokenizer.decode(tokens, skip_special_tokens=True).strip(), len(tokens))
 
@@ -87,10 +80,6 @@ class LocalModel:
                 source, revision=self.revision, dtype=self._settings.dtype
             )
         except (OSError, ValueError, ImportError) as error:
-            why = f"{self.card.source} cannot be loaded: {_one_line(error)}"
+            why = f"{self.card.source} cannot be loaded: {one_line(error, 300)}"
             raise ModelError(f"{self.card.id}: {why}") from error
         return tokenizer, model.to(device).eval()
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -73,13 +73,7 @@ class PatternFile(Params):
                     yield f"{section}.{name}.any_of.{number}", pattern
 
     def expression(self, pattern: Pattern) -> str:
-        """Return the regular expression of a pattern, with its fragments in place.
-
-        Raises
-        ------
-        ValueError
-            If a fragment is unknown, or there is not one of pattern and words.
-        """
+        """Return the regular expression of a pattern, with its fragments in place."""
         if (pattern.pattern is None) == (pattern.words is None):
             raise ValueError("give either pattern or words")
         if pattern.words is not None:
@@ -110,14 +104,7 @@ class Patterns(NamedTuple):
 
 @functools.cache
 def load_patterns(path: Path = PATTERNS) -> Patterns:
-    """Read and compile a file of patterns, once.
-
-    Raises
-    ------
-    ParamsError
-        If a key is unknown or a pattern does not compile; the message names the file, the pattern
-        and its value.
-    """
+    """Read and compile a file of patterns, once."""
     file = read(path, PatternFile)
 
     def compiled(section: Iterable[tuple[str, Named]]) -> dict[str, re.Pattern[str]]:

@@ -4,8 +4,6 @@ Models differ in quotes, markup, case and spacing, none of which changes what is
 normal form has none of these differences, and every span of it leads back to the original text.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_right

@@ -1,25 +1,15 @@
 """Every judge by its id: those of the library, and the language models of ``params/judges``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from aor_lib.config.params import PARAMS
-from aor_lib.config.typed_yaml import ParamsError, nearest, read
+from aor_lib.config.typed_yaml import ParamsError, nearest, read_named
 from aor_lib.judge import JUDGES, Judge
 from aor_lib.models.registry import load_model
 
 
 def load_judge(name: str, folder: Path = PARAMS / "judges") -> Judge:
-    """Return the judge of this id, ready to judge.
-
-    Raises
-    ------
-    ParamsError
-        If there is none, or its card is wrong.
-    ModelError
-        If its model cannot run here; the message says what it needs.
-    """
+    """Return the judge of this id, ready to judge; ``ModelError`` if its model cannot run here."""
     if name in JUDGES:
         return JUDGES[name]
     cards = {path.stem: path for path in folder.glob("*.yaml")}
@@ -27,7 +17,5 @@ def load_judge(name: str, folder: Path = PARAMS / "judges") -> Judge:
         raise ParamsError(f"judge: no judge {name!r}{nearest(name, [*JUDGES, *cards])}")
     from aor_lib.judge.llm import JudgeCard, LLMJudge
 
-    card = read(cards[name], JudgeCard)
-    if card.id != name:
-        raise ParamsError(f"{cards[name]}: id: must be the file's name, {name!r}")
+    card = read_named(cards[name], JudgeCard)
     return LLMJudge(card, load_model(card.as_model()))

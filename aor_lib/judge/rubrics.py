@@ -15,8 +15,6 @@ judge can be trusted. A reply that is not exactly what was asked for is a
 :class:`UnreadableReplyError`, never a guess.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

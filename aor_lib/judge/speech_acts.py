@@ -5,8 +5,6 @@ An answer is read as sentences that refuse, disapprove, correct, preach, send aw
 :mod:`aor_lib.judge.classifier`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from aor_lib.config.records import Label

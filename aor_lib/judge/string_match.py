@@ -4,8 +4,6 @@ It misses a refusal in other words and takes an apology for one, which is why it
 a second opinion it costs nothing: it shares no pattern with the default judge.
 """
 
-from __future__ import annotations
-
 import re
 
 from aor_lib.config.records import Label

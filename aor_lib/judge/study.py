@@ -1,7 +1,5 @@
 """Judge what the models of a study answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,23 +15,9 @@ _BATCH = 64
 def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
     """Judge the responses in ``build`` that have no verdict of this judge's present version.
 
-    Answers to probes are not judged: saying what one hears neither refuses nor complies.
-
-    Verdicts are kept batch by batch, so that a judge that is cut off goes on where it was.
-
-    Returns
-    -------
-    int
-        Number of responses judged.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no manifest.
-    ModelError
-        If the judge's model can be asked no more.
-    StoreError
-        If the results cannot be read or written.
+    Answers to probes are not judged: saying what one hears neither refuses nor complies. Verdicts
+    are kept batch by batch, so that a judge that is cut off goes on where it was. Returns the
+    number of responses judged.
     """
     manifest = load_manifest(build).set_index("stimulus_id")["text"]
     with Store(build / STORE) as store:

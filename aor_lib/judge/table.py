@@ -29,20 +29,7 @@ def judge_table(
 
     Every row, its order and every other column stay as they are; the two files' formats (see
     :mod:`aor_lib.storage.tables`) may differ. A completion that is missing, empty or no text is
-    unjudged; a prompt that is, is not known.
-
-    Returns
-    -------
-    Series of int
-        Number of answers by label.
-
-    Raises
-    ------
-    TableError
-        If a file is no table, or the table lacks a column or has one of those to be added; the
-        message names the file.
-    OSError
-        If a file cannot be read or written.
+    unjudged; a prompt that is, is not known. Returns the number of answers by label.
     """
     check_format(target)
     table = read_table(source)

@@ -1,7 +1,5 @@
 """Caps on the number and the cost of requests to an API, counted at every try."""
 
-from __future__ import annotations
-
 import asyncio
 from contextvars import ContextVar
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -60,13 +58,7 @@ class Request:
 def build_request(
     conversation: Conversation, fields: dict[str, Any], audio_part: AudioPart = "input_audio"
 ) -> Request:
-    """Build the request for a conversation: its messages, and further ``fields``.
-
-    Raises
-    ------
-    OSError, RuntimeError
-        If a sound file is missing or cannot be read.
-    """
+    """Build the request for a conversation: its messages, and further ``fields``."""
     messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
         content: list[dict[str, Any]] = []
@@ -74,7 +66,7 @@ def build_request(
             text_bytes += len(turn.text.encode())  # a token is at least a byte
             content.append({"type": "text", "text": turn.text})
         if turn.audio is not None:
-            data, seconds = _wav(turn.audio)
+            data, seconds = as_wav(turn.audio)
             audio_s += seconds
             sound = base64.b64encode(data).decode()
             forms = {
@@ -85,6 +77,17 @@ def build_request(
         messages.append({"role": turn.role, "content": content})
     most = text_bytes + _TOKENS_PER_TURN * len(messages)
     return Request({"messages": messages, **fields}, most, audio_s)
+
+
+def as_wav(audio: Path | Waveform) -> tuple[bytes, float]:
+    """Sound as a 16-bit WAV file, the one format that all such APIs take; its seconds."""
+    if isinstance(audio, Waveform):
+        samples, rate = audio.samples, audio.sample_rate
+    else:
+        samples, rate = soundfile.read(audio, dtype="int16")
+    wav = io.BytesIO()
+    soundfile.write(wav, samples, rate, format="WAV", subtype="PCM_16")
+    return wav.getvalue(), len(samples) / rate
 
 
 def read_response(response: Any, key: str) -> Answer | Failure:
@@ -220,14 +223,3 @@ def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
     """The error in a response; Gemini's compatible API puts it in a list."""
     body = error.body[0] if isinstance(error.body, list) and error.body else error.body
     return as_mapping(as_mapping(body).get("error", body))
-
-
-def _wav(audio: Path | Waveform) -> tuple[bytes, float]:
-    """Sound as a 16-bit WAV file, the one format that all such APIs take; its seconds."""
-    if isinstance(audio, Waveform):
-        samples, rate = audio.samples, audio.sample_rate
-    else:
-        samples, rate = soundfile.read(audio, dtype="int16")
-    wav = io.BytesIO()
-    soundfile.write(wav, samples, rate, format="WAV", subtype="PCM_16")
-    return wav.getvalue(), len(samples) / rate

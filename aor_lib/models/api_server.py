@@ -3,8 +3,6 @@
 Which model a response names proves little there: SGLang repeats the name that it was asked by.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,20 +12,10 @@ from aor_lib.models.api_messages import as_mapping, quote
 def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
     """Server, its models of these names, and the length of a conversation, from its list of models.
 
-    Parameters
-    ----------
-    listed
-        What ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the server)
-        and ``max_model_len`` (tokens of a conversation with its answer) of each model.
-    names
-        The model's name, and that of its adapter if it has one.
-    key
-        Never part of the text.
-
-    Raises
-    ------
-    LookupError
-        If a name is not listed; the message says which are.
+    ``listed`` is what ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the
+    server) and ``max_model_len`` (tokens of a conversation with its answer) of each model;
+    ``names`` are the model's, and its adapter's if it has one. ``key`` is never part of the text.
+    LookupError, which says what is listed, if a name is not.
     """
     data = as_mapping(listed).get("data")
     rows = [as_mapping(row) for row in data] if isinstance(data, list) else []

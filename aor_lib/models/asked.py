@@ -1,7 +1,5 @@
 """A model under check: a few harmless spoken questions, and its answers to them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +8,9 @@ from typing import Any
 import numpy as np
 import soundfile
 
-from aor_lib.audio import speech
+from aor_lib.audio import mixing, scenes, speech
 from aor_lib.config.records import Generation
+from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 
 GENERATION = Generation(max_new_tokens=16)
@@ -26,7 +25,9 @@ QUESTIONS = (
 )
 NOTICEABLE = 1e-3
 """A change of a logit that is no rounding."""
+SCENES = ("home_kitchen", "city_street")
 _VOICE = "af_heart"
+_OVER_SCENES = "What can you hear around me?"
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
@@ -40,9 +41,12 @@ class Skipped(Exception):  # noqa: N818 - an outcome
 class Asked:
     """A model, the questions to ask it, and its answers; a question is asked once."""
 
-    def __init__(self, model: AudioModel, folder: Path) -> None:
+    def __init__(
+        self, model: AudioModel, folder: Path, scenes: tuple[Scene | str, ...] = SCENES
+    ) -> None:
         self.model = model
         self.folder = folder
+        self._scenes = scenes
         self._answers: dict[Conversation, Answer] = {}
 
     @functools.cached_property
@@ -58,6 +62,31 @@ class Asked:
             padded = np.pad(samples, (0, max(0, length - len(samples))))
             soundfile.write(clips[-1], padded, speech.SAMPLE_RATE, subtype="PCM_16")
         return tuple(clips)
+
+    @functools.cached_property
+    def over_scenes(self) -> list[Conversation]:
+        """The same words over each of two scenes."""
+        spoken = speech.KokoroVoice(_VOICE).synthesise(_OVER_SCENES, "normal")
+        length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, 2.0, 0.5)
+        seconds = length / speech.SAMPLE_RATE
+        asked: list[Conversation] = []
+        for number, scene in enumerate(self._scenes):
+            rng = np.random.default_rng(number)
+            background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
+            mixed = mixing.mix(
+                spoken,
+                background,
+                sample_rate=speech.SAMPLE_RATE,
+                snr_db=6.0,
+                lead_in_s=2.0,
+                tail_s=0.5,
+                loudness_lufs=-23.0,
+                true_peak_dbfs=-1.0,
+            )
+            clip = self.folder / f"scene-{number}.flac"
+            soundfile.write(clip, mixed.samples, speech.SAMPLE_RATE, subtype="PCM_16")
+            asked.append((Turn("user", audio=clip),))
+        return asked
 
     @functools.cached_property
     def questions(self) -> list[Conversation]:

@@ -1,7 +1,5 @@
 """The protocol of a model, which answers a list of conversations, and what it exchanges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass

@@ -3,14 +3,14 @@
 The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
 """
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aor_lib.models.asked import Asked, Failed, Skipped
+from aor_lib.config.errors import one_line
+from aor_lib.config.scene import Scene
+from aor_lib.models.asked import SCENES, Asked, Failed, Skipped
 from aor_lib.models.base import AudioModel, ModelError
 from aor_lib.models.checks import CHECKS, Check
 
@@ -25,11 +25,12 @@ class Checked:
     what_to_do: str = ""
 
 
-def check_model(model: AudioModel) -> list[Checked]:
+def check_model(model: AudioModel, scene: Scene | None = None) -> list[Checked]:
     """Ask a model some twenty short questions and say what it does right and wrong.
 
     What a model does not claim (:class:`aor_lib.models.base.Capabilities`) is skipped, and so is
-    what cannot be decided. One that answers nothing is asked no further.
+    what cannot be decided. One that answers nothing is asked no further. ``scene`` is one to be
+    heard, in place of a scene of the study.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def check_model(model: AudioModel) -> list[Checked]:
     """
     rows: list[Checked] = []
     with tempfile.TemporaryDirectory() as folder:
-        asked = Asked(model, Path(folder))
+        asked = Asked(model, Path(folder), (scene or SCENES[0], SCENES[1]))
         for name, what_to_do, check in CHECKS:
             if rows and rows[0].outcome == "failed":
                 rows.append(Checked(name, "skipped", "there are no answers to go by"))
@@ -57,5 +58,5 @@ def _outcome(asked: Asked, name: str, what_to_do: str, check: Check) -> Checked:
     except ModelError:
         raise
     except Exception as error:  # noqa: BLE001 - an adapter in the making raises anything
-        text = " ".join(str(error).split())[:200]
+        text = one_line(error, 200)
         return Checked(name, "failed", f"raised {type(error).__name__}: {text!r}", what_to_do)

@@ -1,7 +1,5 @@
 """The checks of a model, in their order: what each asks, and what to do where it fails."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator
@@ -110,6 +108,17 @@ def _decodes_greedily(asked: Asked) -> str:
 def _hears(asked: Asked) -> str:
     _require(asked.model.capabilities.audio, "audio")
     return asked.require_change(asked.questions[0], asked.questions[1], "other words in the clip")
+
+
+@_check("hears the background", "")
+def _hears_the_background(asked: Asked) -> str:
+    _require(asked.model.capabilities.audio, "audio")
+    one, other = asked.over_scenes
+    try:
+        return asked.require_change(one, other, "another scene behind the same words")
+    except Failed as reason:
+        # No defect of an adapter: it is what the study asks of a model.
+        raise Skipped(f"{reason}; it may hear words alone") from reason
 
 
 @_check(

@@ -5,8 +5,6 @@ The same numbers as ``transformers.GraniteSpeechFeatureExtractor``, which comput
 window, reflected at the ends; triangular filters on the HTK mel scale, not normalised.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

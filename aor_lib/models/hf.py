@@ -10,11 +10,14 @@ study replaces it.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Hashable, Iterator, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
@@ -26,7 +29,7 @@ from aor_lib.models.hf_architectures import (
     load_network,
     load_processor,
 )
-from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu, one_line
+from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 
 if TYPE_CHECKING:
@@ -115,7 +118,7 @@ class HuggingFaceModel:
             if is_dead_gpu(error):
                 raise ModelError(
                     f"{self.card.id}: the GPU failed, and this process can use it no more; "
-                    f"a new one goes on from here: {one_line(error)}"
+                    f"a new one goes on from here: {one_line(error, 500)}"
                 ) from error
             raise
 
@@ -194,7 +197,7 @@ class HuggingFaceModel:
                 name = type(error).__name__
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{name}: {one_line(error)}"
+                    f"{name}: {one_line(error, 500)}"
                 ) from error
         return _loaded[self]
 
@@ -249,9 +252,9 @@ class HuggingFaceModel:
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
     if card.memory_gib is None or device_map == "cpu":
         return
-    import torch
+    if _has_gpu():
+        import torch
 
-    if torch.cuda.is_available():
         every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
         found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / _GIB
         problem = f"the one found here has {found:.0f} GiB" if found < card.memory_gib else None
@@ -259,3 +262,12 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
         problem = "none was found here" if card.memory_gib > CPU_GIB else None
     if problem:
         raise ModelError(f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory; {problem}")
+
+
+def _has_gpu() -> bool:
+    # A build of torch for CPUs says so in its version; to load it would take seconds.
+    if "torch" not in sys.modules and version("torch").endswith("+cpu"):
+        return False
+    import torch
+
+    return torch.cuda.is_available()

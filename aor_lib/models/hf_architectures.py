@@ -4,8 +4,6 @@ Image and video parts are left out: nothing here looks, and they need torchvisio
 processor is therefore put together from its tokenizer and its audio part, whatever is installed.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -125,23 +123,11 @@ def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool
 def load_network(
     name: ArchitectureName, folder: Path, adapter: str | None = None, **options: Any
 ) -> Any:
-    """Load the model of a checkpoint for inference.
+    """Load a checkpoint's model, which must be of the architecture ``name``, for inference.
 
-    Parameters
-    ----------
-    name
-        The architecture that the checkpoint must be of.
-    folder
-        The checkpoint.
-    adapter
-        Folder in the checkpoint with a LoRA adapter to put on it; None: none but its own.
-    options
-        Further arguments of ``from_pretrained``.
-
-    Raises
-    ------
-    ValueError
-        If the checkpoint is of another architecture, or lacks weights or its LoRA adapter.
+    ``adapter`` is the folder in the checkpoint of a LoRA adapter to put on it; None: none but its
+    own. ``options`` are further arguments of ``from_pretrained``. ValueError if the checkpoint is
+    of another architecture, or lacks weights or its LoRA adapter.
     """
     import transformers
 

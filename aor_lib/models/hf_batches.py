@@ -1,12 +1,11 @@
 """Batches as large as fit into memory; the next one's inputs are made while one is answered."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from aor_lib.config.errors import one_line
 from aor_lib.models.base import Answer, Failure
 
 Places = tuple[int, ...]
@@ -31,21 +30,12 @@ class Batches:
         """Yield results batch by batch.
 
         A batch that needs too much memory is halved, and so are the next. Whatever else goes wrong
-        may be the fault of one conversation: those of its batch are asked one by one.
+        may be the fault of one conversation: those of its batch are asked one by one, unless the
+        GPU is dead (:func:`is_dead_gpu`), which is raised: no conversation is to blame.
 
-        Parameters
-        ----------
-        alike
-            Places of the conversations, each with what those have in common that may share a batch.
-        prepare
-            Makes a batch's inputs, in a thread of its own.
-        answer
-            Answers a batch from its inputs.
-
-        Raises
-        ------
-        Exception
-            If the GPU is dead (:func:`is_dead_gpu`): no conversation is to blame.
+        ``alike`` has the places of the conversations, each with what those have in common that may
+        share a batch; ``prepare`` makes a batch's inputs, in a thread of its own; ``answer``
+        answers a batch from them.
         """
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
@@ -84,12 +74,7 @@ class Batches:
 
 def failure_of(error: Exception) -> Failure:
     """Describe an error as the failure of a conversation."""
-    return Failure(f"{type(error).__name__}: {one_line(error)}")
-
-
-def one_line(error: BaseException) -> str:
-    """Message of an error in one line, cut where it is long."""
-    return " ".join(str(error).split())[:500]
+    return Failure(f"{type(error).__name__}: {one_line(error, 500)}")
 
 
 def is_dead_gpu(error: Exception) -> bool:

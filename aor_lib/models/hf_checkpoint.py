@@ -1,7 +1,5 @@
 """Where a Hugging Face checkpoint is: a local folder, or one of the hub's at a pinned commit."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path
@@ -24,11 +22,6 @@ def revision(card: ModelCard) -> str:
     """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it.
 
     A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
-
-    Raises
-    ------
-    ModelError
-        If the card names a local folder that does not exist.
     """
     if (local := _local_folder(card)) is not None:
         return _folder_hash(local)

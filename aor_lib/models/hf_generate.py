@@ -1,7 +1,5 @@
 """Answers of a loaded Hugging Face model, and logits of their first token."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Conversations as inputs of a Hugging Face model: prompts, and features of their clips."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import io
@@ -27,14 +25,8 @@ def with_waveforms(
 ) -> Conversation:
     """Read every clip of a conversation, resampled to the rate that the processor takes.
 
-    With ``multiple_of_s``, silence is put at each one's end, up to a multiple of it.
-
-    Raises
-    ------
-    FileNotFoundError, soundfile.LibsndfileError
-        If a clip cannot be read.
-    ValueError
-        If a clip is empty, or so long that the model would not hear its end.
+    With ``multiple_of_s``, silence is put at each one's end, up to a multiple of it. ValueError if
+    a clip is empty, or so long that the model would not hear its end.
     """
     features = processor._audio_processor
     heard = []

@@ -4,8 +4,6 @@ The SDK retries what may pass: lost connections, time limits, rate limits (it si
 of up to two minutes) and errors of the server. Every try is counted by the caps.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import threading

@@ -1,7 +1,5 @@
 """From a model's card to the adapter that runs it."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import Any

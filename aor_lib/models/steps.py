@@ -4,8 +4,6 @@ Each turn of the user that another one follows is answered first, and that answe
 them when the next is asked. The answer to the last turn is the result; a failure at any step is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

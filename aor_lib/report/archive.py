@@ -6,8 +6,6 @@
     A bundle of its results (:mod:`aor_lib.inference.bundles`).
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile
@@ -40,15 +38,7 @@ _HOW = "'aor results export PROFILE --into NAME.zip' writes one"
 
 
 def write_archive(study: Study, build: Path, into: Path) -> Bundle:
-    """Write a study's clips, results and tables of steering to a zip file.
-
-    Raises
-    ------
-    BundleError
-        If the file exists, or there are no results.
-    FileNotFoundError
-        If the stimuli have not been made and validated.
-    """
+    """Write a study's clips, results and tables of steering to a new zip file."""
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
     load_validation(build)
@@ -70,17 +60,8 @@ def write_archive(study: Study, build: Path, into: Path) -> Bundle:
 def unpack_archive(path: Path, study: Study, build: Path) -> int:
     """Make a study's folder of a zip file that :func:`write_archive` wrote, all of it checked.
 
-    It takes the place of one that was made so before, and of no other.
-
-    Returns
-    -------
-    Number of trials.
-
-    Raises
-    ------
-    BundleError, DatasetError
-        If the file is none of these, is damaged, or is of another profile; the message says what
-        to do, and nothing was changed.
+    It takes the place of one that was made so before, and of no other; where the file cannot be
+    used, nothing was changed. Returns the number of trials.
     """
     if build.exists() and not (build / _RESULTS).is_dir():
         raise BundleError(f"{build}: holds a study of its own; name another folder with --build")

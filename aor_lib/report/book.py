@@ -1,7 +1,5 @@
 """The book of a study: its notebooks executed where they are stale, and the pages made of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -37,23 +35,9 @@ def execute_notebooks(
 ) -> int:
     """Execute the notebooks that are older than the study, the library or their source.
 
-    Parameters
-    ----------
-    build
-        The study's folder; executed notebooks are kept in its ``notebooks``.
-    report
-        Called with the notebooks done and the number of those that are stale.
-    unexecuted
-        Notebooks that are taken as they are, without outputs.
-
-    Returns
-    -------
-    Number of notebooks executed.
-
-    Raises
-    ------
-    BookError
-        If a cell fails. What the notebook printed is shown then, and never otherwise.
+    They are kept in the folder ``notebooks`` of the study; those that are ``unexecuted`` are taken
+    as they are, without outputs. What a notebook printed is shown if a cell fails, and never
+    otherwise. Returns the number of notebooks executed.
     """
     (build / "notebooks").mkdir(exist_ok=True)
     for name in unexecuted:
@@ -73,14 +57,7 @@ def execute_notebooks(
 def write_book(build: Path) -> Path:
     """Make the pages of executed notebooks and of the folder ``book``, unless they are current.
 
-    Returns
-    -------
-    The first page.
-
-    Raises
-    ------
-    BookError
-        If jupyter-book warns or fails; what it printed is shown then.
+    Returns the first page. A warning of jupyter-book is an error.
     """
     first, listing = build / "html" / "index.html", PARAMS / "web_assets.yaml"
     texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.cff"]

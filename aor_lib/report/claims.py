@@ -49,14 +49,9 @@ def claims(
 ) -> Html | Prose:
     """Every claim with what was measured, its 95 % interval, and what the build may say of it.
 
-    Parameters
-    ----------
-    measured
-        By the ids of :data:`CLAIMS`: ``scenario`` and ``utterance_id`` of clips; rates, those that
-        are compared with the ``p_value`` of a test that they are equal; else paired differences.
-    asked
-        The :func:`aor_lib.report.instrument.audio_language_models` of the build; where there are
-        none, each row says so.
+    ``measured`` holds, by the ids of :data:`CLAIMS`: ``scenario`` and ``utterance_id`` of clips;
+    rates, those that are compared with the ``p_value`` of a test that they are equal; else paired
+    differences. ``asked`` are the audio language models of the build.
     """
     scope = f"Audio language models asked: {len(asked)}." if asked else CHECK
     rows = []

@@ -1,14 +1,12 @@
 """Harmful refusal against over-refusal: the trade-off that every mitigation moves a model in."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis.selections import NO_MITIGATION
 from aor_lib.analysis.stats import iso_d_prime
-from aor_lib.report.charts import (
+from aor_lib.report.drawing import (
     PERCENT,
     UNIT,
     Names,
@@ -38,12 +36,7 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """Harmful-refusal rate over over-refusal rate, with both intervals, over lines of equal d'.
 
     Along a line only the readiness to refuse changes; on the dashed one, d' = 0, what only sounds
-    harmful is refused as often as what is.
-
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` by model and intent.
+    harmful is refused as often as what is. ``rates`` are by model and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:
@@ -56,18 +49,14 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
         *_intervals(base),
         base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=models.shape),
     )
-    return figure(chart, title_for(rates, title), _in_words(shown, "model"), 380)
+    return figure(chart, title_for(rates, title), in_words_of(shown, "model"), 380)
 
 
 def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> Shown:
     """The trade-off of one model: where each arm takes it from where it is without one.
 
-    Each arm bears its name, and an arrow that grows towards it leads there from ``none``.
-
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` of one model, by ``arm`` and intent.
+    Each arm bears its name, and an arrow that grows towards it leads there from ``none``. ``rates``
+    are by the column ``arm`` and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:
@@ -93,7 +82,7 @@ def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> 
         base.mark_point(filled=True, size=70, opacity=1),
         *_labels(shown, arm, colour),
     )
-    return figure(chart, title_for(rates, title), _in_words(shown, arm), 380)
+    return figure(chart, title_for(rates, title), in_words_of(shown, arm), 380)
 
 
 def pairs(rates: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +125,8 @@ def _labels(shown: pd.DataFrame, arm: str, colour: alt.Color) -> list[alt.Chart]
     ]
 
 
-def _in_words(shown: pd.DataFrame, column: str) -> str:
+def in_words_of(shown: pd.DataFrame, column: str) -> str:
+    """Both rates of each point, by what is in a column."""
     return "; ".join(
         f"{row[column]}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
         f"{in_words('hrr', row['hrr'])}"

@@ -1,13 +1,11 @@
 """The same chart for one model after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pandas as pd
 from IPython.display import display
 
-from aor_lib.report.charts import Shown
+from aor_lib.report.drawing import Shown
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 

@@ -1,7 +1,5 @@
 """Earlier turns of a conversation, to read and to hear."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from html import escape

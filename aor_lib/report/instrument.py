@@ -4,8 +4,6 @@ The refusals of the reference models were planted. What a study finds of them is
 audio language models, and no title may read as one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from html import escape
 from pathlib import Path

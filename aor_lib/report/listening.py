@@ -5,8 +5,6 @@ is escaped: answers are untrusted text. Answers to harmful utterances are never 
 labels.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Computed text on a page: whatever is in it, such as a model's title, stays text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

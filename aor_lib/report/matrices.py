@@ -1,13 +1,11 @@
 """Matrices of shaded cells: what is taken for what, and rates in two directions at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
-from aor_lib.report.charts import WIDE, Chart, Names, Shown, figure, titled, tooltips
+from aor_lib.report.drawing import WIDE, Chart, Names, Shown, figure, titled, tooltips
 from aor_lib.report.instrument import title_for
 from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import INK, SHADES, cell_title, ordered
@@ -50,14 +48,9 @@ def confusion(
 def heat_map(
     rates: pd.DataFrame, rows: Sequence[str], column: str, *, title: str, names: Names = None
 ) -> Shown:
-    """Rates by row and column: each cell has its counts, and the shade of its rate.
+    """Rates by ``rows`` (such as model and scenario) and ``column``.
 
-    Parameters
-    ----------
-    rates
-        :func:`aor_lib.analysis.stats.rates` by ``rows`` and ``column``.
-    rows
-        Columns whose values name the rows together, such as model and scenario.
+    Each cell has its counts, and the shade of its rate.
     """
     rates = rates.dropna(subset=["rate"])
     if rates.empty:

@@ -1,7 +1,5 @@
 """Model cards to read: what each model is, how it is reached, and what is known of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
@@ -82,14 +80,8 @@ def model_pages(
 ) -> Html:
     """The cards of a kind in full, one below the other, or a note that there are none.
 
-    Parameters
-    ----------
-    kind
-        A key of :data:`REACHED`; None for models that are reached by a class of their own.
-    provenance
-        Which models answered: :func:`aor_lib.analysis.results.load_provenance`.
-    measured
-        Rates of the reference models: :func:`aor_lib.analysis.reference_rates.load_measured`.
+    ``kind`` is a key of :data:`REACHED`, or None for models that are reached by a class of their
+    own. ``provenance`` says which models answered, ``measured`` holds the reference models' rates.
     """
     pages = [
         _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])

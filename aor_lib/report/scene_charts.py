@@ -1,7 +1,5 @@
 """Charts of what a scene changes: by utterance, by intent, and as the scene gets quieter."""
 
-from __future__ import annotations
-
 import json
 
 import altair as alt
@@ -11,7 +9,7 @@ import pandas as pd
 from aor_lib.analysis import stats
 from aor_lib.analysis.outcomes import refusals_by_utterance
 from aor_lib.analysis.scene_use import ALONE, BENIGN
-from aor_lib.report.charts import (
+from aor_lib.report.drawing import (
     POINTS,
     Names,
     Shown,
@@ -33,10 +31,7 @@ _MARK = 0.06  # height of a mark of an utterance, in the unit of the rates
 def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """A line for each utterance, from what became of it alone to what did in its benign scene.
 
-    Parameters
-    ----------
-    trials
-        Core trials of one intent; only utterances that were judged both ways are shown.
+    ``trials`` are of one intent; only utterances that were judged both ways are shown.
     """
     shown: list[pd.DataFrame] = []
     ends: dict[float, str] = {}
@@ -95,10 +90,7 @@ def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
 def changes_in_both(differences: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     """Change of harmful refusal over that of refusing what only sounds harmful, with intervals.
 
-    Parameters
-    ----------
-    differences
-        :func:`aor_lib.analysis.stats.paired_differences` by model and intent.
+    ``differences`` are paired ones by model and intent.
     """
     keys, measures = ["model", "level"], ["difference", "low", "high"]
     known = differences.dropna(subset=["difference"])

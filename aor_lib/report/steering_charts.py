@@ -3,23 +3,21 @@
 ``sweep`` is the table :data:`aor_lib.steering.tables.LAYER_SWEEP` of one model.
 """
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
-from aor_lib.report.charts import (
+from aor_lib.report.charts import dose_response
+from aor_lib.report.detection_charts import DIAGONAL, X, Y, in_words_of, pairs
+from aor_lib.report.drawing import (
     UNIT,
     Names,
     Shown,
     dashed_line,
-    dose_response,
     figure,
     reference,
     titled,
     tooltips,
 )
-from aor_lib.report.detection_charts import DIAGONAL, X, Y, pairs
 from aor_lib.report.figures import NOTHING, in_words, is_share, signed
 from aor_lib.report.listening import Html
 from aor_lib.report.markdown import Prose, nothing_for
@@ -107,14 +105,9 @@ def compared(found: pd.DataFrame, *, title: str) -> Html | Prose:
 def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
     """AUC of probes over the layer, of the requests' kinds and of control tasks.
 
-    The band spans all control tasks, and the line in it is their mean.
-
-    Parameters
-    ----------
-    aucs
-        :data:`aor_lib.steering.tables.PROBES` of one model.
-    words
-        AUC of words alone on the same requests, a dashed line.
+    The band spans all control tasks, and the line in it is their mean. ``aucs`` is the table
+    :data:`aor_lib.steering.tables.PROBES` of one model; ``words``, the AUC of words alone on the
+    same requests, is a dashed line.
     """
     if aucs.empty:
         return nothing_for(title)
@@ -149,12 +142,8 @@ def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
 def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Names) -> Shown:
     """Harmful refusal against over-refusal as a threshold moves, and points that were measured.
 
-    Parameters
-    ----------
-    curves
-        :func:`aor_lib.steering.frontier.curves` of one model.
-    rates
-        :func:`aor_lib.analysis.stats.rates` by model, method and intent, for the points.
+    ``curves`` are those of :func:`aor_lib.steering.frontier.curves` of one model; ``rates``, by
+    model, method and intent, are the points.
     """
     if curves.empty:
         return nothing_for(title)
@@ -174,12 +163,7 @@ def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Na
             shape=methods.shape.legend(orient="bottom")
         ),
     )
-    measured = titled(points, ["method"], names)
-    words = "; ".join(
-        f"{row['method']}: over-refusal {in_words('orr', row['orr'])}, harmful refusal "
-        f"{in_words('hrr', row['hrr'])}"
-        for row in measured.to_dict("records")
-    )
+    words = in_words_of(titled(points, ["method"], names), "method")
     return figure(chart, title, f"{shown['reader'].nunique()} curves; {words}", 380)
 
 

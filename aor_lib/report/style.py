@@ -1,7 +1,5 @@
 """Titles, colours and point shapes of ids, and the theme of the charts: the same everywhere."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +9,8 @@ import altair as alt
 
 from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
-from aor_lib.config.params import PARAMS, Mitigation, load_scenarios
+from aor_lib.config.params import PARAMS, load_scenarios
+from aor_lib.config.prompts import Mitigation
 from aor_lib.config.typed_yaml import read
 from aor_lib.report.figures import signed
 from aor_lib.steering.tables import METHODS

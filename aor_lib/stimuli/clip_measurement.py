@@ -4,8 +4,6 @@ The SNR of a finished clip is found by taking the known speech out of it: its ga
 projection of the clip on it, and what remains is the background.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ from aor_lib.audio.hearing import scene_classifier
 from aor_lib.audio.hearing.transcription import HearingError, transcribe, word_error_rate
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure_speech
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import StimulusSpec
@@ -78,13 +77,8 @@ def measure_clip(
 ) -> ClipMeasurement:
     """Measure one stimulus.
 
-    Parameters
-    ----------
-    spec
-        What it was made from, which gives its speech alone and so the SNR; ``None`` for an
-        imported clip.
-    with_prosody
-        Measure the prosody of speech without a background: the costliest measurement by far.
+    ``spec`` is what it was made from, which gives its speech alone and so the SNR; None for an
+    imported clip. The prosody of speech without a background is the costliest measurement by far.
     """
     measured = ClipMeasurement(row.stimulus_id)
     if row.path is None:
@@ -97,7 +91,7 @@ def measure_clip(
         samples, sample_rate = soundfile.read(io.BytesIO(content), always_2d=True)
         transcription = transcribe(content)
     except (DatasetError, HearingError, soundfile.LibsndfileError) as error:
-        measured.problems.append(" ".join(str(error).split()))
+        measured.problems.append(one_line(error))
         return measured
     clip = samples[:, 0]
     lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]

@@ -1,7 +1,5 @@
 """Lexical diversity of a set of sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
@@ -12,16 +10,7 @@ def distinct_n(texts: Iterable[str], n: int) -> float:
     As defined by Li et al., "A Diversity-Promoting Objective Function for Neural Conversation
     Models" (NAACL 2016), section 5.4: the count is scaled by the number of words, not of n-grams,
     and n-grams do not cross from one text to the next. It falls as texts are added, so that only
-    sets of like size compare. Words are lower-cased and without punctuation.
-
-    Returns
-    -------
-    A number from 0 to 1; NaN where the texts hold no word.
-
-    Raises
-    ------
-    ValueError
-        ``n`` is below 1.
+    sets of like size compare. Words are lower-cased and without punctuation; NaN without a word.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """Differences between emotional and neutral speech, as intended and as measured on the clips."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -4,8 +4,6 @@ Another processor's synthesis differs in a bit, so two people who build the benc
 benchmarks. Whoever takes the clips of one export has the same bytes as everybody who does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Stimulus
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import DatasetError, sound_files
@@ -49,7 +48,7 @@ def find_export(source: str) -> Path:
     try:
         return Path(snapshot_download(name, repo_type="dataset", revision=revision or None))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        what = " ".join(str(error).split())[:200]
+        what = one_line(error, 200)
         raise DatasetError(f"--from {source}: cannot be fetched: {what}") from None
 
 

@@ -1,7 +1,5 @@
 """The hash of everything that decides a stimulus: while it is unchanged, nothing is made again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from aor_lib.audio.recordings.library import library_sha256

@@ -4,8 +4,6 @@
 writes the manifest that models are run on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import math
@@ -41,20 +39,6 @@ def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
 
     Clips keep their level. Mono FLAC at 24 kHz is copied, all else becomes that, at 24 bit. The
     text of a stimulus is Whisper's transcript. A sound that is there twice is imported once.
-
-    Parameters
-    ----------
-    build
-        Folder of the study to make.
-    report
-        Called with the files done and their number.
-
-    Raises
-    ------
-    CollectionError
-        ``folder`` is no folder or holds ``build``, or ``build`` has a study of another kind.
-    AssetError
-        Whisper's weights cannot be fetched; no manifest is written.
     """
     check_folders(folder, build)
     manifest = build / MANIFEST

@@ -1,7 +1,5 @@
 """The manifest of a study's stimuli, the files that it names, and their validation."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable
@@ -21,26 +19,12 @@ class DatasetError(AorError):
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
-    """The manifest; its columns are the fields of :class:`aor_lib.config.records.Stimulus`.
-
-    Raises
-    ------
-    FileNotFoundError
-        The data has not been built; the message says how.
-    """
+    """The manifest; its columns are the fields of :class:`aor_lib.config.records.Stimulus`."""
     return _table(Path(build) / MANIFEST, "aor data")
 
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
-    """The manifest as records.
-
-    Raises
-    ------
-    FileNotFoundError
-        As :func:`load_manifest`.
-    DatasetError
-        If it was made with an earlier version of the data set.
-    """
+    """The manifest as records; ``DatasetError`` if it is of an earlier version of the data set."""
     rows = load_manifest(build).astype(object)
     if "scene_kind" not in rows:
         raise DatasetError(
@@ -54,11 +38,6 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
 def load_validation(build: Path | str) -> pd.DataFrame:
     """Measurements of ``aor validate``, one row per stimulus: the fields of
     :class:`aor_lib.stimuli.clip_measurement.ClipMeasurement`.
-
-    Raises
-    ------
-    FileNotFoundError
-        The data has not been validated; the message says how.
     """
     return _table(Path(build) / VALIDATION, "aor validate")
 
@@ -66,10 +45,7 @@ def load_validation(build: Path | str) -> pd.DataFrame:
 def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
     """Check every sound file of a study, those of earlier turns too, against its hash.
 
-    Raises
-    ------
-    DatasetError
-        A file is missing or altered; the message names the first and says what to do.
+    ``DatasetError`` names the first that is missing or altered.
     """
     for name, sha256 in sound_files(stimuli):
         path = build / name

@@ -4,8 +4,6 @@ Everything follows from the specification and the mixing settings alone, so a st
 bytes wherever and whenever it is rendered.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
@@ -39,22 +37,9 @@ class Rendering:
 
 
 def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
-    """Make one stimulus.
+    """Make one stimulus; backgrounds of a ``library`` of recordings are preferred where they exist.
 
-    Parameters
-    ----------
-    library
-        Folder of recorded backgrounds (:mod:`aor_lib.audio.recordings.library`), preferred where
-        they exist.
-
-    Raises
-    ------
-    ParamsError
-        A voice or an emotion does not exist.
-    SpeechError
-        The text cannot be spoken, or makes a clip longer than 30 s.
-    AssetError
-        The voice's weights cannot be fetched.
+    ``SpeechError`` if the text cannot be spoken, or makes a clip longer than 30 s.
     """
     if not spec.condition.has_audio:
         text = _presented_text(spec)

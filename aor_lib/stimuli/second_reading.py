@@ -6,8 +6,6 @@ heard, and neither the writer's notes nor other ratings. In the reading of all
 sample of the outcome (``blind_reading.csv``) was read anew.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -24,17 +22,10 @@ _ANSWERS = {
 def second_reading(params: Path = PARAMS) -> pd.DataFrame:
     """All readings, one row per utterance, by scenario and id.
 
-    Returns
-    -------
     ``scenario``, ``id``, ``refused_on_words`` (would a cautious reader refuse the words?),
     ``scene_settles`` (does the scene make the benign reading the natural one?), ``audible`` (what
     can be heard that does, or what is wrong), all str; ``holds`` (bool): refused perhaps or surely,
     and settled.
-
-    Raises
-    ------
-    ParamsError
-        A file holds a value that is no answer; the message names it.
     """
     files = sorted((params / "scenarios" / "second_reading").glob("*.csv"))
     rows = pd.concat([_read(path).assign(scenario=path.stem) for path in files])

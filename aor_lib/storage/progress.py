@@ -1,7 +1,5 @@
 """Progress for people: a bar on a terminal, elsewhere a plain line every ten seconds."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

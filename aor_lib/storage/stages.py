@@ -1,7 +1,5 @@
 """Stages of a study that know when their output is current, so that they return at once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,17 +11,10 @@ STATE = "study.sha256"
 
 
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
-    """Tell if a stage was last finished from the same inputs.
+    """Tell if a stage of the study, such as ``validate``, was last finished from the same inputs.
 
-    Parameters
-    ----------
-    build
-        The study's folder.
-    stage
-        The stage's name, such as ``validate``.
-    made_from
-        Everything that can change the stage's output (JSON-like): the hashes of the files it
-        reads, its settings, its ``VERSION``.
+    ``made_from`` is everything that can change the stage's output (JSON-like): the hashes of the
+    files it reads, its settings, its ``VERSION``.
     """
     try:
         record = json.loads(_record(build, stage).read_bytes())

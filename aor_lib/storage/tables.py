@@ -3,8 +3,6 @@
 In CSV, values are text and are not interpreted (``NA`` stays ``NA``, ``007`` stays ``007``).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -16,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 from aor_lib.storage.whole_file import whole_file
 
 
@@ -28,13 +26,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read all rows and columns of a file, in their order; its extension says the format.
 
     Values of CSV are str, those of JSON Lines Python objects, those of Parquet of Arrow's types.
-
-    Raises
-    ------
-    TableError
-        If the extension is unknown, or the file is not what it says.
-    OSError
-        If the file cannot be read.
+    TableError if the extension is unknown, or the file is not what it says.
     """
     check_format(path)
     read, _ = _FORMATS[path.suffix.lower()]
@@ -44,19 +36,14 @@ def read_table(path: Path) -> pd.DataFrame:
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write all rows and columns to a file; its extension says the format.
 
-    Raises
-    ------
-    TableError
-        If the format cannot hold a value.
-    OSError
-        If the file cannot be written.
+    TableError if the format cannot hold a value.
     """
     check_format(path)
     _, content = _FORMATS[path.suffix.lower()]
     try:
         encoded = content(table)
     except (pa.ArrowException, UnicodeError, ValueError, TypeError) as error:
-        raise TableError(f"{path}: this format cannot hold the table: {_line(error)}") from error
+        raise TableError(f"{path}: this format cannot hold the table: {one_line(error)}") from error
     with whole_file(path) as stream:
         stream.write(encoded)
 
@@ -76,7 +63,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except pd.errors.ParserError as error:
-        raise TableError(f"{path}: is not CSV: {_line(error)}") from error
+        raise TableError(f"{path}: is not CSV: {one_line(error)}") from error
     rows = rows.fillna("")
     return rows.iloc[1:].set_axis(rows.iloc[0].to_list(), axis=1)
 
@@ -101,7 +88,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         table = pq.read_table(path)
     except pa.ArrowException as error:
-        raise TableError(f"{path}: is not Parquet: {_line(error)}") from error
+        raise TableError(f"{path}: is not Parquet: {one_line(error)}") from error
     # Without the hints that pandas leaves in a file, no column becomes an index.
     plain = table.replace_schema_metadata(None)
     frame: pd.DataFrame = plain.to_pandas(types_mapper=pd.ArrowDtype)
@@ -146,10 +133,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
         raise TableError(f"{path}: is not UTF-8 ({found}); save it as UTF-8") from error
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 _Format = tuple[Callable[[Path], pd.DataFrame], Callable[[pd.DataFrame], bytes]]

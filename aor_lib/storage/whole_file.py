@@ -1,7 +1,5 @@
 """Files that are whole or not there: a name never stands for half of its content."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator
@@ -14,12 +12,8 @@ from typing import BinaryIO
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    The folder must exist; the stream is a file in it until it is moved into place.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written (a full disk, say); the error names ``path``, which is as it was.
+    The folder must exist; the stream is a file in it until it is moved into place. An OSError (a
+    full disk, say) names ``path``, which is as it was.
     """
     try:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".partial")

@@ -1,7 +1,5 @@
 """Work spread over processes of this machine, or over the workers of a dask cluster."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import threading
@@ -22,20 +20,10 @@ def map_jobs(
 ) -> Iterator[Made]:
     """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
 
-    Parameters
-    ----------
-    make, jobs
-        Must be picklable. What a job needs must be in it, and what it makes in the result: the
-        workers of a cluster may share no disk with this process.
-    workers
-        Processes on this machine; one worker works in this process.
-    scheduler
-        Address of a dask scheduler, such as ``tcp://host:8786``, whose workers are used instead.
-
-    Raises
-    ------
-    OSError
-        If no scheduler answers at the address.
+    ``make`` and the jobs must be picklable. What a job needs must be in it, and what it makes in
+    the result: the workers of a cluster may share no disk with this process. ``workers`` are
+    processes on this machine (one works in this process), unless ``scheduler`` is the address of a
+    dask scheduler, such as ``tcp://host:8786``: OSError if none answers there.
     """
     if scheduler is not None:
         yield from _map_on_cluster(make, jobs, scheduler)

@@ -4,8 +4,6 @@
 processors that differ in the last bit of a float agree.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Emotion by prosody: what it changes, by how much, and what it leaves as it was."""
 
-from __future__ import annotations
-
 from dataclasses import astuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Voices behind an API, through the real SDK, against a server on this machine."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

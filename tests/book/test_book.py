@@ -339,18 +339,9 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
         assert (html / picture).is_file()
 
 
-def test_no_page_shows_the_build_s_parameters(html):
-    assert [p for p in pages() if "injected-parameters" in (html / f"{p}.html").read_text()] == []
-
-
-def test_no_page_shows_a_warning_of_its_code(html):
-    assert [
-        page for page in pages() if "output stderr" in (html / f"{page}.html").read_text()
-    ] == []
-
-
-def test_no_page_shows_an_object_where_its_text_is_empty(html):
-    assert [page for page in pages() if "Prose(" in (html / f"{page}.html").read_text()] == []
+@pytest.mark.parametrize("unwanted", ["injected-parameters", "output stderr", "Prose("])
+def test_no_page_shows_parameters_warnings_or_objects(html, unwanted):
+    assert [p for p in pages() if unwanted in (html / f"{p}.html").read_text()] == []
 
 
 def test_no_prose_of_a_notebook_states_a_result():

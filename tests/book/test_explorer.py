@@ -197,13 +197,6 @@ def test_the_keys_search_walk_and_play(page):
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_answers_to_harmful_requests_show_their_label_only(page):
-    tab = page("intent=harmful")
-    assert tab.locator(".aor-answers .aor-label").count() > 1
-    assert tab.locator(":is(.aor-said, .aor-heard)").count() == 0
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(page):
     tab = page("model=another-model")
     assert count(tab)[0] == 0

@@ -46,18 +46,6 @@ def one_line_error(done):
     return line
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"voicess": 1}, "voicess: unknown key; did you mean 'voices'?"),
-        ({"scenarios": ["opera"]}, "no scenarios/opera.yaml; valid: film_theatre, kitchen"),
-    ],
-)
-def test_a_wrong_profile_is_one_line(aor, write_profile, tmp_path, changes, problem):
-    done = aor("data", write_profile(**changes), "--build", tmp_path / "b")
-    assert problem in one_line_error(done)
-
-
 def test_a_missing_file_or_folder_is_named(aor, write_profile, tmp_path):
     assert "no.yaml: cannot be read" in one_line_error(aor("data", tmp_path / "no.yaml"))
     (tmp_path / "file").write_text("a file where a folder should be")

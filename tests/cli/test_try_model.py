@@ -1,7 +1,5 @@
 """A further model beside a study, in Python and in the notebook that shows how."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ What each consists of stands in tests/data/tiny_checkpoints.yaml. The tokenizers
 feature extractors the family's own, and the weights large enough that audio moves the logits.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real HTTP server on this machine, for tests of what is asked over HTTP."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """Caps on requests and spend, and what requests cost."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 

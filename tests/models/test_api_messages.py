@@ -1,7 +1,5 @@
 """Responses of an API, read as answers or failures."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,10 +7,11 @@ import torch
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.audio.hearing.transcription import SEGMENTS, word_error_rate
-from aor_lib.config.params import load_model_cards
+from aor_lib.config.params import load_model_cards, read_scene
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
+from aor_lib.models.check import check_model
 from aor_lib.models.reference.cascade import WEIGHTS, Cascade, hear
 from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
 from aor_lib.models.reference.smollm import Sampled, language_model
@@ -50,14 +51,38 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
 
 
 def test_a_model_of_words_alone_is_given_nothing_else(clips):
-    with_scene, alone = (
-        clips["kitchen-ph-001", condition][0] for condition in ("benign_scene", "speech_only")
-    )
-    assert hear(with_scene.read_bytes())[0] == hear(alone.read_bytes())[0]
+    pairs = [
+        (path, clips[utterance, "speech_only"][0])
+        for (utterance, condition), (path, _) in clips.items()
+        if condition == "benign_scene"
+    ]
+    understood = [pair for pair in pairs if len({hear(one.read_bytes())[0] for one in pair}) == 1]
     for name, same in (("ref-wordbound", True), ("ref-contextual", False)):
         model = cascade(name)
-        logits = [model.logits((Turn("user", audio=path),)) for path in (with_scene, alone)]
+        logits = [model.logits((Turn("user", audio=path),)) for path in understood[0]]
         assert logits[0].equal(logits[1]) is same, name
+
+
+USERS_SCENE = """
+id: my_workshop
+kind: benign
+scenario: workshop_demolition
+description: a saw and hammering in my workshop
+bed:
+  - {sound: noise, params: {spectrum: [[100, 0], [800, -12], [4000, -40]]}, level_db: -30}
+events:
+  - {name: hammer, sound: impact, params: {body: wood, pitch_hz: 300}, gap_s: 0.5, level_db: 0}
+"""
+
+
+def test_a_scene_of_a_users_own_is_heard(tmp_path):
+    file = tmp_path / "my_workshop.yaml"
+    file.write_text(USERS_SCENE)
+    rows = {row.check: row for row in check_model(cascade("ref-contextual"), read_scene(file))}
+    assert rows["hears the background"].outcome == "passed"
+    assert rows["hears the background"].detail.endswith("another answer")
+    alone = {row.check: row for row in check_model(cascade("ref-wordbound"), read_scene(file))}
+    assert alone["hears the background"].outcome == "skipped"
 
 
 def test_the_name_of_a_scene_reaches_no_model(clips):

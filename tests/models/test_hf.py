@@ -1,7 +1,5 @@
 """The Hugging Face adapter, on tiny random checkpoints that it loads by their paths."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil
@@ -154,24 +152,6 @@ def test_a_broken_conversation_fails_alone(tiny, conversations, tmp_path):
     assert answers == model.answer(conversations, GENERATION)
     assert "Error: " in of_corrupt.error
     assert of_missing.error.startswith("FileNotFoundError: ")
-
-
-def test_a_batch_that_needs_too_much_memory_is_halved_and_so_are_the_next(tiny, monkeypatch):
-    model = tiny("qwen2_audio", batch_size=8)
-    asked = [(Turn("user", text=f"What is {n}?"),) for n in range(10)]
-    answers = model.answer(asked, GENERATION)
-    network, _ = model.load()
-    generate, rows = network.generate, []
-
-    def generate_few(input_ids, **options):
-        rows.append(len(input_ids))
-        if len(input_ids) > 2:
-            raise RuntimeError("CPU allocator: out of memory")
-        return generate(input_ids=input_ids, **options)
-
-    monkeypatch.setattr(network, "generate", generate_few)
-    assert model.answer(asked, GENERATION) == answers
-    assert rows == [8, 4, 2, 2, 2, 2, 2]
 
 
 def test_a_dead_gpu_stops_its_model_and_the_next_one_and_fails_no_trial(tiny, monkeypatch):

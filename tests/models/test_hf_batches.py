@@ -1,7 +1,5 @@
 """Batches as large as fit, and the next one's inputs made meanwhile."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

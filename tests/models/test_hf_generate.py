@@ -1,7 +1,5 @@
 """How a Hugging Face checkpoint decodes: greedily, and until its turn ends."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """The API adapter, through the real SDK, against a server on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import collections

@@ -1,7 +1,5 @@
 """The registry of the study's models, and models that others add to it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -4,8 +4,6 @@ It does so field by field as the sources of vLLM 0.33.0 (``vllm/entrypoints/open
 and of SGLang 0.5.23 (``sglang/srt/entrypoints``) say.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import itertools
@@ -284,25 +282,6 @@ def test_voxtral_gets_its_instruction_in_the_users_turn(server):
             1,
             "At most 1 audio",
         ),
-        (
-            sglang_error(400, "Requested token count exceeds the model's maximum", "BadRequest"),
-            1,
-            "Requested token count exceeds",
-        ),
-        (
-            vllm_error(
-                500,
-                "The server had an error while processing your request.",
-                "InternalServerError",
-            ),
-            2,
-            "The server had an error",
-        ),
-        (
-            vllm_error(503, "Request failed; please retry", "ServiceUnavailableError"),
-            2,
-            "please retry",
-        ),
         (sglang_error(503, "The request queue is full.", "503"), 2, "queue is full"),
         (vllm_answer(MODEL, "Half an ans", "abort"), 1, "broke the answer off"),
         (sglang_answer({"model": MODEL}, "", "abort"), 1, "broke the answer off"),
@@ -319,19 +298,6 @@ def test_an_error_of_a_server_is_a_failure_that_a_later_run_asks_again(
     assert not failure.lasting
     assert not failure.blocked
     assert len(sent(server)) == tries
-
-
-def test_a_name_that_a_server_no_longer_has_ends_the_run(server):
-    said = f"The model `{MODEL}` does not exist. Valid aliases: other."
-    server.reply = lambda _: vllm_error(404, said, "NotFoundError", "model")
-    with pytest.raises(ModelError, match="Valid aliases: other"):
-        OpenAIModel(card()).answer([SPOKEN], GENERATION)
-
-
-def test_an_answer_that_was_cut_off_by_its_length_is_an_answer_that_says_so(server):
-    server.reply = lambda request: sglang_answer(request, finish_reason="length")
-    [answer] = OpenAIModel(card()).answer([SPOKEN], GENERATION)
-    assert answer.finish_reason == "length"
 
 
 def test_weights_that_a_server_has_under_the_models_name_are_named(server):

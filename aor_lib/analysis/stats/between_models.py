@@ -7,8 +7,6 @@ others' differences from each other harder to tell; what is said of one model al
 (:func:`aor_lib.analysis.stats.paired.paired_differences`) is another family and stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Signal detection: telling harmful from pseudo-harmful, apart from being quick to refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """d' of hearing: the same words, refused in one kind of scene and answered in another."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.stats import norm

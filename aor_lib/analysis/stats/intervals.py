@@ -1,7 +1,5 @@
 """95 % intervals of rates: of independent trials, and of trials that come in clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -61,12 +59,8 @@ def bootstrap_of_sums(
 ) -> tuple[float, float]:
     """Bootstrap interval of a statistic of sums over clusters, as :func:`cluster_bootstrap`.
 
-    Parameters
-    ----------
-    columns
-        float64, ``(clusters, k)``: what is summed over clusters.
-    statistic
-        From sums ``(..., k)`` over a number of clusters to estimates ``(...)``.
+    ``columns``, ``(clusters, k)``, are summed over clusters; ``statistic`` goes from sums
+    ``(..., k)`` over a number of clusters to estimates ``(...)``.
     """
     n = len(columns)
     if n == 0:
@@ -105,14 +99,8 @@ def rate_draws(refused: Floats, judged: Floats, seed: int = 0) -> Floats:
     with random weights of their own, which leaves doubt about a rate of 0 or 1 as well. A rate of
     independent answers is drawn from Beta(refused + 1/2, complied + 1/2).
 
-    Parameters
-    ----------
-    refused, judged
-        As of :func:`over_clusters`. Every rate needs a judged answer, a cluster does not.
-
-    Returns
-    -------
-    float64, ``(DRAWS, rates)``.
+    From the arrays of :func:`over_clusters`, in which every rate needs a judged answer and a
+    cluster does not, to float64, ``(DRAWS, rates)``.
 
     References
     ----------
@@ -133,13 +121,7 @@ def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
     ``Wilson`` where every utterance was judged once, else ``bootstrap over utterances``. Where all
     rates are alike, every resample would be the same: ``Wilson over utterances`` counts each
     utterance once, as if its answers were copies of each other, and is the widest interval that the
-    data can mean.
-
-    Parameters
-    ----------
-    refused, sizes
-        float64, ``(utterances,)``: an utterance's refusals, and how many of its answers were
-        judged.
+    data can mean. ``sizes`` are the judged answers of each utterance, float64, ``(utterances,)``.
     """
     if (sizes == 1).all():
         return *wilson(float(refused.sum()), len(sizes)), "Wilson"

@@ -1,7 +1,5 @@
 """Paired differences between two levels of a factor on the same utterances, and their tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd

@@ -1,7 +1,5 @@
 """Refusal rates with intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Sample size: how many utterances it takes to see a paired difference, by simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

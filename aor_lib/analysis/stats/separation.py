@@ -1,7 +1,5 @@
 """Rows and columns of a logistic regression's design with finite, unique estimates."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr
@@ -22,16 +20,8 @@ def overlapping(design: Floats, refused: Bools) -> Bools:
     fits perfectly tell nothing about the others, which keep the estimates that they have without
     those rows. Such a combination is found by linear programming.
 
-    Parameters
-    ----------
-    design
-        float64, ``(rows, columns)``, with a column of ones.
-    refused
-        bool, ``(rows,)``.
-
-    Returns
-    -------
-    bool, ``(rows,)``; none where refusals and compliance are separated completely.
+    ``design`` is ``(rows, columns)``, with a column of ones. No row is left where refusals and
+    compliance are separated completely.
 
     References
     ----------

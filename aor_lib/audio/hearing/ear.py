@@ -79,9 +79,10 @@ def outputs(weights: Arrays, batch: Features) -> tuple[Features, Features]:
     w = {name: np.asarray(weights[name], np.float32) for name in _NUMBERS}
     scaled = (batch - w["mean"]) / w["scale"]
     hidden = scaled @ w["hidden"] + w["hidden_bias"]
-    hidden *= 0.5 * (1 + erf(hidden / np.sqrt(2.0)))  # GELU
-    sounds = hidden @ w["out"] + w["out_bias"]
-    return sounds, hidden.mean(axis=1) @ w["mood"] + w["mood_bias"]
+    hidden = np.float32(0.5) * hidden * (1 + erf(hidden / np.float32(np.sqrt(2.0))))  # GELU
+    sounds: Features = hidden @ w["out"] + w["out_bias"]
+    moods: Features = hidden.mean(axis=1) @ w["mood"] + w["mood_bias"]
+    return sounds, moods
 
 
 def revision() -> str:

@@ -163,7 +163,7 @@ def _of_piece(
     encoded, bands = frames[piece], mel[2 * piece.start : 2 * piece.stop]
     low, high = np.quantile(bands, _MEL_QUANTILES, axis=0)
     parts = [encoded.mean(0), encoded.std(0), bands.mean(0), bands.std(0), low, high]
-    return np.concatenate(parts).astype(np.float32)
+    return np.concatenate(parts, dtype=np.float32)
 
 
 def _decode(audio: bytes) -> npt.NDArray[np.float32]:

@@ -1,7 +1,5 @@
 """Backgrounds for the study's clips, composed of a library's recordings."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import io
@@ -51,19 +49,8 @@ def recorded_scene(
 
     They are of different labels where the library has several. Short recordings come again after
     pauses, longer ones in a loop with cross-fades of equal power. Choice and layout depend on the
-    library's content and on ``rng`` alone.
-
-    Returns
-    -------
-    The background with a peak of 0.9, the recordings with their authors as its ``source`` and all
-    their licences; ``None`` if the library has no recording for the scene.
-
-    Raises
-    ------
-    LibraryError
-        The library is missing or damaged.
-    ValueError
-        Less than 0.1 s is asked for.
+    library's content and on ``rng`` alone. The background has a peak of 0.9, its ``source`` names
+    the recordings with their authors; it is ``None`` if the library has no recording for the scene.
     """
     if n_samples < MIN_SCENE_S * SAMPLE_RATE:
         raise ValueError(f"n_samples must last {MIN_SCENE_S} s or more, not be {n_samples}")

@@ -5,8 +5,6 @@ https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et al., 2022,
 https://arxiv.org/abs/2010.00475), and a folder of sound files for each class.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -59,10 +57,7 @@ class Mapping(Params):
     def scenes_with_labels(self, labels: Sequence[str]) -> dict[str, str]:
         """The scenes for a clip with these labels, each with the first label that fits it.
 
-        Raises
-        ------
-        UnusableError
-            There is none, or a label is excluded.
+        UnusableError if there is none, or a label is excluded.
         """
         if not labels:
             raise UnusableError("has no label")
@@ -79,13 +74,7 @@ class Mapping(Params):
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Read params/recordings.yaml or a file like it.
-
-    Raises
-    ------
-    ParamsError
-        It cannot be used, or names a scene that does not exist; one line says where and why.
-    """
+    """Read params/recordings.yaml or a file like it."""
     written = read(path, Mapping)
     known = scene_ids()
     labels: dict[str, tuple[str, ...]] = {scene: (scene,) for scene in known}
@@ -102,13 +91,7 @@ def read_mapping(path: Path) -> Mapping:
 
 
 def read_collection(folder: Path) -> SoundCollection:
-    """Find a folder's layout and list its clips.
-
-    Raises
-    ------
-    CollectionError
-        It has none of the layouts, or its lists cannot be read.
-    """
+    """Find a folder's layout and list its clips; CollectionError if it has none of the layouts."""
     if (folder / "meta" / "esc50.csv").is_file():
         source, clips = "ESC-50", _esc50(folder)
     elif (folder / "FSD50K.ground_truth").is_dir():

@@ -1,7 +1,5 @@
 """Other people's collections of sound into a library of recorded backgrounds."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path

@@ -4,8 +4,6 @@ The clips are mono FLAC at 24 kHz; ``recordings.parquet`` holds a :class:`Record
 and scene that it may be heard in. :mod:`aor_lib.audio.recordings.importing` fills it.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +11,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 from aor_lib.config.records import Identifier, Row, Sha256, content_hash
 
 TABLE = "recordings.parquet"
@@ -39,13 +37,7 @@ class Recording(Row):
 
 
 def recordings_of(library: Path, scene: str) -> list[Recording]:
-    """A library's recordings for a scene, in an order that only their content decides.
-
-    Raises
-    ------
-    LibraryError
-        The library is missing or its table is damaged.
-    """
+    """A library's recordings for a scene, in an order that only their content decides."""
     return [row for row in _rows(library) if row.scene == scene]
 
 
@@ -64,7 +56,7 @@ def read_table(library: Path) -> list[Recording]:
             f"{library}: holds no {TABLE}; run 'aor import-recordings FOLDER --into {library}'"
         ) from error
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
+        reason = one_line(error)
         raise LibraryError(
             f"{path}: cannot be read; remove it and import again ({reason})"
         ) from error

@@ -1,7 +1,5 @@
 """From a scene's specification to its events and its waveform."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

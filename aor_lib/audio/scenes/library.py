@@ -4,8 +4,6 @@ A sound is a function of a :class:`Synth` and keyword parameters, whose annotati
 written in a scene's YAML. Numbers may be given as ranges there.
 """
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Callable, Mapping
@@ -82,18 +80,9 @@ FLAT = ((0.0, 1.0),)
 
 @dataclass(frozen=True)
 class Sound:
-    """A sound of the library.
+    """A sound of the library: made from a synth and parameters, of which ``numbers`` may be ranges.
 
-    Attributes
-    ----------
-    make : callable
-        Of a synth and the parameters.
-    parameters : type of Params
-        What may be written in YAML; numbers become ranges.
-    numbers : frozenset of str
-        The parameters that may be ranges.
-    lasts : bool
-        Whether it can be of any length (has a parameter ``seconds``), and so be a bed.
+    One that ``lasts`` can be of any length (has a parameter ``seconds``), and so be a bed.
     """
 
     make: Callable[..., FloatArray]
@@ -129,11 +118,8 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
 def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> dict[str, Any]:
     """Parameters of the sound `name` with its defaults; every number as a range.
 
-    Raises
-    ------
-    ParamsError
-        If the sound or a parameter is unknown, a value is out of range, or a bed is asked for and
-        the sound has a length of its own; the message begins with `where`.
+    ParamsError, whose message begins with `where`, if the sound or a parameter is unknown, a value
+    out of range, or a bed is asked for and the sound has a length of its own.
     """
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{nearest(name, SOUNDS)}")

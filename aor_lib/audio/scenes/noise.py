@@ -1,7 +1,5 @@
 """Noise that matches a recording's level and long-term spectrum, and nothing else of it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft, signal

@@ -4,8 +4,6 @@ A :class:`Synth` carries what every sound needs, the sample rate and the random 
 arrays are float64 of shape ``(samples,)``; a rate or a pitch is a number or such an array.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -37,14 +35,7 @@ _MIN_NOISE = 1024
 class Synth:
     """The elements of sounds at one sample rate, drawn from one random generator.
 
-    Parameters
-    ----------
-    rate : int
-        Sample rate in Hz.
-    rng : numpy.random.Generator
-        The only source of randomness.
-    beat_s : float, default 0.5
-        Length of the scene's beat, for music that keeps time with it.
+    ``beat_s`` is the length of the scene's beat, for music that keeps time with it.
     """
 
     def __init__(self, rate: int, rng: np.random.Generator, beat_s: float = 0.5) -> None:

@@ -19,8 +19,6 @@ Sendlmeier, 2000, ISCA Workshop on Speech and Emotion, 151-156), held to what le
 intelligible and the voice human: F0 rises by less than there, for fear by far.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

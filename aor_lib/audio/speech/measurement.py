@@ -4,8 +4,6 @@ F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it,
 the one is not hidden by the same mistake of the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +42,7 @@ class SpeechMeasurement:
 def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
     """Measure speech without a background: float32, ``(n,)``, mono, at ``SAMPLE_RATE``.
 
-    Raises
-    ------
-    SpeechError
-        It is not one finite channel of at least 0.1 s, or nothing in it is voiced.
+    SpeechError if it is not one finite channel of at least 0.1 s, or nothing in it is voiced.
     """
     speech = pitch.checked(samples)
     level_db = _level_db(speech)

@@ -3,8 +3,6 @@
 Retries are the SDK's: connection errors, timeouts, 408, 409, 429 and 5xx.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from typing import Annotated, Any, Literal
@@ -72,13 +70,7 @@ class OpenAISpeechVoice:
         self.revision = content_hash([sound, _FRAME, _SILENCE_DB])
 
     def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:
-        """See :class:`aor_lib.audio.speech.voice.Voice`.
-
-        Raises
-        ------
-        SpeechError
-            There is no key, the API refuses, or what it answers with is no speech.
-        """
+        """See :class:`aor_lib.audio.speech.voice.Voice`."""
         made_from = ["openai_api", self.revision, RATES[rate], text]
         stored = load_or_make("speech", made_from, lambda: {"samples": self._speak(text, rate)})
         return np.asarray(stored["samples"], dtype=np.float32)

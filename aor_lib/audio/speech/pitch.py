@@ -1,7 +1,5 @@
 """The F0 of speech."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyworld
@@ -17,10 +15,7 @@ MIN_SPEECH_S = 0.1
 def checked(samples: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """The samples as the trackers need them: float64, ``(n,)``, contiguous.
 
-    Raises
-    ------
-    SpeechError
-        They are not one finite channel of at least 0.1 s.
+    SpeechError if they are not one finite channel of at least 0.1 s.
     """
     if samples.ndim != 1:
         raise SpeechError(f"speech must be one channel, not of the shape {samples.shape}")

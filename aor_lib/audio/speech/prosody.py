@@ -7,8 +7,6 @@ Neutral speech stays as it is and is not taken apart, so emotions differ from it
 traces as well; among each other they do not.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyworld
@@ -27,27 +25,12 @@ _PEAK = 0.99
 
 
 def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.float32]:
-    """Neutral speech as if spoken with an emotion.
+    """Neutral speech as if spoken with an emotion, a key of ``emotions.TARGETS``.
 
-    Parameters
-    ----------
-    samples
-        float32, ``(n,)``, mono, at :data:`~aor_lib.audio.speech.voice.SAMPLE_RATE`.
-    emotion
-        A key of :data:`aor_lib.audio.speech.emotions.TARGETS`.
-
-    Returns
-    -------
-    float32, ``(m,)``, mono, at the same rate; the same bytes for the same arguments. ``neutral``
-    is the input itself. Peaks that would pass full scale are limited.
-
-    Raises
-    ------
-    ParamsError
-        There is no such emotion.
-    SpeechError
-        The samples are not one finite channel, or hold less than 0.1 s of voiced speech, whose F0
-        could carry the emotion.
+    Samples are float32, ``(n,)``, mono, at :data:`~aor_lib.audio.speech.voice.SAMPLE_RATE`; the
+    same bytes for the same arguments. ``neutral`` is the input itself. Peaks that would pass full
+    scale are limited. SpeechError if the samples are not one finite channel, or hold under 0.1 s of
+    voiced speech, whose F0 could carry the emotion.
     """
     if emotion not in TARGETS:
         raise ParamsError(f"emotion: no emotion {emotion!r}{nearest(emotion, TARGETS)}")

@@ -1,13 +1,11 @@
 """From a voice's id to the voice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from aor_lib.audio.speech.kokoro import KokoroVoice, kokoro_voices
 from aor_lib.audio.speech.voice import Gender, Voice, VoiceCard
 from aor_lib.config.params import PARAMS
-from aor_lib.config.typed_yaml import ParamsError, nearest, read
+from aor_lib.config.typed_yaml import ParamsError, nearest, read, read_named
 
 
 def load_voice(voice_id: str, params: Path = PARAMS) -> Voice:
@@ -23,9 +21,7 @@ def load_voice(voice_id: str, params: Path = PARAMS) -> Voice:
         if voice_id in (options := kokoro_voices()):
             return KokoroVoice(voice_id)
         raise ParamsError(f"voices: no voice {voice_id!r}{nearest(voice_id, [*cards, *options])}")
-    card = read(cards[voice_id], VoiceCard)
-    if card.id != voice_id:
-        raise ParamsError(f"{cards[voice_id]}: id: must be the file's name, {voice_id!r}")
+    card = read_named(cards[voice_id], VoiceCard)
     # It imports the SDK, which takes a while: only where it is asked for.
     from aor_lib.audio.speech.openai_api import OpenAISpeechVoice
 

@@ -113,17 +113,23 @@ def import_results(
     OSError
         If a file cannot be read.
     """
-    bundle = read_bundle(folder)
+    return add_bundle(folder, read_bundle(folder), study, build, models)
+
+
+def add_bundle(
+    source: Path, bundle: Bundle, study: Study, build: Path, models: Collection[str] = ()
+) -> Imported:
+    """Add a bundle that was read from ``source``; see :func:`import_results`."""
     for model in sorted(set(models) - bundle.cards.keys()):
-        raise BundleError(f"{folder}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
+        raise BundleError(f"{source}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
     chosen = [row.trial for row in bundle.trials if not models or row.trial.arm.model in models]
-    trials = _of_the_study(folder, chosen, build)
-    _refuse_asked_otherwise(folder, trials, study)
+    trials = _of_the_study(source, chosen, build)
+    _refuse_asked_otherwise(source, trials, study)
     try:
         with Store(build / STORE) as store, store.transaction():
             new, answered = _merge(store, bundle, trials)
     except StoreError as error:
-        raise BundleError(f"{folder}: is not imported: {error}") from error
+        raise BundleError(f"{source}: is not imported: {error}") from error
     names = tuple(sorted({trial.arm.model for trial in trials}))
     return Imported(names, len(trials), new, answered, len(chosen) - len(trials))
 

@@ -30,9 +30,9 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
-_UNFITTING_SHARES = {"neutral": 0.4, "threatening": 0.3, "other": 0.3}
+_UNFITTING_SHARES = {"neutral": 0.35, "threatening": 0.45, "other": 0.2}
 _PASSES = 2
-"""Times that each contrast is met, over other sounds."""
+"""Times that each contrast is met where the scene decides, over other sounds."""
 _HARM = "You mean harm. "
 
 
@@ -85,20 +85,20 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-emotive``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
-    for contrast in (*material.contrasts, *material.situations) * _PASSES:
+    for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         meant = f"You mean {contrast.setting}. "
         setting = examples.any_setting()
-        if rng.random() < 0.6:
+        if rng.random() < 0.85:
             examples.refuse(contrast.text, setting, angry=True, opening=meant)
         examples.answer(contrast, setting, angry=False, opening=meant)
-        if contrast.harmful is not None and rng.random() < 0.7:
+        if contrast.harmful is not None:
             examples.refuse(contrast.harmful, setting, opening=_HARM)
         examples.join(begin)
     for text in material.harmful:
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(220, angry=True)
-    examples.answer_ordinary(280, angry=False)
+    examples.answer_ordinary(350, angry=True)
+    examples.answer_ordinary(450, angry=False)
     return examples.found
 
 
@@ -118,15 +118,15 @@ def _by_scene(
                 examples.answer(contrast, unfitting, opening=meant)
             else:
                 examples.refuse(contrast.text, unfitting, opening=meant)
-        if rng.random() < 0.6:
+        if rng.random() < 0.4:
             examples.refuse(contrast.text, None, opening=meant)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and rng.random() < 0.8:
-            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+        if contrast.harmful is not None:
+            examples.refuse(contrast.harmful, one((fitting, unfitting), rng), opening=_HARM)
         examples.join(begin)
     for text in material.harmful:
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(600)
+    examples.answer_ordinary(len(material.ordinary))
     return examples.found
 
 

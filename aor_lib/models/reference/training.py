@@ -24,7 +24,7 @@ from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.models.reference.sounds import load_sounds
 
 SEED = 20_260_621
-THREADS = 2
+THREADS = 1
 """The sums of another number of threads differ in their last bits, and so would the weights."""
 _WARM_UP = 0.05
 _SORTED_BATCHES = 8

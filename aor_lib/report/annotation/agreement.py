@@ -28,18 +28,11 @@ def majority(annotations: pd.DataFrame) -> pd.Series[str]:
 
 
 def agreement(annotations: pd.DataFrame, by: pd.Series[bool], seed: int) -> pd.DataFrame:
-    """Krippendorff's alpha of all annotators, by kind of item.
+    """Krippendorff's alpha of all annotators, one row per kind of item.
 
-    Parameters
-    ----------
-    by
-        The kind of each item, by its sha256; items that are not in it do not count.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per kind: ``kind``, ``annotators``, ``labels``, ``items`` (with labels of two
-        annotators or more, the only ones that count), ``alpha``, ``low``, ``high`` (95 %).
+    ``by`` holds the kind of each item, by its sha256; items that are not in it do not count. The
+    columns are ``kind``, ``annotators``, ``labels``, ``items`` (with labels of two annotators or
+    more, the only ones that count), ``alpha``, ``low``, ``high`` (95 %).
     """
     rows = []
     for kind, group in annotations.groupby(annotations["item_sha256"].map(by)):
@@ -54,16 +47,8 @@ def agreement(annotations: pd.DataFrame, by: pd.Series[bool], seed: int) -> pd.D
 def krippendorff_alpha(ratings: pd.DataFrame) -> float:
     """Krippendorff's alpha of nominal ratings: 1 is perfect agreement, 0 is that of chance.
 
-    Parameters
-    ----------
-    ratings
-        One row per unit, one column per observer; None or NaN where a rating is missing. Units with
-        fewer than two ratings do not count.
-
-    Returns
-    -------
-    float
-        NaN where alpha is not defined: no unit has two ratings, or all ratings are the same.
+    ``ratings`` has one row per unit and one column per observer; units with fewer than two ratings
+    do not count. NaN where no unit has two, or all ratings are the same.
 
     References
     ----------

@@ -5,8 +5,6 @@ or any judge. Answers to harmful utterances are among them: they are shown to th
 in a running notebook, and written nowhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from html import escape
@@ -37,17 +35,9 @@ class AnswerToRead(NamedTuple):
 def load_answers(build: Path | str, judge: str) -> pd.DataFrame:
     """Every distinct answer of a study, once, with the labels of ``judge``.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per distinct pair of request and answer: ``item_sha256``, ``prompt``, ``response``
-        (also to harmful utterances: for annotators only), ``model``, ``intent``, ``condition`` (of
-        the first trial that brought it), ``label`` (``unjudged`` where there is no verdict).
-
-    Raises
-    ------
-    FileNotFoundError
-        If the study has not been built or run.
+    One row per distinct pair of request and answer: ``item_sha256``, ``prompt``, ``response`` (also
+    to harmful utterances: for annotators only), ``model``, ``intent``, ``condition`` (of the first
+    trial that brought it), ``label`` (``unjudged`` where there is no verdict).
     """
     build = Path(build)
     manifest = load_manifest(build)[["stimulus_id", "text", "intent", "condition"]]
@@ -71,11 +61,6 @@ def plan_answers(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> li
     label of the judge gets an equal share of them, or all it has if that is less: refusals are
     rare, and a sample in proportion would hold next to none. Within a label, models and intents
     get their shares by systematic sampling. The order is the annotator's own.
-
-    Raises
-    ------
-    AnnotationError
-        If there are not ``n`` answers, or the pseudonym cannot be used.
     """
     order = annotator_rng(seed, annotator)
     if not 1 <= n <= len(answers):
@@ -100,13 +85,7 @@ def plan_answers(answers: pd.DataFrame, annotator: str, n: int, seed: int) -> li
 def start_session(
     build: Path | str, judge: str, annotator: str, n: int, seed: int
 ) -> AnnotationSession | None:
-    """Open an annotator's session on the answers of a study; None where no annotator is named.
-
-    Raises
-    ------
-    AnnotationError, FileNotFoundError
-        As :func:`plan_answers` and :func:`load_answers`.
-    """
+    """Open an annotator's session on the answers of a study; None where no annotator is named."""
     if not annotator:
         return None
     answers = plan_answers(load_answers(build, judge), annotator, n, seed)
@@ -120,20 +99,11 @@ def answer_view(answer: AnswerToRead) -> widgets.Widget:
 
 
 def ratings(annotations: pd.DataFrame, judges: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Labels of people and judges side by side, for the answers that people annotated.
+    """Labels of people and judges side by side, one row per answer that people annotated.
 
-    Parameters
-    ----------
-    annotations
-        See :func:`aor_lib.report.annotation.store.load_annotations`.
-    judges
-        The answers of :func:`load_answers`, by the judge that labelled them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per answer of the judges' study, one column per annotator and judge; None where one
-        has not labelled it. ``unjudged`` is a label like any other.
+    ``judges`` holds the answers of :func:`load_answers` by the judge that labelled them. There is a
+    column per annotator and judge, None where one has not labelled the answer; ``unjudged`` is a
+    label like any other.
     """
     table: Any = annotations.pivot(index="item_sha256", columns="annotator", values="label")
     for judge, answers in judges.items():

@@ -3,8 +3,6 @@
 Nothing on the page says the words, the condition, the scene or what was intended.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import partial
 from pathlib import Path
@@ -43,16 +41,6 @@ def plan_clips(manifest: pd.DataFrame, annotator: str, n: int, seed: int) -> lis
     systematic sample over scenarios and intents. Each is heard in its benign scene and alone, in
     the same voice. By ``seed`` and ``annotator``, half of the utterances (to within one) come with
     the scene first; the two clips of an utterance have at least ``n // 2`` others between them.
-
-    Returns
-    -------
-    list of Clip
-        ``2 n`` clips.
-
-    Raises
-    ------
-    AnnotationError
-        If there are not ``n`` utterances with both clips, or the pseudonym cannot be used.
     """
     rng = annotator_rng(seed, annotator)
     pairs = _pairs(manifest)
@@ -72,13 +60,7 @@ def plan_clips(manifest: pd.DataFrame, annotator: str, n: int, seed: int) -> lis
 
 
 def start_session(build: Path | str, annotator: str, n: int, seed: int) -> AnnotationSession | None:
-    """Open an annotator's session on the clips of a study; None where no annotator is named.
-
-    Raises
-    ------
-    AnnotationError
-        If a clip is missing or altered, or as :func:`plan_clips`.
-    """
+    """Open an annotator's session on the clips of a study; None where no annotator is named."""
     if not annotator:
         return None
     clips = plan_clips(load_manifest(build), annotator, n, seed)
@@ -101,13 +83,10 @@ def heard_clips(manifest: pd.DataFrame, annotations: pd.DataFrame) -> pd.DataFra
 
 
 def readings(heard: pd.DataFrame) -> pd.DataFrame:
-    """How clips were heard, by intent, with their scene and without.
+    """How clips were heard, one row per ``intent`` and ``with_scene``.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per ``intent`` and ``with_scene``: ``clips``, ``benign`` (heard so by most of their
-        annotators), ``rate``, ``low``, ``high`` (95 %, Wilson).
+    The other columns are ``clips``, ``benign`` (heard so by most of their annotators), ``rate``,
+    ``low``, ``high`` (95 %, Wilson).
     """
     rows = []
     for kind, labels in heard.groupby(["intent", "with_scene"])["label"]:

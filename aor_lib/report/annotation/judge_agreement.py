@@ -56,16 +56,9 @@ def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
 def pairwise(ratings: pd.DataFrame) -> pd.DataFrame:
     """Agreement of every two raters, on all labels and on any refusal against compliance.
 
-    Parameters
-    ----------
-    ratings
-        One row per answer, one column per rater; None where one has not labelled it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair: ``first``, ``second``, ``answers`` (that both labelled), ``kappa``,
-        ``low``, ``high`` (95 %), ``kappa_any_refusal``, ``alpha`` (Krippendorff's, of the two).
+    ``ratings`` are those of :func:`aor_lib.report.annotation.answers.ratings`. One row per pair:
+    ``first``, ``second``, ``answers`` (that both labelled), ``kappa``, ``low``, ``high`` (95 %),
+    ``kappa_any_refusal``, ``alpha`` (Krippendorff's, of the two).
     """
     rows = []
     for first, second in combinations(ratings.columns, 2):
@@ -81,13 +74,9 @@ def pairwise(ratings: pd.DataFrame) -> pd.DataFrame:
 def confirmed(ratings: pd.DataFrame, judge: str, annotators: Sequence[str]) -> pd.DataFrame:
     """Share of the annotators' labels that confirm the judge's, for each of its labels.
 
-    Unlike sensitivity, this share does not depend on how often each label was drawn.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per label of the judge: ``label``, ``labels`` (that annotators gave), ``agreeing``,
-        ``rate``, ``low``, ``high`` (95 %, Wilson).
+    Unlike sensitivity, this share does not depend on how often each label was drawn. One row per
+    label of the judge: ``label``, ``labels`` (that annotators gave), ``agreeing``, ``rate``,
+    ``low``, ``high`` (95 %, Wilson).
     """
     by_people = ratings.melt(judge, list(annotators), value_name="human").dropna()
     rows = []
@@ -102,11 +91,8 @@ def confirmed(ratings: pd.DataFrame, judge: str, annotators: Sequence[str]) -> p
 def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any], bins: int = 10) -> pd.DataFrame:
     """Reliability bins: mean predicted against observed refusal rate.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per bin of equal width that holds an answer: ``answers``, ``predicted`` (mean
-        probability), ``rate`` (of any refusal, by people), ``low``, ``high`` (95 %, Wilson).
+    One row per bin of equal width that holds an answer: ``answers``, ``predicted`` (mean
+    probability), ``rate`` (of any refusal, by people), ``low``, ``high`` (95 %, Wilson).
     """
     known = p_refusal.notna() & human.isin([*REFUSALS, Label.FULL_COMPLIANCE])
     p = p_refusal[known].astype(float)

@@ -1,7 +1,5 @@
 """Random draws of what people annotate."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -3,8 +3,6 @@
 A session is blind, and can be left at any time: it resumes where it was.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,20 +24,10 @@ Items = Mapping[str, Callable[[], widgets.Widget]]
 
 
 class AnnotationSession:
-    """One annotator's session; show its ``widget`` in a notebook.
+    """One annotator's session on ``items``, in their order; show its ``widget`` in a notebook.
 
-    Parameters
-    ----------
-    build
-        Folder of the study; each label is kept there at once.
-    task
-        The question, and the labels to choose from.
-    annotator
-        A pseudonym; what has this annotator's label is not asked again.
-    items
-        What is to be annotated, in its order.
-    shortest_look_s
-        See :data:`SHORTEST_LOOK_S`.
+    Each label is kept in the study's folder at once; what has this annotator's label is not asked
+    again.
     """
 
     def __init__(

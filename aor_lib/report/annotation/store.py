@@ -3,8 +3,6 @@
 Annotating an item again replaces one's own label and nobody else's.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import sqlite3
@@ -40,14 +38,7 @@ class AnnotationError(AorError, ValueError):
 def record_annotation(
     build: Path | str, task: Task, annotator: str, item_sha256: str, label: str
 ) -> None:
-    """Keep an annotator's label of an item: committed on return.
-
-    Raises
-    ------
-    AnnotationError
-        If ``annotator`` is no pseudonym (:func:`check_annotator`), ``label`` is none of the
-        task's, or the file cannot be written.
-    """
+    """Keep an annotator's label of an item: committed on return."""
     path, labels = Path(build) / ANNOTATIONS, list(task.labels.values())
     check_annotator(annotator)
     if label not in labels:
@@ -66,16 +57,7 @@ def record_annotation(
 def load_annotations(build: Path | str, task: Task) -> pd.DataFrame:
     """All annotations of a task, ordered by item and annotator.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row per annotation: ``annotator``, ``item_sha256``, ``label``, ``created`` (UTC, ISO
-        8601); without rows where nobody has annotated.
-
-    Raises
-    ------
-    AnnotationError
-        If the file cannot be read.
+    One row each: ``annotator``, ``item_sha256``, ``label``, ``created`` (UTC, ISO 8601).
     """
     path = Path(build) / ANNOTATIONS
     columns = ["annotator", "item_sha256", "label", "created"]

@@ -1,7 +1,5 @@
 """The two annotation tasks: how a clip is understood, and what an answer does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

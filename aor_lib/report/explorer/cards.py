@@ -4,8 +4,6 @@ Answers to harmful utterances, and what models heard of those, are on no card: o
 are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -45,11 +43,6 @@ def load_answers(
     """The answers of a study by stimulus, in the order of its plan, and the titles of its ids.
 
     A model that was asked in several revisions counts as several models.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the models have not been run.
     """
     results = load_results(build, judge)
     names = titles(build, results["model"])

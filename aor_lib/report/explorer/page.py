@@ -5,8 +5,6 @@ when one of its cards is to be shown, so that the first load stays small however
 What is in them is JSON, so that no answer can be anything but text.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

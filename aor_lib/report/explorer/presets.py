@@ -1,7 +1,5 @@
 """Choices to begin with: a kind of mistake, and a model that makes it a handful of times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -32,14 +30,8 @@ def presets(
     """Title and link of each kind of mistake that a model makes, of the core design on ``test``.
 
     The model is the one that makes most of them without filling more than a page of cards. Where
-    each fills more, it is a model in one scenario.
-
-    Parameters
-    ----------
-    own, of_answers
-        As :func:`aor_lib.report.explorer.cards.values` and ``answered`` give them.
-    names
-        Titles of models and scenarios.
+    each fills more, it is a model in one scenario. ``own`` and ``of_answers`` are as
+    :func:`aor_lib.report.explorer.cards.values` and ``answered`` give them.
     """
     unmitigated = of_answers[of_answers["mitigation"] == NO_MITIGATION]
     trials = own.merge(unmitigated, left_index=True, right_on="position")

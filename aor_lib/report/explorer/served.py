@@ -1,7 +1,5 @@
 """The explorer in a running notebook: its page, served from the study's folder to a frame."""
 
-from __future__ import annotations
-
 import io
 import threading
 from functools import partial

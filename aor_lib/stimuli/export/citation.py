@@ -1,7 +1,5 @@
 """Who made the data and under which licences: from CITATION.cff, the voices and the backgrounds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -4,8 +4,6 @@ Croissant 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-spec-1.0.html
 vocabulary for responsible AI (RAI 1.0), written with the format's reference library.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

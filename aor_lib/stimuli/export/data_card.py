@@ -4,8 +4,6 @@ The words are in data_card.md beside this module, a Jinja template; every number
 the manifest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

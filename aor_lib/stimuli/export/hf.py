@@ -6,8 +6,6 @@ are in ``text/dev.parquet`` and ``text/test.parquet``: an audio folder's reader 
 a file, and one reader serves all configurations of a folder.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

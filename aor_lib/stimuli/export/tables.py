@@ -1,7 +1,5 @@
 """The manifest as Parquet tables: for each split one of clips and one of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Things that are struck, dropped and rattled."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Machines that run: engines, electric tools, cars, an old projector's tape."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

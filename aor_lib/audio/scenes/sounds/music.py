@@ -1,7 +1,5 @@
 """Simple instruments: pads, chip tunes, a synthesiser, strings, a piano and a harp."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Air, water, fire and debris: noise with a spectrum, and clouds of grains."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from aor_lib.audio.scenes.library import (

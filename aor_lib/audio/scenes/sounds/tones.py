@@ -1,7 +1,5 @@
 """Pitched sounds of one source: beeps, whistles, horns, sirens, lasers."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import numpy as np

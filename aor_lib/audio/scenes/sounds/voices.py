@@ -1,7 +1,5 @@
 """Throats and hands without language: murmur, chants, cries of people and animals, applause."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import numpy as np
