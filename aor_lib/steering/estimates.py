@@ -5,8 +5,6 @@ settles what an answer will be (:mod:`aor_lib.steering.refusal_odds`); for a mod
 refusals and answers alike, the beginning of its answer is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
