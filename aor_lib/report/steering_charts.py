@@ -96,6 +96,7 @@ def compared(found: pd.DataFrame, *, title: str) -> Html | Prose:
             "Cosine": cells["cosine"],
             "Over-refusal": pd.Series(cells["orr"]).mask(absent.to_numpy(), "it has none"),
             "Harmful refusal": cells["hrr"],
+            "Within the limit": found["within"].map({True: "yes", False: "no"}).fillna(NOTHING),
         }
     )
     return table(rows, title)

@@ -27,6 +27,7 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
+    "wedge",
 )
 
 OUTCOMES = {

@@ -25,7 +25,7 @@ from aor_lib.steering.sources import Sources
 from aor_lib.steering.tables import COMPONENTS
 
 COEFFICIENTS = (-0.5, -1.0, -1.5)
-TOWARDS_REFUSAL = (0.5, 1.0)
+TOWARDS_REFUSAL = 1.0
 SHARES = (0.5, 1.0)
 """Shares of the true-refusal direction that are projected out of the false one for ablation."""
 
@@ -152,7 +152,7 @@ def candidates(requests: Requests, layer: int) -> list[Candidate]:
 def variants(candidate: Candidate, requests: Requests) -> list[Candidate]:
     """The same method at the same layer, otherwise: coefficients, or shares for an ablation.
 
-    SARSteer has other numbers of components too, and, as it was meant, additions towards refusal.
+    SARSteer has other numbers of components too, and, as it was meant, an addition towards refusal.
     """
     layer, addition = candidate.layer, candidate.intervention
     if not isinstance(addition, Addition):
@@ -160,7 +160,7 @@ def variants(candidate: Candidate, requests: Requests) -> list[Candidate]:
     coefficients = [one for one in COEFFICIENTS if one != addition.coefficient]
     others: list[Candidate | None] = []
     if candidate.method == "sarsteer":
-        coefficients += TOWARDS_REFUSAL
+        coefficients.append(TOWARDS_REFUSAL)
         others = [_sarsteer(requests, layer, number) for number in COMPONENTS[:-1]]
     stronger = [
         replace(candidate, intervention=replace(addition, coefficient=one)) for one in coefficients
@@ -178,7 +178,7 @@ def _means(requests: Requests, layer: int, source: str) -> Candidate:
 
 
 def _sarsteer(requests: Requests, layer: int, components: int) -> Candidate | None:
-    """Safe-ablated refusal steering; None if the model takes no notice of words that refuse.
+    """Safe-ablated refusal steering; None if nothing is left of how words of refusal move a model.
 
     The direction is how words of refusal beside a harmful clip move the last token, less its part
     in the top principal components of harmless clips that were answered. It is here added after
@@ -190,11 +190,10 @@ def _sarsteer(requests: Requests, layer: int, components: int) -> Candidate | No
     W. Lin, J. Li, H. Xiong & L. Liu, "SARSteer: safeguarding large audio language models via
     safe-ablated refusal steering", ICML 2026, arXiv 2510.17633.
     """
-    shift = requests.elsewhere.refusing[layer]
-    if not shift.any():
-        return None
-    refused, rows = requests.refused, requests.at(layer)
+    shift, rows, refused = requests.elsewhere.refusing[layer], requests.at(layer), requests.refused
     left = safe_ablated(shift, rows[~refused & ~requests.harmful], components)
+    if np.linalg.norm(left) <= 1e-3 * np.linalg.norm(shift):
+        return None
     direction = as_long_as(left, difference_in_means(rows, refused, ~refused))
     return replace(_addition("sarsteer", layer, direction, "text"), components=components)
 

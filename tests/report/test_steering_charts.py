@@ -52,13 +52,13 @@ def test_without_estimates_there_is_a_note(sweep, draw):
 
 def test_the_comparison_of_sources_says_which_a_model_has_not():
     rows = [
-        ("none", None, None, None, None, None, None, 0.9, 0.95),
-        ("difference_in_means", "audio", "less", 9, -1.0, None, 1.0, 0.25, 0.9),
-        ("sarsteer", "text", "more", 9, 0.5, 5, -0.125, 0.95, 1.0),
-        ("difference_in_means", "audio_tokens", None, None, None, None, None, None, None),
+        ("none", None, None, None, None, None, None, 0.9, 0.95, True),
+        ("difference_in_means", "audio", "less", 9, -1.0, None, 1.0, 0.25, 0.9, False),
+        ("sarsteer", "text", "more", 9, 0.5, 5, -0.125, 0.95, 1.0, True),
+        ("difference_in_means", "audio_tokens", None, None, None, None, None, None, None, None),
     ]
     columns = ["method", "source", "goal", "layer", "coefficient", "components", "cosine"]
-    found = pd.DataFrame(rows, columns=[*columns, "orr", "hrr"])
+    found = pd.DataFrame(rows, columns=[*columns, "orr", "hrr", "within"])
     shown = steering_charts.compared(found, title="T")._repr_html_()
     assert "25.0%" in shown
     assert "SARSteer, 5 components" in shown
