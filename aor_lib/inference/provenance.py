@@ -3,6 +3,8 @@
 Both are kept in the store beside the answers, and travel with them in results bundles.
 """
 
+from __future__ import annotations
+
 import datetime
 import json
 import platform

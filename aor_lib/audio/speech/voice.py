@@ -1,5 +1,7 @@
 """The :class:`Voice` protocol, and the card of a voice that is plugged in."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, Protocol
 
 import numpy as np
