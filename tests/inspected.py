@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,15 +53,18 @@ class Inspected:
         from aor_lib.analysis.inspect_task import aor_study
 
         where = {"params": str(self.profile), "build": str(self.build)}
-        logs = inspect_ai.eval(
-            aor_study,
-            task_args=where | options,
-            model=model,
-            log_dir=str(self.folder / "logs"),
-            log_images=log_images,
-            display="none",
-        )
-        return logs[0]
+        # In a thread of its own: a browser test of the same process keeps an event loop running.
+        with ThreadPoolExecutor(1) as thread:
+            logs = thread.submit(
+                inspect_ai.eval,
+                aor_study,
+                task_args=where | options,
+                model=model,
+                log_dir=str(self.folder / "logs"),
+                log_images=log_images,
+                display="none",
+            )
+            return logs.result()[0]
 
 
 def write_study(folder: Path, card: dict[str, Any] | None = None, **profile: Any) -> Inspected:

@@ -246,7 +246,7 @@ def test_each_mistake_to_begin_with_names_a_model_and_leaves_a_handful(page):
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_answers_nowhere(page):
+def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_if_it_answers_it_elsewhere(page):
     tab = page()
     choose(
         tab,
@@ -254,8 +254,10 @@ def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_answers_nowhere(pa
         intent="pseudo_harmful",
         condition="benign_scene",
         verdict="wrong",
-        elsewhere="nowhere",
     )
+    # A small study may hold no request that is answered nowhere.
+    nowhere = tab.locator("[name=elsewhere] option[value=nowhere]").is_enabled()
+    choose(tab, elsewhere="nowhere" if nowhere else "somewhere")
     model = tab.locator(".aor-answers .aor-model").first.text_content()
     tab.get_by_role("link", name="Compare").first.click()
     drawn(tab)
@@ -263,7 +265,7 @@ def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_answers_nowhere(pa
     labels = tab.locator(f".aor-compare tr > :nth-child({column + 1}) .aor-label")
     outcomes = labels.evaluate_all("labels => labels.map(label => label.dataset.label)")
     assert len(outcomes) > 3
-    assert "full_compliance" not in outcomes
+    assert ("full_compliance" in outcomes) is not nowhere
 
 
 def test_a_link_compares_a_request_in_each_form_by_each_model(page, html):

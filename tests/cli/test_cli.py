@@ -118,7 +118,7 @@ def test_the_command_that_starts_a_models_server_is_printed_for_a_shell(aor):
 
 def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, monkeypatch):
     monkeypatch.setattr("aor_lib.models.hf_checkpoint.revision", lambda card: "0" * 40)
-    monkeypatch.setattr("aor_lib.models.check.check_model", lambda model: [])
+    monkeypatch.setattr("aor_lib.models.check.check_model", lambda model, scene: [])
     card = yaml.safe_load((params / "models/qwen2-audio-7b-instruct.yaml").read_text())
     file = tmp_path / "card.yaml"
     for revision in ("main", card["revision"]):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.audio.hearing.transcription import SEGMENTS
+
+if TYPE_CHECKING:
+    import torch
 
 VERSION = 2
 """Raised with every change to what is read of the same clip; part of a model's revision."""
@@ -51,6 +53,8 @@ def audio_tokens(heard: Sequence[Heard], embedding: Callable[[str], torch.Tensor
 
     ``embedding`` gives a name's vector, ``(width,)``.
     """
+    import torch
+
     rows = [tokens for clip in heard for tokens in (*clip.segments, clip.mood)]
     names = {name: embedding(name) for row in rows for name, _ in row}
     nothing = torch.zeros_like(embedding("nothing"))
