@@ -49,7 +49,7 @@ def read_named(path: Path, kind: type[T]) -> T:
 
 
 def with_id(path: Path, found: T) -> T:
-    """What was found in a file, if its ``id`` is the file's name, or else a ``ParamsError``."""
+    """Return what a file holds, if its ``id`` is the file's name; else raise ``ParamsError``."""
     if getattr(found, "id", path.stem) != path.stem:
         raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
     return found

@@ -28,7 +28,7 @@ def insertion(verb: str, table: str, columns: Sequence[str]) -> str:
 
 
 def trial_values(trial: Trial) -> tuple[str | None, ...]:
-    """What the columns ``TRIAL`` hold of a trial."""
+    """Values of the columns ``TRIAL``."""
     arm = trial.arm
     return (
         trial.key,

@@ -1,4 +1,4 @@
-"""What all charts are drawn with: axes, titles, tooltips, and the figure around them."""
+"""Parts that all charts share: axes, titles, tooltips, and the figure around them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias

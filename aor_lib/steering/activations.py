@@ -134,7 +134,7 @@ def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
 
 
 def _read(model: OpenModel, conversation: Conversation) -> dict[str, torch.Tensor]:
-    """What :class:`Recorded` holds, of one conversation; without audio a mean is NaN."""
+    """The arrays of :class:`Recorded` for one conversation; without audio a mean is NaN."""
     layers = model.decoder_layers()
     tokens = {"activations": [-1]}
     if isinstance(model, LocatesAudio):

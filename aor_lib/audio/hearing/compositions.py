@@ -76,7 +76,7 @@ Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
 
 @dataclass(frozen=True)
 class Composition:
-    """What was heard in a clip, and what sounded in it.
+    """A training clip: the features that were heard, and the sounds in it.
 
     ``features`` as of :func:`aor_lib.audio.hearing.transcription.transcribe`; ``sounds`` are the
     names of what sounded in each segment; ``setting`` is None where it was any.

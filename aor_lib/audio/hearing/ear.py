@@ -1,4 +1,4 @@
-"""What sounds in a clip, by name, and the speaker's mood, from what Whisper's encoder heard.
+"""The ear: names the sounds in a clip, and the speaker's mood, from Whisper's features.
 
 A perceptron of one hidden layer on the features of each segment beside those of the whole clip
 (:class:`~aor_lib.audio.hearing.transcription.Transcription`), trained by the study itself on random
@@ -46,7 +46,7 @@ class Heard:
 
 
 def listen(features: Features) -> Heard:
-    """What is heard in a clip of these features, as ``Transcription`` has them."""
+    """Name the sounds and the mood in a clip of these features, as ``Transcription`` has them."""
     sounds, mood = outputs(_trained(), inputs(features)[None])
     return named(_trained(), sounds, mood)[0]
 

@@ -27,7 +27,7 @@ def classify(features: Features) -> tuple[str, float]:
 
 
 def whole_clip(features: Features) -> Features:
-    """What it decides by, of a clip's features: the encoder's output over the whole clip."""
+    """The part of a clip's features that decides: the encoder's output over the whole clip."""
     return features[-1, :ENCODED]
 
 

@@ -41,7 +41,7 @@ _CHANGES_NOTHING = {
 }
 """Fields of ``GenerateConfig`` that decide how a request is sent, and not what is answered."""
 _REMOVED = "<base64-data-removed>"
-"""What ``inspect eval --no-log-images`` leaves of a sound."""
+"""Stands for a sound in a log of ``inspect eval --no-log-images``."""
 
 _Message = tuple[str, list[tuple[str, str]]]
 """Role of a message, and kind and content of each of its parts."""

@@ -45,7 +45,7 @@ _LIKE = 1.5
 _SOUNDS_TOLD = 4
 
 Account = dict[str, str | float]
-"""What a model took from a clip."""
+"""Facts that a model took from a clip, by name."""
 
 
 class CascadeSettings(CardSettings):
@@ -171,7 +171,7 @@ def hear(sound_file: bytes) -> tuple[str, Heard]:
 
 
 def _account(clip: Heard) -> Account:
-    """What was heard in a clip, for people to read."""
+    """Facts that were heard in a clip, for people to read."""
     mood, probability = max(clip.mood, key=lambda one: one[1])
     sounds = ", ".join(clip.likeliest(_SOUNDS_TOLD)) or "nothing"
     return {"sounds": sounds, "emotion": mood, "probability": probability}

@@ -175,7 +175,7 @@ def _contrast(
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
-    """What is said of the scenes of each setting."""
+    """Descriptions of the scenes, by setting."""
     said: dict[str, list[str]] = {}
     for scene in scenes:
         said.setdefault(scene.scenario or scene.kind, []).append(scene.description)

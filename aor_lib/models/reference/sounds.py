@@ -1,4 +1,4 @@
-"""What the training examples of the reference models are heard over.
+"""Sounds behind the training examples of the reference models.
 
 Three kinds of sound: what the ear hears in random mixtures of a setting's sounds; names of further
 sounds of the setting, read in place of being heard; and text that says what is heard. None is a
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sound:
-    """What is heard behind the words, or read of it, and where: ``setting`` None is nowhere.
+    """A background that is heard or read of, and its setting; ``setting`` None is nowhere.
 
     Without ``heard`` and ``described`` the words are text alone.
     """
