@@ -187,7 +187,7 @@ class Stimulus(Row):
         description="What the scene does to harmful-sounding words: benign, neutral, threatening."
     )
     unseen_scene: bool | None = Field(
-        description="Whether the scene is in no training material of the reference models."
+        description="Whether the adapters of the reference models were trained without the scene."
     )
     background_source: str | None
     background_licence: str | None

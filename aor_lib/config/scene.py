@@ -153,7 +153,7 @@ class Scene(Params):
         default=None, description="Of a benign scene: whose requests it makes harmless."
     )
     unseen: bool = Field(
-        default=False, description="Never in the training material of the reference models."
+        default=False, description="The reference models' adapters are trained without it."
     )
     description: Annotated[
         str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
