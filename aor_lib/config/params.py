@@ -6,7 +6,7 @@ Nothing is configured elsewhere. An unknown key, a missing value or a value of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -154,13 +154,16 @@ def load_study(path: Path) -> Study:
     for name in profile.scenarios:
         file = _find_named(path, "scenarios", name)
         scenario = read_scenario(file, scenes)
+        if profile.scenes is not None:
+            scenario = _only_in(path, scenario, profile.scenes)
         for intent in map(Intent, UtteranceCounts.model_fields):
             have = sum(u.intent is intent for u in scenario.utterances)
             want = profile.utterances_per_scenario.of(intent)
             if have < want:
                 raise ParamsError(
                     f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
-                    f"but {name}.yaml has {have}; lower it or write more"
+                    f"but {name}.yaml has {have}{' in these scenes' if profile.scenes else ''}; "
+                    "lower it or write more"
                 )
         scenarios.append(scenario)
     return Study(
@@ -181,6 +184,20 @@ def load_study(path: Path) -> Study:
         else (),
         other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
+
+
+def _only_in(path: Path, scenario: Scenario, names: Sequence[str]) -> Scenario:
+    """Leave out the other scenes, and the utterances that suit none of these."""
+    own = {scene.id for scene in scenario.scenes}
+    if own.isdisjoint(names):
+        raise ParamsError(
+            f"{path}: scenes: none is of {scenario.id}: it has {', '.join(sorted(own))}"
+        )
+    suiting = (
+        utterance.model_copy(update={"scenes": tuple(s for s in utterance.scenes if s in names)})
+        for utterance in scenario.utterances
+    )
+    return scenario.model_copy(update={"utterances": tuple(u for u in suiting if u.scenes)})
 
 
 def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:

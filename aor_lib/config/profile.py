@@ -104,6 +104,9 @@ class Profile(Params):
     seed: int = 0
     scenarios: tuple[Identifier, ...] = Field(min_length=1)
     utterances_per_scenario: UtteranceCounts
+    scenes: tuple[Identifier, ...] | None = Field(
+        default=None, description="Benign scenes that are taken; None: all. What suits none is not."
+    )
     variants: Annotated[int, Field(ge=1, le=100)] = Field(
         default=1,
         description="`benign_scene` stimuli of each pseudo-harmful utterance: voice, scene vary.",

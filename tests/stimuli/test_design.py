@@ -55,6 +55,15 @@ def test_every_utterance_is_tried_once_in_every_condition(params):
     assert {condition for _, condition in seen} == set(Condition) - {Condition.AS_FOUND}
 
 
+def test_a_study_of_some_scenes_leaves_out_the_others_and_what_is_not_said_there(write_profile):
+    scenes = ["butcher_counter", "space_battle"]
+    study = load_study(write_profile(scenes=scenes, scenarios=["kitchen", "video_gaming"]))
+    specs = [spec for spec in stimuli(study) if spec.condition is Condition.BENIGN_SCENE]
+    assert {spec.scene.id for spec in specs} == {*scenes}
+    with pytest.raises(ParamsError, match=r"scenes: none is of video_gaming: it .*space_battle"):
+        load_study(write_profile(scenes=scenes[:1], scenarios=["kitchen", "video_gaming"]))
+
+
 def test_a_benign_scene_is_the_utterances_own_and_every_kind_is_what_its_condition_says(study):
     heard = {}
     for spec in stimuli(study()):
