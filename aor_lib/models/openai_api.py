@@ -128,10 +128,12 @@ class OpenAIModel:
         async with self._made:
             if self._budget.closed:
                 return Failure(f"{self.card.id}: {self._budget.closed}")
+            build = functools.partial(
+                api_messages.build_request, conversation, fields, settings.audio_part
+            )
             try:
-                made = await asyncio.to_thread(
-                    api_messages.build_request, conversation, fields, settings.audio_part
-                )
+                # Reading and encoding a clip takes longer than handing it to another thread.
+                made = await asyncio.to_thread(build) if heard else build()
             except (OSError, RuntimeError, ValueError, TypeError) as error:
                 return Failure(api_messages.describe(error, self._key))
             prices = settings.usd_per_million_tokens
