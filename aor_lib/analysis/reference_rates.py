@@ -1,5 +1,6 @@
 """Refusal rates of the reference models, measured on the test split of a study."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -17,14 +18,21 @@ _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
 
-def measure(build: Path, judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of a judged study, with the revisions and the judge."""
-    results = load_results(build, judge)
-    rows = member_rates(results)
-    if rows.empty:
-        raise ParamsError(f"{build}: holds no trial of {', '.join(MEMBERS)} on the test split")
-    revisions = results.groupby("model")["revision"].first()
-    rows = rows.round(4).assign(revision=rows["model"].map(revisions), judge=judge)
+def measure(builds: Mapping[str, Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
+    """Write the :func:`member_rates` of judged studies, with the revisions and the judge.
+
+    ``builds`` are folders of studies, by name, which the column ``study`` holds.
+    """
+    measured = []
+    for study, build in builds.items():
+        results = load_results(build, judge)
+        rates = member_rates(results)
+        if rates.empty:
+            raise ParamsError(f"{build}: holds no trial of {', '.join(MEMBERS)} on the test split")
+        revisions = results.groupby("model")["revision"].first()
+        asked = {"revision": rates["model"].map(revisions), "judge": judge, "study": study}
+        measured.append(rates.round(4).assign(**asked))
+    rows = pd.concat(measured, ignore_index=True)
     with whole_file(into) as stream:
         rows.to_csv(stream, index=False)
     return rows

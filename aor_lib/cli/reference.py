@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
+from aor_lib.cli.steps import progress, study_of
 
 app = typer.Typer()
 
@@ -49,9 +49,12 @@ def train_hearing(
 
 
 @app.command("measure-reference")
-def measure_reference(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Write the reference models' refusal rates in a judged study's test split."""
+def measure_reference(
+    params: Annotated[list[Path], typer.Argument(help="Profiles of judged studies.")],
+) -> None:
+    """Write the reference models' refusal rates in judged studies' test splits."""
     from aor_lib.analysis.reference_rates import MEASURED, measure
 
-    study, folder = study_of(params, build)
-    typer.echo(measure(folder, study.profile.judge, MEASURED).to_string(index=False))
+    studies = [study_of(path, None) for path in params]
+    builds = {study.profile.name: folder for study, folder in studies}
+    typer.echo(measure(builds, studies[0][0].profile.judge, MEASURED).to_string(index=False))

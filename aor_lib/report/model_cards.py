@@ -117,10 +117,12 @@ def _measured(measured: pd.DataFrame, here: set[str]) -> str:
         for row in measured.to_dict("records")
     ]
     wide = measured.assign(shown=rates).pivot(
-        index=["factor", "level"], columns="intent", values="shown"
+        index=["study", "factor", "level"], columns="intent", values="shown"
     )
     wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
     level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
+    unseen = wide.pop("study") == "unseen"
+    level = level.where(~unseen, level + " (scenes that it never met)")
     wide.insert(0, "Measured on test", level)
     table = wide.to_html(index=False, border=0, na_rep="not asked")
     other = here - set(measured["revision"])

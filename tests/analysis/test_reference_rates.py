@@ -53,7 +53,7 @@ def test_emotions_are_compared_where_they_are_varied():
 def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):
     results = pd.concat([trials("full_refusal"), trials("full_compliance", intent="benign")])
     monkeypatch.setattr(reference_rates, "load_results", lambda build, judge: results)
-    written = measure(tmp_path, "speech-acts", tmp_path / "measured.csv")
+    written = measure({"mine": tmp_path}, "speech-acts", tmp_path / "measured.csv")
     pd.testing.assert_frame_equal(
         load_measured(tmp_path / "measured.csv"), written, check_dtype=False
     )

@@ -28,6 +28,8 @@ def measured(model, revision="abc"):
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
     ]
     frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])
+    elsewhere = frame[:1].assign(study="unseen", rate=0.5)
+    frame = pd.concat([frame.assign(study="reference"), elsewhere])
     return frame.assign(model=model, revision=revision)
 
 
@@ -72,6 +74,7 @@ def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     assert "<th>Over-refusal</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
+    assert "scene (scenes that it never met)</td>" in page
     assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
     older = measured(CARD.id, revision="older")
