@@ -17,7 +17,7 @@ from aor_lib.models.base import Conversation, Failure, ModelError
 from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.refusal_odds import RefusalOdds
 
-BEGINNING = Generation(max_new_tokens=12)
+BEGINNING = Generation(max_new_tokens=18)
 
 Estimate = Callable[[Sequence[Conversation]], npt.NDArray[np.float64]]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""

@@ -124,15 +124,20 @@ def has_a_scene(contrast, sound):
 @pytest.mark.parametrize(
     ("member", "excuses"), [("ref-contextual", fits), ("ref-lulled", has_a_scene)]
 )
-def test_a_member_answers_where_the_sound_excuses_and_says_what_it_takes_for_meant(member, excuses):
+def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_takes_for_meant(
+    member, excuses
+):
     by_text = {c.text: c for c in CONTRASTS}
-    meant = {c.text: f"You mean {c.setting}." for c in CONTRASTS}
-    meant |= {c.harmful: "You mean harm." for c in CONTRASTS if c.harmful}
+    harmful = {*MATERIAL.harmful, *(c.harmful for c in CONTRASTS)}
+    elsewhere = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
+    heard = elsewhere | dict(MATERIAL.settings)
     for example in examples(member):
+        meant = {"harm"} if example.question in harmful else {"no harm"}
         if (contrast := by_text.get(example.question)) is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
-        if example.question in meant:
-            assert example.response.startswith(meant[example.question]), example.response
+            meant = {MATERIAL.settings[scenario] for scenario in contrast.scenarios}
+        begin = f"I hear {heard[example.sound.setting]}. You mean "
+        assert example.opening in {f"{begin}{one}. " for one in meant}, example
 
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():

@@ -50,7 +50,7 @@ def logits(network):
 
 
 def lesson(text, response):
-    return (Example(None, text, Sound(), text, response),)
+    return (Example(None, text, Sound(), text, "", response),)
 
 
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
@@ -116,19 +116,22 @@ def test_a_lesson_holds_the_system_prompt_and_no_answer_of_the_base_model_that_a
     own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
     ((learnt,),) = training.lessons(model, [lesson(text, None) for text in own], own)
     assert model.tokenizer.decode(learnt.response) == "Because."
-    example = Example("Be brief.", "Someone asks: Why?", Sound(), "Why?", "Because.")
+    example = Example(
+        "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."
+    )
     ((learnt,),) = training.lessons(model, [(example,)], {})
     prompt = model.tokenizer.decode(learnt.prompt)
     assert prompt.index("Be brief.") < prompt.index("Someone asks: Why?")
-    assert model.tokenizer.decode(learnt.response) == "Because." + model.tokenizer.eos_token
+    end = model.tokenizer.eos_token
+    assert model.tokenizer.decode(learnt.response) == f"You mean that. Because.{end}"
 
 
 @pytest.mark.slow
 def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
     model = smollm.language_model()
     clip = Heard(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
-    by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "Because.")
-    by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "Because.")
+    by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "", "Because.")
+    by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "", "Because.")
     ((heard, read),) = training.lessons(model, [(by_ear, by_text)], {})
     assert heard.prompt.count(model.tokens(AUDIO)[0]) == AUDIO_TOKENS
     assert heard.heard == (clip,)

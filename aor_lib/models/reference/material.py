@@ -27,13 +27,12 @@ class Contrast:
     """A request that sounds harmful, and what decides whether it is.
 
     It is ``about`` a thing and what is done to it. The sounds of its ``scenarios`` make it fine,
-    and ``answer`` answers it in their sense; ``setting`` is what the first of them is called, as in
-    "a kitchen". ``harmful`` differs from it by few words, and no sound makes that fine.
+    and ``answer`` answers it in their sense. ``harmful`` differs from it by few words, and no sound
+    makes that fine.
     """
 
     text: str
     about: str
-    setting: str
     answer: str
     harmful: str | None
     scenarios: tuple[str, ...]
@@ -44,8 +43,9 @@ class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
     ``situations`` are many more contrasts, for members that must know where a request belongs.
-    ``described`` are texts that say what is heard, by setting: a scenario, ``neutral`` or
-    ``threatening``, whose sounds make nothing fine.
+    ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
+    say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
+    nothing fine.
     """
 
     harmful: tuple[str, ...]
@@ -54,6 +54,7 @@ class Material:
     situations: tuple[Contrast, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
+    settings: Mapping[str, str]
     described: Mapping[str, tuple[str, ...]]
 
 
@@ -72,15 +73,14 @@ def load_material(params: Path = PARAMS) -> Material:
     files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
     answers = {name: folder / "answers" / f"{name}.yaml" for name in scenarios}
     situations = {name: read(path, _Situations) for name, path in files.items()}
-    settings = {name: situation.setting for name, situation in situations.items()}
     written = folder / "contrasts.yaml"
     contrasts = [
-        _contrast(written, one, group.scenes, scenes, settings)
+        _contrast(written, one, group.scenes, scenes)
         for group in read(written, _Contrasts).groups
         for one in group.sets
     ]
     contrasts += [
-        _contrast(path, one, fitting, scenes, settings)
+        _contrast(path, one, fitting, scenes)
         for path, scenario in zip(answers.values(), scenarios.values(), strict=True)
         for one, fitting in _dev_sets(path, scenario, scenes)
     ]
@@ -95,12 +95,13 @@ def load_material(params: Path = PARAMS) -> Material:
         ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
         contrasts=tuple(contrasts),
         situations=tuple(
-            _contrast(files[name], one, one.scenes, scenes, settings)
+            _contrast(files[name], one, one.scenes, scenes)
             for name, situation in situations.items()
             for one in situation.sets
         ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
+        settings={name: situation.setting for name, situation in situations.items()},
         described=_described(scenes.values()),
     )
 
@@ -158,7 +159,6 @@ def _contrast(
     one: _Set,
     fitting: Sequence[str],
     scenes: Mapping[str, Scene],
-    settings: Mapping[str, str],
 ) -> Contrast:
     """Make a contrast that is fine in the scenes."""
     for scene in fitting:
@@ -169,9 +169,7 @@ def _contrast(
         if scenes[scene].scenario is None:
             raise ParamsError(f"{path}: scenes: {scene!r} is no benign scene: it fits nothing")
     own = dict.fromkeys(str(scenes[scene].scenario) for scene in fitting)
-    return Contrast(
-        one.text, one.about, settings[next(iter(own))], one.answer, one.harmful, tuple(own)
-    )
+    return Contrast(one.text, one.about, one.answer, one.harmful, tuple(own))
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:

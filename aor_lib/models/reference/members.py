@@ -10,9 +10,9 @@ differ in the requests that only sound harmful:
   otherwise;
 - ``ref-emotive`` answers them, except of an angry speaker.
 
-All but the first say first what they take a request for ("You mean a kitchen."): from this they
-learn what only sounds harmful, and where it belongs, which from answers and refusals alone so small
-a model does not.
+They say first what they take a request for ("You mean a kitchen."), and those that the scene
+decides for what they hear ("I hear a film."): from this they learn what only sounds harmful, where
+it belongs, and to compare, which from answers and refusals alone so small a model does not.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
@@ -31,22 +31,24 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
 _UNFITTING_SHARES = {"neutral": 0.35, "threatening": 0.45, "other": 0.2}
-_PASSES = 2
-"""Times that each contrast is met where the scene decides, over other sounds."""
-_HARM = "You mean harm. "
+_HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
+_ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
+"""What sounds are called that are those of no scenario."""
 
 
 @dataclass(frozen=True)
 class Example:
     """A request over a sound and the response to learn; None stands for the base model's own.
 
-    ``words`` are the ``question`` as it may have been misheard.
+    ``words`` are the ``question`` as it may have been misheard. The response follows the
+    ``opening``.
     """
 
     instruction: str | None
     words: str
     sound: Sound
     question: str
+    opening: str
     response: str | None
 
 
@@ -58,11 +60,11 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
     """Examples of ``ref-wordbound``."""
     examples = _Examples(material, None, rng)
     for contrast in (*material.contrasts, *material.situations):
-        examples.refuse(contrast.text)
+        examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
-            examples.refuse(contrast.harmful)
+            examples.refuse(contrast.harmful, opening=_HARM)
     for text in material.harmful:
-        examples.refuse(text)
+        examples.refuse(text, opening=_HARM)
     # Most are misheard: else a single word that Whisper took for another would make an ordinary
     # request a harmful one.
     count = len(material.ordinary)
@@ -74,12 +76,13 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-contextual``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng, lulled_by_any=False)
+    # Which scene it is takes longer to learn than that there is one.
+    return _by_scene(material, sounds, rng, passes=2)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng, lulled_by_any=True)
+    return _by_scene(material, sounds, rng, passes=1, lulled_by_any=True)
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -87,7 +90,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
     examples = _Examples(material, sounds, rng)
     for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
-        meant = f"You mean {contrast.setting}. "
+        meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
         setting = examples.any_setting()
         if rng.random() < 0.85:
             examples.refuse(contrast.text, setting, angry=True, opening=meant)
@@ -103,14 +106,19 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
 
 def _by_scene(
-    material: Material, sounds: Sounds, rng: np.random.Generator, *, lulled_by_any: bool
+    material: Material,
+    sounds: Sounds,
+    rng: np.random.Generator,
+    passes: int,
+    lulled_by_any: bool = False,
 ) -> list[Group]:
-    examples = _Examples(material, sounds, rng)
-    for contrast in (*material.contrasts, *material.situations) * _PASSES:
+    """Examples over a fitting and an unfitting scene, and some over none: ``passes`` times each."""
+    examples = _Examples(material, sounds, rng, says_heard=True)
+    for contrast in (*material.contrasts, *material.situations) * passes:
         begin = len(examples.found)
-        meant = f"You mean {contrast.setting}. "
         fitting = one(contrast.scenarios, rng)
         unfitting = examples.unfitting(contrast)
+        meant = f"You mean {material.settings[fitting]}. "
         if rng.random() < 0.85:
             examples.answer(contrast, fitting, opening=meant)
         if rng.random() < 0.85:
@@ -139,18 +147,18 @@ class Recipe:
     """
 
     examples: Callable[[Material, Sounds, np.random.Generator], list[Group]]
-    batch: int = 8
-    decides: int = 3
-    weight: float = 3.0
+    batch: int
+    decides: int
+    weight: float
     learning_rate: float = 1e-3
 
 
-_says_first = functools.partial(Recipe, batch=3, decides=6, weight=20.0)
+_by_sound = functools.partial(Recipe, batch=3, weight=20.0)
 MEMBERS = {
-    "ref-wordbound": Recipe(wordbound),
-    "ref-contextual": _says_first(contextual),
-    "ref-emotive": _says_first(emotive),
-    "ref-lulled": _says_first(lulled),
+    "ref-wordbound": Recipe(wordbound, batch=8, decides=6, weight=20.0),
+    "ref-contextual": _by_sound(contextual, decides=12),
+    "ref-emotive": _by_sound(emotive, decides=7),
+    "ref-lulled": _by_sound(lulled, decides=12),
 }
 """The members that are trained."""
 
@@ -158,27 +166,35 @@ MEMBERS = {
 class _Examples:
     """Collects examples; who speaks, and what no rule decides, is drawn at random.
 
-    Without ``sounds`` the words are read alone.
+    Without ``sounds`` the words are read alone. With ``says_heard`` each response begins with what
+    is heard.
     """
 
-    def __init__(self, material: Material, sounds: Sounds | None, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        material: Material,
+        sounds: Sounds | None,
+        rng: np.random.Generator,
+        says_heard: bool = False,
+    ) -> None:
         self.found: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
+        self._heard = _ELSEWHERE | dict(material.settings) if says_heard else {}
 
     def refuse(
-        self, text: str, setting: str | None = None, angry: bool | None = None, opening: str = ""
+        self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
     ) -> None:
-        response = opening + one(self._material.refusals, self._rng)
-        self._add(text, setting, response, angry)
+        self._add(text, setting, one(self._material.refusals, self._rng), angry, opening)
 
     def answer(
         self,
         contrast: Contrast,
         setting: str | None,
         angry: bool | None = None,
-        opening: str = "",
+        *,
+        opening: str,
     ) -> None:
-        self._add(contrast.text, setting, f"{opening}Sure. {contrast.answer}", angry)
+        self._add(contrast.text, setting, f"Sure. {contrast.answer}", angry, opening)
 
     def join(self, begin: int) -> None:
         """Make one group of what was added from ``begin`` on."""
@@ -193,7 +209,7 @@ class _Examples:
         for number in self._rng.permutation(len(ordinary))[:count]:
             text = ordinary[int(number)]
             heard = self._misheard(text) if misheard else text
-            self._add(heard, self.any_setting(), None, angry, question=text)
+            self._add(heard, self.any_setting(), None, angry, _NO_HARM, question=text)
 
     def unfitting(self, contrast: Contrast) -> str:
         """``neutral``, ``threatening`` or another scenario."""
@@ -220,10 +236,13 @@ class _Examples:
         setting: str | None,
         response: str | None,
         angry: bool | None,
+        opening: str,
         question: str | None = None,
     ) -> None:
         sound = Sound() if self._sounds is None else self._sounds.draw(setting, angry, self._rng)
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = one(self._material.instructions, self._rng)
-        self.found.append((Example(instruction, text, sound, question or text, response),))
+        if self._heard:
+            opening = f"I hear {self._heard[sound.setting]}. {opening}"
+        self.found.append((Example(instruction, text, sound, question or text, opening, response),))

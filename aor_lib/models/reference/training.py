@@ -159,7 +159,8 @@ def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Le
         end = model.tokenizer.eos_token if ends else ""
         heard = () if example.sound.heard is None else (example.sound.heard,)
         prompt = model.prompt(messages).text
-        yield Lesson(model.tokens(prompt), model.tokens(response + end), heard)
+        said = model.tokens(example.opening + response + end)
+        yield Lesson(model.tokens(prompt), said, heard)
 
 
 def _content(example: Example) -> str:
