@@ -132,12 +132,13 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
     elsewhere = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
     heard = elsewhere | dict(MATERIAL.settings)
     for example in examples(member):
-        meant = {"harm"} if example.question in harmful else {"no harm"}
+        meant = "harm" if example.question in harmful else "no harm"
+        openings = {f"You mean {meant}. "}
         if (contrast := by_text.get(example.question)) is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
-            meant = {MATERIAL.settings[scenario] for scenario in contrast.scenarios}
-        begin = f"I hear {heard[example.sound.setting]}. You mean "
-        assert example.opening in {f"{begin}{one}. " for one in meant}, example
+            begin = f"I hear {heard[example.sound.setting]}. You mean "
+            openings = {f"{begin}{MATERIAL.settings[name]}. " for name in contrast.scenarios}
+        assert example.opening in openings, example
 
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():

@@ -19,7 +19,7 @@ from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS
 from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.models.reference.sounds import Sound
 
-RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, learning_rate=2e-3)
+RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, first_layer=0, learning_rate=2e-3)
 """So few steps as here need to be longer ones."""
 LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 
@@ -27,7 +27,6 @@ LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 @pytest.fixture
 def tiny_model(monkeypatch):
     """Make a network of two layers with random weights, always the same."""
-    monkeypatch.setattr(lora, "FIRST_LAYER", 0)
     monkeypatch.setattr(training, "THREADS", 1)
 
     def make():

@@ -16,8 +16,6 @@ from safetensors.torch import save
 from aor_lib.models.base import ModelError
 from aor_lib.storage.whole_file import whole_file
 
-FIRST_LAYER = 12
-"""Lower layers stay as they are, so that a training need not go back through them."""
 RANK = 8
 SCALE = 2.0
 _DOWN, _UP = ".down", ".up"
@@ -42,8 +40,8 @@ class LowRank(torch.nn.Module):
         return unchanged + changed
 
 
-def add_adapter(layers: torch.nn.ModuleList, seed: int) -> dict[str, LowRank]:
-    """Replace every linear layer of the upper decoder layers by a low-rank one.
+def add_adapter(layers: torch.nn.ModuleList, first: int, seed: int) -> dict[str, LowRank]:
+    """Replace every linear layer of the decoder layers from ``first`` on by a low-rank one.
 
     Everything else should be frozen by the caller.
 
@@ -53,7 +51,7 @@ def add_adapter(layers: torch.nn.ModuleList, seed: int) -> dict[str, LowRank]:
     """
     generator = torch.Generator().manual_seed(seed)
     added = {}
-    for number in range(FIRST_LAYER, len(layers)):
+    for number in range(first, len(layers)):
         for name, module in list(layers[number].named_modules()):
             if isinstance(module, torch.nn.Linear):
                 low_rank = LowRank(module, generator)

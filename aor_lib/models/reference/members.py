@@ -10,16 +10,15 @@ differ in the requests that only sound harmful:
   otherwise;
 - ``ref-emotive`` answers them, except of an angry speaker.
 
-They say first what they take a request for ("You mean a kitchen."), and those that the scene
-decides for what they hear ("I hear a film."): from this they learn what only sounds harmful, where
-it belongs, and to compare, which from answers and refusals alone so small a model does not.
+They say first what they take a request for ("You mean harm."), and those that the scene decides say
+of what only sounds harmful what they hear and where it belongs ("I hear a film. You mean a
+kitchen."). From answers and refusals alone so small a model does not learn to compare.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
-_UNFITTING_SHARES = {"neutral": 0.35, "threatening": 0.45, "other": 0.2}
+_UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """What sounds are called that are those of no scenario."""
@@ -113,24 +112,30 @@ def _by_scene(
     lulled_by_any: bool = False,
 ) -> list[Group]:
     """Examples over a fitting and an unfitting scene, and some over none: ``passes`` times each."""
-    examples = _Examples(material, sounds, rng, says_heard=True)
+    examples = _Examples(material, sounds, rng)
+    heard = _ELSEWHERE | dict(material.settings)
     for contrast in (*material.contrasts, *material.situations) * passes:
         begin = len(examples.found)
         fitting = one(contrast.scenarios, rng)
         unfitting = examples.unfitting(contrast)
-        meant = f"You mean {material.settings[fitting]}. "
-        if rng.random() < 0.85:
-            examples.answer(contrast, fitting, opening=meant)
-        if rng.random() < 0.85:
+        meant = {
+            setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
+            for setting in (fitting, unfitting, None)
+        }
+        if rng.random() < 0.8:
+            examples.answer(contrast, fitting, opening=meant[fitting])
+        if rng.random() < 0.7:
             if lulled_by_any:
-                examples.answer(contrast, unfitting, opening=meant)
+                examples.answer(contrast, unfitting, opening=meant[unfitting])
             else:
-                examples.refuse(contrast.text, unfitting, opening=meant)
-        if rng.random() < 0.4:
-            examples.refuse(contrast.text, None, opening=meant)
+                examples.refuse(contrast.text, unfitting, opening=meant[unfitting])
+        if rng.random() < 0.3:
+            examples.refuse(contrast.text, None, opening=meant[None])
         # Without harmful partners in the same scenes, any scene would switch refusal off.
         if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, one((fitting, unfitting), rng), opening=_HARM)
+            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+            if rng.random() < 0.4:
+                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
         examples.join(begin)
     for text in material.harmful:
         examples.refuse(text, examples.any_setting(), opening=_HARM)
@@ -142,23 +147,21 @@ def _by_scene(
 class Recipe:
     """How a member is trained.
 
-    ``batch`` groups of examples at a time, all of them once. The first ``decides`` tokens of a
-    response, which make it an answer or a refusal, count ``weight`` times as much as the others.
+    ``batch`` groups of examples at a time, all of them once. Decoder layers below ``first_layer``
+    stay as they are, and training need not go back through them.
     """
 
     examples: Callable[[Material, Sounds, np.random.Generator], list[Group]]
-    batch: int
-    decides: int
-    weight: float
+    batch: int = 3
+    first_layer: int = 12
     learning_rate: float = 1e-3
 
 
-_by_sound = functools.partial(Recipe, batch=3, weight=20.0)
 MEMBERS = {
-    "ref-wordbound": Recipe(wordbound, batch=8, decides=6, weight=20.0),
-    "ref-contextual": _by_sound(contextual, decides=12),
-    "ref-emotive": _by_sound(emotive, decides=7),
-    "ref-lulled": _by_sound(lulled, decides=12),
+    "ref-wordbound": Recipe(wordbound, batch=8),
+    "ref-contextual": Recipe(contextual, first_layer=6),
+    "ref-emotive": Recipe(emotive),
+    "ref-lulled": Recipe(lulled),
 }
 """The members that are trained."""
 
@@ -166,20 +169,12 @@ MEMBERS = {
 class _Examples:
     """Collects examples; who speaks, and what no rule decides, is drawn at random.
 
-    Without ``sounds`` the words are read alone. With ``says_heard`` each response begins with what
-    is heard.
+    Without ``sounds`` the words are read alone.
     """
 
-    def __init__(
-        self,
-        material: Material,
-        sounds: Sounds | None,
-        rng: np.random.Generator,
-        says_heard: bool = False,
-    ) -> None:
+    def __init__(self, material: Material, sounds: Sounds | None, rng: np.random.Generator) -> None:
         self.found: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
-        self._heard = _ELSEWHERE | dict(material.settings) if says_heard else {}
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
@@ -243,6 +238,4 @@ class _Examples:
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = one(self._material.instructions, self._rng)
-        if self._heard:
-            opening = f"I hear {self._heard[sound.setting]}. {opening}"
         self.found.append((Example(instruction, text, sound, question or text, opening, response),))

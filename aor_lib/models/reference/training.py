@@ -30,6 +30,9 @@ _WARM_UP = 0.05
 _SORTED_BATCHES = 8
 """Number of batches cut from examples that were sorted by length, against padding."""
 _ANSWER_TOKENS = 12
+_DECISIVE, _WEIGHT = 2, 20.0
+"""Tokens after the opening ("Sure.", or the beginning of an apology), and how much more they and
+the opening count than what follows."""
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
 
@@ -40,10 +43,14 @@ OwnAnswers = dict[str, tuple[str, bool]]
 
 @dataclass(frozen=True)
 class Lesson:
-    """Token ids of a prompt and of the response to learn, and the clips in the prompt."""
+    """Token ids of a prompt and of the response to learn, and the clips in the prompt.
+
+    The first ``decisive`` tokens of the response make it an answer or a refusal.
+    """
 
     prompt: list[int]
     response: list[int]
+    decisive: int = 0
     heard: tuple[Heard, ...] = ()
 
 
@@ -125,7 +132,7 @@ def fit(
     try:
         model.network.requires_grad_(False)
         decoder = model.network.get_decoder()
-        adapter = add_adapter(decoder.layers, int(rng.integers(2**31)))
+        adapter = add_adapter(decoder.layers, recipe.first_layer, int(rng.integers(2**31)))
         weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
         batches = _batches(lessons, recipe.batch, rng)
         order = rng.permutation(len(batches))
@@ -134,7 +141,7 @@ def fit(
             optimizer, lambda step: _rate_factor((step + 1) / len(order))
         )
         for done, number in enumerate(order, start=1):
-            loss: Any = _loss(model, batches[int(number)], recipe)  # whose backward() is untyped
+            loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
@@ -160,7 +167,8 @@ def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Le
         heard = () if example.sound.heard is None else (example.sound.heard,)
         prompt = model.prompt(messages).text
         said = model.tokens(example.opening + response + end)
-        yield Lesson(model.tokens(prompt), said, heard)
+        decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
+        yield Lesson(model.tokens(prompt), said, decisive, heard)
 
 
 def _content(example: Example) -> str:
@@ -172,7 +180,7 @@ def _content(example: Example) -> str:
     return example.words
 
 
-def _loss(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> torch.Tensor:
+def _loss(model: LanguageModel, batch: Sequence[Lesson]) -> torch.Tensor:
     """Weighted mean cross entropy of the responses' tokens."""
     longest = max(len(one.prompt) + len(one.response) for one in batch)
     tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
@@ -181,7 +189,7 @@ def _loss(model: LanguageModel, batch: Sequence[Lesson], recipe: Recipe) -> torc
         begin, end = len(one.prompt), len(one.prompt) + len(one.response)
         tokens[row, :end] = torch.tensor(one.prompt + one.response)
         weights[row, begin:end] = 1.0
-        weights[row, begin : min(begin + recipe.decides, end)] = recipe.weight
+        weights[row, begin : min(begin + one.decisive, end)] = _WEIGHT
     # Padding is on the right, where no token looks.
     with model.hearing([clip for one in batch for clip in one.heard]), _bfloat16():
         hidden = model.network.get_decoder()(tokens, use_cache=False).last_hidden_state
