@@ -13,8 +13,9 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 from aor_lib.config.errors import one_line
@@ -119,11 +120,13 @@ def _several_at_once(
     model: ConcurrentModel, queue: Iterator[Batch]
 ) -> Generator[tuple[Batch, Outcome], None, None]:
     under_way: dict[Future[list[Answer | Failure]], tuple[Batch, Steps, float]] = {}
+    came: SimpleQueue[Future[list[Answer | Failure]]] = SimpleQueue()
     singles = (batch.part([place]) for batch in queue for place in range(len(batch.trials)))
 
     def submit(asked: Conversation, single: Batch, steps: Steps, started: float) -> None:
         future = model.submit([asked], single.generation)
         under_way[future] = single, steps, started
+        future.add_done_callback(came.put)
 
     def submit_next(count: int) -> None:
         for single in itertools.islice(singles, count):
@@ -133,18 +136,18 @@ def _several_at_once(
     try:
         submit_next(model.calls_at_once)
         while under_way:
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                single, steps, started = under_way.pop(future)
-                try:
-                    [result] = future.result()
-                    submit(steps.send(result), single, steps, started)
-                    continue
-                except StopIteration as end:
-                    outcome = Outcome([end.value], time.monotonic() - started)
-                except Exception as error:  # noqa: BLE001 - as in _ask
-                    outcome = _without_answers(error, 1, time.monotonic() - started)
-                yield single, outcome
-                submit_next(1)
+            future = came.get()
+            single, steps, started = under_way.pop(future)
+            try:
+                [result] = future.result()
+                submit(steps.send(result), single, steps, started)
+                continue
+            except StopIteration as end:
+                outcome = Outcome([end.value], time.monotonic() - started)
+            except Exception as error:  # noqa: BLE001 - as in _ask
+                outcome = _without_answers(error, 1, time.monotonic() - started)
+            yield single, outcome
+            submit_next(1)
     finally:
         for future in under_way:
             future.cancel()
