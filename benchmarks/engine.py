@@ -10,7 +10,7 @@ greedy decoding, one JSON line an answer). Both have the weights in memory and t
 They take turns; the ratios of their median times, and of the processor's, are printed, and their
 answers are compared.
 
-``batched`` does the same with 32 clips and a tiny checkpoint of the hub's kind: the loop by hand
+``batched`` does the same with 96 clips and a tiny checkpoint of the hub's kind: the loop by hand
 makes the features of a batch, generates, decodes and writes, one after the other; the engine makes
 the next batch's features meanwhile.
 
@@ -33,7 +33,7 @@ from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
 
 TRIALS, TURNS, BATCH = 200, 5, 64
-CLIPS, CLIPS_AT_ONCE = 32, 8
+CLIPS, CLIPS_AT_ONCE = 96, 8
 MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 
 
