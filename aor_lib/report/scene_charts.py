@@ -1,6 +1,7 @@
 """Charts of what a scene changes: by utterance, by intent, and as the scene gets quieter."""
 
 import json
+from textwrap import wrap
 
 import altair as alt
 import numpy as np
@@ -25,6 +26,7 @@ from aor_lib.report.style import PALETTE, series, title_of
 
 CHANGES = ("Refused less in its scene", "Refused alike", "Refused more in its scene")
 _STRIP = 2.6  # height of a model's strip: a band of refused utterances, one of answered ones
+_LINE = 16  # characters of a line of a label
 _MARK = 0.06  # height of a mark of an utterance, in the unit of the rates
 
 
@@ -172,8 +174,8 @@ _OF_CHANGES = [PALETTE[0], "#757575", PALETTE[1]]
 
 
 def _titles_at(places: dict[float, str]) -> str:
-    """Vega expression for the label at each of a few places of an axis."""
-    titles = json.dumps({f"{at:g}": name for at, name in places.items()})
+    """Vega expression for the label at each of a few places of an axis, in lines for a phone."""
+    titles = json.dumps({f"{at:g}": wrap(name, _LINE) for at, name in places.items()})
     return f"({titles})[format(datum.value, '~g')]"
 
 
