@@ -46,7 +46,7 @@ lint: $(ENV)
 	$(BIN)/mypy
 
 test: $(ENV) $(INSPECT)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
-	OMP_NUM_THREADS=1 $(MAKE) --jobs=2 --output-sync=target lint smoke-book
+	$(MAKE) --jobs=2 --output-sync=target lint smoke-book
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" --junitxml=build/tests.xml
 
 .PHONY: smoke-book

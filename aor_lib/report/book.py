@@ -43,6 +43,7 @@ def execute_notebooks(
     for name in unexecuted:
         shutil.copyfile(notebooks / f"{name}.ipynb", build / "notebooks" / f"{name}.ipynb")
     stale = [path for path in _stale(build, notebooks) if path.stem not in unexecuted]
+    stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
     report(0, len(stale))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
