@@ -31,7 +31,8 @@ def measure(builds: Mapping[str, Path], judge: str, into: Path = MEASURED) -> pd
             raise ParamsError(f"{build}: holds no trial of {', '.join(MEMBERS)} on the test split")
         revisions = results.groupby("model")["revision"].first()
         revision = rates["model"].map(revisions)
-        measured.append(rates.infer_objects().round(4).assign(revision=revision, judge=judge, study=study))
+        rounded = rates.infer_objects().round(4)
+        measured.append(rounded.assign(revision=revision, judge=judge, study=study))
     rows = pd.concat(measured, ignore_index=True)
     with whole_file(into) as stream:
         rows.to_csv(stream, index=False)
