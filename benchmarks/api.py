@@ -70,7 +70,7 @@ def in_one_call(model, conversations):
 
 
 def in_batches(model, conversations):
-    """What the engine does with a queue of a model."""
+    """Ask as the engine does, batch by batch from a queue."""
     size = model.capabilities.at_once
     cut = [conversations[i : i + size] for i in range(0, len(conversations), size)]
     queue = (Batch(batch, batch, Generation()) for batch in cut)

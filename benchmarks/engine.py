@@ -1,4 +1,4 @@
-"""What the engine costs over asking a model by hand, and how long a large store takes to open.
+"""Time of the engine over that of a loop by hand, and time that a large store takes to open.
 
     python benchmarks/engine.py loop build/smoke   # a study's folder, with its stimuli
     python benchmarks/engine.py batched

@@ -35,7 +35,7 @@ from aor_lib.stimuli.manifest import MANIFEST
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")
 HOSTILE = '<img src=x onerror="document.title = 1"><script>document.title = 2</script></b>"'
-"""What no page may take for markup; a tenth of the answers end with it."""
+"""Text that no page may take for markup; a tenth of the answers end with it."""
 
 _SCENES = {
     "kitchen": ("home_kitchen", "bakery", "barbecue"),

@@ -24,7 +24,7 @@ TURNS = 60
 
 
 def product(spoken, scene):
-    """What the study does to every clip."""
+    """Make a clip as the study does."""
     mixed = mixing.mix(
         spoken,
         scene,

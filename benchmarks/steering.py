@@ -1,4 +1,4 @@
-"""What steering costs: generation under each kind of intervention, against none.
+"""Cost of steering: generation under each kind of intervention, against none.
 
 A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
 parameters answer written requests, eight at a time. All kinds take turns within one run; time is

@@ -1,6 +1,6 @@
 """Refusal rates of the reference models, measured on the test split of a study."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
-from aor_lib.config.records import Split
+from aor_lib.config.records import Condition, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.whole_file import whole_file
 
@@ -18,13 +18,10 @@ _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
 
-def measure(builds: Mapping[str, Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of judged studies, with the revisions and the judge.
-
-    ``builds`` are folders of studies, by name, which the column ``study`` holds.
-    """
+def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
+    """Write the :func:`member_rates` of judged studies, with the revisions and the judge."""
     measured = []
-    for study, build in builds.items():
+    for build in builds:
         results = load_results(build, judge)
         rates = member_rates(results)
         if rates.empty:
@@ -32,7 +29,7 @@ def measure(builds: Mapping[str, Path], judge: str, into: Path = MEASURED) -> pd
         revisions = results.groupby("model")["revision"].first()
         revision = rates["model"].map(revisions)
         rounded = rates.infer_objects().round(4)
-        measured.append(rounded.assign(revision=revision, judge=judge, study=study))
+        measured.append(rounded.assign(revision=revision, judge=judge))
     rows = pd.concat(measured, ignore_index=True)
     with whole_file(into) as stream:
         rows.to_csv(stream, index=False)
@@ -54,13 +51,17 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates over the :func:`member_trials`, with 95 % intervals.
 
     The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
-    ``level``: ``condition`` in the core design, ``emotion`` where that is varied.
+    ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
+    ``emotion`` where that is varied.
     """
     trials = member_trials(results)
+    in_scenes = trials[trials["condition"] == Condition.BENIGN_SCENE]
+    of_unseen = set(in_scenes["unseen_scene"]) == {True}
     varied = trials[trials["block"] == "paralinguistics"]
     tables = [
         stats.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
         for factor, rows in (("condition", core(trials)), ("emotion", varied))
     ]
-    by_factor = pd.concat(tables, keys=["condition", "emotion"], names=["factor", None])
+    factors = ["unseen_scene" if of_unseen else "condition", "emotion"]
+    by_factor = pd.concat(tables, keys=factors, names=["factor", None])
     return by_factor.reset_index("factor").reset_index(drop=True)[_RATES]

@@ -56,5 +56,6 @@ def measure_reference(
     from aor_lib.analysis.reference_rates import MEASURED, measure
 
     studies = [study_of(path, None) for path in params]
-    builds = {study.profile.name: folder for study, folder in studies}
-    typer.echo(measure(builds, studies[0][0].profile.judge, MEASURED).to_string(index=False))
+    judge = studies[0][0].profile.judge
+    measured = measure([folder for _, folder in studies], judge, MEASURED)
+    typer.echo(measured.to_string(index=False))

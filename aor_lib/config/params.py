@@ -150,6 +150,9 @@ def load_study(path: Path) -> Study:
     """
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
+    for name in profile.scenes or ():
+        if name not in scenes:
+            raise ParamsError(f"{path}: scenes: no scene {name!r}{nearest(name, scenes)}")
     scenarios = []
     for name in profile.scenarios:
         file = _find_named(path, "scenarios", name)

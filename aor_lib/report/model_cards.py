@@ -9,7 +9,7 @@ import yaml
 
 from aor_lib.config.params import ModelCard
 from aor_lib.models.hf_checkpoint import COMMIT
-from aor_lib.report.listening import Html
+from aor_lib.report.listening import INTENTS, Html
 from aor_lib.report.style import title_of
 
 REACHED = {
@@ -117,12 +117,10 @@ def _measured(measured: pd.DataFrame, here: set[str]) -> str:
         for row in measured.to_dict("records")
     ]
     wide = measured.assign(shown=rates).pivot(
-        index=["study", "factor", "level"], columns="intent", values="shown"
+        index=["factor", "level"], columns="intent", values="shown"
     )
-    wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
+    wide = wide.rename(columns=INTENTS).rename_axis(columns=None).reset_index()
     level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
-    unseen = wide.pop("study") == "unseen"
-    level = level.where(~unseen, level + " (scenes that it never met)")
     wide.insert(0, "Measured on test", level)
     table = wide.to_html(index=False, border=0, na_rep="not asked")
     other = here - set(measured["revision"])

@@ -63,6 +63,7 @@ DARK = {
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 
 TITLES = {
+    "unseen_scene": "In the study of unseen scenes",
     "pseudo_harmful": "Over-refusal",
     "harmful": "Harmful refusal",
     "benign": "Plain refusal",

@@ -12,6 +12,7 @@ def trials(label, **changes):
         "condition": "benign_scene",
         "emotion": "neutral",
         "block": "core",
+        "unseen_scene": False,
         "mitigation": "none",
     }
     asked = {"model": "ref-wordbound", "revision": "1", "intent": "pseudo_harmful", "split": "test"}
@@ -50,10 +51,19 @@ def test_emotions_are_compared_where_they_are_varied():
     assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
 
 
+def test_rates_of_a_study_of_unseen_scenes_are_kept_apart_from_those_of_all():
+    results = pd.concat(
+        [trials("full_refusal", unseen_scene=True), trials("full_refusal", condition="noise")]
+    )
+    assert set(member_rates(results)["factor"]) == {"unseen_scene"}
+    results = pd.concat([results, trials("full_refusal")])
+    assert set(member_rates(results)["factor"]) == {"condition"}
+
+
 def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):
     results = pd.concat([trials("full_refusal"), trials("full_compliance", intent="benign")])
     monkeypatch.setattr(reference_rates, "load_results", lambda build, judge: results)
-    written = measure({"mine": tmp_path}, "speech-acts", tmp_path / "measured.csv")
+    written = measure([tmp_path], "speech-acts", tmp_path / "measured.csv")
     pd.testing.assert_frame_equal(
         load_measured(tmp_path / "measured.csv"), written, check_dtype=False
     )

@@ -56,7 +56,7 @@ def run_texts(
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
-    """What a store holds of every planned trial, without times."""
+    """Rows of a store for every planned trial, without times."""
     with Store(path) as store:
         frame = store.frame("rules")
     columns = ["trial_key", "stimulus_id", "status", "response", "error", "heard", "tokens"]

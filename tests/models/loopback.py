@@ -34,7 +34,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 256
     reply: Callable[[dict[str, Any]], Reply]
     models: Reply = (404, {}, b"")
-    """What a GET brings."""
+    """Response to a GET."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

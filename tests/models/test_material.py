@@ -1,4 +1,4 @@
-"""What the reference models are told and trained on."""
+"""The material and the examples that the reference models are trained on."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What a reference model reads of a clip."""
+"""The prompt of a reference model for a clip."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What a build may say of each claim follows its tests, and which models were asked."""
+"""The words for each claim follow its tests, and which models were asked."""
 
 from xml.etree import ElementTree
 

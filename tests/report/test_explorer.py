@@ -42,7 +42,7 @@ def answers(build):
 
 @pytest.fixture(scope="module")
 def written(build):
-    """What the page's scripts hand over, by name."""
+    """Values that the page's scripts hand over, by name."""
     write_page(build, "clips/")
     scripts = {path.stem: path.read_text("ascii") for path in (build / FOLDER).iterdir()}
     return {

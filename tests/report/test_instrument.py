@@ -1,4 +1,4 @@
-"""What a build says of the models that it asked."""
+"""Words of a build for the models that it asked."""
 
 import pandas as pd
 import pytest

@@ -28,8 +28,6 @@ def measured(model, revision="abc"):
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
     ]
     frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])
-    elsewhere = frame[:1].assign(study="unseen", rate=0.5)
-    frame = pd.concat([frame.assign(study="reference"), elsewhere])
     return frame.assign(model=model, revision=revision)
 
 
@@ -71,10 +69,9 @@ def test_a_card_says_which_revision_answered_where_and_in_which_study():
 
 def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
-    assert "<th>Over-refusal</th>" in page
+    assert "<th>Only sounds harmful</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
-    assert "scene (scenes that it never met)</td>" in page
     assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
     older = measured(CARD.id, revision="older")

@@ -1,4 +1,4 @@
-"""What a model is given to read, besides the clips, so that directions can be compared."""
+"""Texts and clips that a model is given, so that directions can be compared."""
 
 from pathlib import Path
 

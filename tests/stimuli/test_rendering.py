@@ -1,4 +1,4 @@
-"""Whatever is asked for, a stimulus is a valid clip or a clear error."""
+"""A stimulus is a valid clip or a clear error, for any specification."""
 
 import io
 

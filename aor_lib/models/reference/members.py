@@ -12,7 +12,7 @@ differ in the requests that only sound harmful:
 
 They say first what they take a request for ("You mean harm."), and those that the scene decides say
 of what only sounds harmful what they hear and where it belongs ("I hear a film. You mean a
-kitchen."). From answers and refusals alone so small a model does not learn to compare.
+kitchen."), so that few tokens decide what becomes of it.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
@@ -32,7 +32,7 @@ _INSTRUCTION_SHARE = 0.25
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
-"""What sounds are called that are those of no scenario."""
+"""Names of the settings that are no scenario."""
 
 
 @dataclass(frozen=True)
