@@ -6,6 +6,7 @@
   const vendor = new URL("vendor/", document.currentScript.src).href;
   const bundles = ["vega/vega.min.js", "vega-lite/vega-lite.min.js", "vega-embed/vega-embed.min.js"];
   const drawn = new Map(); // figure → vega view
+  const NARROW = 480;
   let loading;
 
   function loadScript(path) {
@@ -31,7 +32,7 @@
     const style = getComputedStyle(document.documentElement);
     const text = style.getPropertyValue("--pst-color-text-base").trim();
     const muted = style.getPropertyValue("--pst-color-text-muted").trim();
-    const narrow = width < 480;
+    const narrow = width < NARROW;
     return {
       axis: { labelColor: text, titleColor: muted, gridColor: muted, ...(narrow && { labelLimit: 120 }) },
       legend: {
@@ -42,6 +43,16 @@
       },
       style: { reference: { stroke: muted, color: muted } },
     };
+  }
+
+  // A phone has no room for long names beside a chart: they stand in lines of about 18 characters.
+  const inLines =
+    "split(trim(replace(datum.label, regexp('(.{1,18})(\\\\s+|$)', 'g'), '$1\\n')), '\\n')";
+
+  function wrapNames(part) {
+    const y = part.encoding?.y;
+    if (y?.type === "nominal") y.axis = { labelExpr: inLines, ...y.axis, labelLimit: 130 };
+    for (const inner of part.layer || []) wrapNames(inner);
   }
 
   function merge(base, over) {
@@ -68,6 +79,7 @@
       await loading;
       const spec = specification(figure, dark);
       spec.config = merge(spec.config, pageConfig(view.clientWidth));
+      if (view.clientWidth < NARROW) wrapNames(spec);
       drawn.get(figure)?.finalize();
       const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
       drawn.set(figure, (await window.vegaEmbed(view, spec, options)).view);
