@@ -45,13 +45,13 @@
     };
   }
 
-  // A phone has no room for long names beside a chart: they stand in lines of about 18 characters.
+  // A phone has no room for long names beside a chart: they stand in lines of up to 26 characters.
   const inLines =
-    "split(trim(replace(datum.label, regexp('(.{1,18})(\\\\s+|$)', 'g'), '$1\\n')), '\\n')";
+    "split(trim(replace(datum.label, regexp('(.{1,26})(\\\\s+|$)', 'g'), '$1\\n')), '\\n')";
 
   function wrapNames(part) {
     const y = part.encoding?.y;
-    if (y?.type === "nominal") y.axis = { labelExpr: inLines, ...y.axis, labelLimit: 130 };
+    if (y?.type === "nominal") y.axis = { labelExpr: inLines, ...y.axis, labelLimit: 170 };
     for (const inner of part.layer || []) wrapNames(inner);
   }
 

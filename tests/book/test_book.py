@@ -76,6 +76,7 @@ class Visit:
     empty_sections: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     width_on_a_phone: int = 0
+    cut_on_a_phone: list[str] = field(default_factory=list)
 
 
 def pages():
@@ -160,6 +161,7 @@ def visit(request, context, html, axe):
     switch_theme(tab, "light")  # draws the charts again, narrow
     tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
     seen.width_on_a_phone = tab.evaluate("document.documentElement.scrollWidth")
+    seen.cut_on_a_phone = names_cut_off(tab)
     tab.close()
     return seen
 
@@ -200,6 +202,21 @@ def charts_without_marks(tab):
     )
 
 
+def names_cut_off(tab):
+    """Names beside charts and in their legends that reach over the chart's edge."""
+    return tab.locator(".aor-chart svg").evaluate_all(
+        """charts => charts.flatMap(chart => {
+          const edge = chart.getBoundingClientRect();
+          return [...chart.querySelectorAll(".role-legend-label text, .role-axis-label text")]
+            .filter(text => {
+              const { left, right } = text.getBoundingClientRect();
+              return left < edge.left - 1 || right > edge.right + 1;
+            })
+            .map(text => text.textContent);
+        })"""
+    )
+
+
 def test_a_page_draws_its_charts_without_an_error_or_a_foreign_request(visit):
     assert visit.problems == []
     assert visit.charts_without_marks == []
@@ -215,6 +232,10 @@ def test_axe_finds_no_serious_or_critical_violation_in_either_theme(visit):
 
 def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
     assert visit.width_on_a_phone <= PHONE["width"]
+
+
+def test_names_beside_charts_are_whole_on_a_phone(visit):
+    assert visit.cut_on_a_phone == []
 
 
 def test_a_page_is_light_with_all_that_it_loads(visit):
