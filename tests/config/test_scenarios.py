@@ -29,8 +29,8 @@ def everywhere(intent):
     return [u for scenario in SCENARIOS.values() for u in of(scenario, intent)]
 
 
-def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances(scenario):
-    assert Counter(u.intent for u in scenario.utterances) == COUNTS
+def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances_at_least(scenario):
+    assert Counter(u.intent for u in scenario.utterances) >= COUNTS
 
 
 def test_ids_are_unique_over_all_scenarios():
