@@ -106,6 +106,7 @@ class ModelCard(Params):
         default=None, description="Command that starts the server which the card speaks to."
     )
     note: str | None = None
+    training: str | None = Field(default=None, description="What a model of this study was made from.")
 
 
 class CardSettings(Params):

@@ -46,6 +46,7 @@ def facts(card: ModelCard) -> dict[str, str]:
         "Settings": _in_yaml(card.settings),
         "Reach": _in_yaml(card.reach),
         "Note": card.note or "",
+        "Training": card.training or "",
     }
     return {name: text for name, text in fields.items() if text}
 
