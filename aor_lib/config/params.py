@@ -106,7 +106,9 @@ class ModelCard(Params):
         default=None, description="Command that starts the server which the card speaks to."
     )
     note: str | None = None
-    training: str | None = Field(default=None, description="What a model of this study was made from.")
+    training: str | None = Field(
+        default=None, description="What the study's own model was fitted to, and never met."
+    )
 
 
 class CardSettings(Params):
