@@ -19,7 +19,10 @@ _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high",
 
 
 def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
-    """Write the :func:`member_rates` of judged studies, with the revisions and the judge."""
+    """Write the :func:`member_rates` of judged studies, with the revisions and the judge.
+
+    Rows of a member that the studies do not hold stay as they were.
+    """
     measured = []
     for build in builds:
         results = load_results(build, judge)
@@ -31,6 +34,9 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
         rounded = rates.infer_objects().round(4)
         measured.append(rounded.assign(revision=revision, judge=judge))
     rows = pd.concat(measured, ignore_index=True)
+    if into.exists():
+        before = load_measured(into)
+        rows = pd.concat([before[~before["model"].isin(rows["model"])], rows], ignore_index=True)
     with whole_file(into) as stream:
         rows.to_csv(stream, index=False)
     return rows

@@ -69,6 +69,18 @@ def test_measured_rates_are_read_as_they_were_written(tmp_path, monkeypatch):
     )
 
 
+def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monkeypatch):
+    studied = [trials("full_refusal"), trials("full_compliance", model="ref-emotive")]
+    again = trials("full_compliance", revision="2")
+    for results in (pd.concat(studied), again):
+        monkeypatch.setattr(reference_rates, "load_results", lambda build, judge, r=results: r)
+        rows = measure([tmp_path], "speech-acts", tmp_path / "measured.csv")
+    assert rows[["model", "revision", "rate"]].to_numpy().tolist() == [
+        ["ref-emotive", "1", 0.0],
+        ["ref-wordbound", "2", 0.0],
+    ]
+
+
 def test_rates_of_the_shipped_models_are_of_one_revision_each():
     shipped = load_measured()
     assert shipped.groupby("model")["revision"].nunique().to_dict() == {
