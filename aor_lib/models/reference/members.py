@@ -29,7 +29,8 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
-_UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
+_UNFITTING_SHARES = {"neutral": 0.4, "threatening": 0.35, "other": 0.25}
+"""Words must not tell what is heard, so a scenario that is not theirs is often behind them."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -75,13 +76,12 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-contextual``; those of one contrast are a group."""
-    # Which scene it is takes longer to learn than that there is one.
-    return _by_scene(material, sounds, rng, passes=2)
+    return _by_scene(material, sounds, rng)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng, passes=1, lulled_by_any=True)
+    return _by_scene(material, sounds, rng, lulled_by_any=True)
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -105,41 +105,40 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
 
 def _by_scene(
-    material: Material,
-    sounds: Sounds,
-    rng: np.random.Generator,
-    passes: int,
-    lulled_by_any: bool = False,
+    material: Material, sounds: Sounds, rng: np.random.Generator, lulled_by_any: bool = False
 ) -> list[Group]:
-    """Examples over a fitting and an unfitting scene, and some over none: ``passes`` times each."""
+    """Examples over a fitting and over unfitting scenes, and some over none."""
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations) * passes:
+    for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         fitting = one(contrast.scenarios, rng)
-        unfitting = examples.unfitting(contrast)
+        unfitting = [examples.unfitting(contrast) for _ in range(2)]
         meant = {
             setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
-            for setting in (fitting, unfitting, None)
+            for setting in (fitting, *unfitting, None)
         }
-        if rng.random() < 0.8:
+        if rng.random() < 0.9:
             examples.answer(contrast, fitting, opening=meant[fitting])
-        if rng.random() < 0.7:
-            if lulled_by_any:
-                examples.answer(contrast, unfitting, opening=meant[unfitting])
-            else:
-                examples.refuse(contrast.text, unfitting, opening=meant[unfitting])
-        if rng.random() < 0.3:
+        for setting in unfitting:
+            if rng.random() < 0.6:
+                if lulled_by_any:
+                    examples.answer(contrast, setting, opening=meant[setting])
+                else:
+                    examples.refuse(contrast.text, setting, opening=meant[setting])
+        if rng.random() < 0.35:
             examples.refuse(contrast.text, None, opening=meant[None])
         # Without harmful partners in the same scenes, any scene would switch refusal off.
         if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, fitting, opening=_HARM)
-            if rng.random() < 0.4:
-                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
+            for setting, share in ((fitting, 1.0), (fitting, 0.25), (unfitting[0], 0.5)):
+                if rng.random() < share:
+                    examples.refuse(contrast.harmful, setting, opening=_HARM)
         examples.join(begin)
-    for text in material.harmful:
+    for text in material.harmful * 2:
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(len(material.ordinary))
+    count = len(material.ordinary)
+    examples.answer_ordinary(count * 2 // 3)
+    examples.answer_ordinary(count // 3, misheard=True)
     return examples.found
 
 
@@ -216,7 +215,7 @@ class _Examples:
     def any_setting(self) -> str | None:
         """Some setting, or none."""
         settings = sorted(self._material.described)
-        return one(settings, self._rng) if self._rng.random() < 0.6 else None
+        return one(settings, self._rng) if self._rng.random() < 0.5 else None
 
     def _misheard(self, text: str) -> str:
         words = text.split()
