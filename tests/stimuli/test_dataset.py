@@ -10,18 +10,14 @@ from aor_lib.config.params import load_study
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.manifest import (
     MANIFEST,
-    DatasetError,
     load_manifest,
     load_stimuli,
     sound_files,
     verify_dataset,
 )
+from tests.audio.sounds import quiet
 
 pytestmark = pytest.mark.slow
-
-
-def quiet(done: int, of: int) -> None:
-    pass
 
 
 @pytest.fixture
@@ -100,23 +96,6 @@ def test_an_unchanged_build_needs_no_library_of_sound(tiny_study, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     build_dataset(study, build, 1, quiet)
     assert (build / MANIFEST).read_bytes() == before
-
-
-@pytest.mark.parametrize("damage", ["missing", "altered"])
-def test_a_clip_that_is_not_the_manifests_is_named(tiny_study, tmp_path, damage):
-    stimulus = next(s for s in load_stimuli(tiny_study[1]) if s.path)
-    if damage == "altered":
-        (tmp_path / "clips").mkdir()
-        (tmp_path / stimulus.path).write_bytes(b"something else")
-    with pytest.raises(DatasetError, match=rf"{stimulus.stimulus_id}\.flac: .*run 'aor data'"):
-        verify_dataset([stimulus], tmp_path)
-
-
-@pytest.mark.nightly
-def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
-    study = load_study(write_profile(conditions=["text_only"]))
-    with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
-        build_dataset(study, tmp_path / "build", 1, quiet, "tcp://127.0.0.1:9")
 
 
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):

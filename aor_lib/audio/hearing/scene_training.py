@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from aor_lib.audio import mixing, scenes, speech
-from aor_lib.audio.hearing import linear_classifier, transcription
+from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS, whole_clip
 from aor_lib.audio.hearing.transcription import Features
 from aor_lib.storage import assets
@@ -33,13 +35,21 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_jobs(training_features, clips, workers):
-        features.append(made)
+        features.append(whole_clip(made))
         report(len(features), len(clips))
-    model = linear_classifier.fit(
-        [whole_clip(one) for one in features], [label for label, _ in clips], c=0.05
-    )
+    scaler = StandardScaler().fit(features)
+    model = LogisticRegression(C=0.05, max_iter=2000)
+    model.fit(scaler.transform(features), [label for label, _ in clips])
     with whole_file(into) as stream:
-        np.savez(stream, allow_pickle=False, **model)
+        np.savez(
+            stream,
+            allow_pickle=False,
+            classes=np.array(model.classes_, dtype=str),
+            weights=model.coef_,
+            bias=model.intercept_,
+            mean=scaler.mean_,
+            scale=scaler.scale_,
+        )
 
 
 def training_features(clip: tuple[str, int]) -> Features:

@@ -11,11 +11,11 @@ from aor_lib.audio.scenes.library import (
     Pitch,
     Ratio,
     Seconds,
-    Share,
     Spectrum,
     sound,
 )
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.config.scene import Share
 
 _SNAP = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0))
 _GRIT = {
