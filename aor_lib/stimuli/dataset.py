@@ -27,14 +27,12 @@ from aor_lib.storage.workers import map_jobs
 if TYPE_CHECKING:
     from aor_lib.stimuli.rendering import Rendering
 
-Report = Callable[[int, int], None]
-
 
 def build_dataset(
     study: Study,
     build: Path,
     workers: int,
-    report: Report,
+    report: Callable[[int, int], None],
     scheduler: str | None = None,
     *,
     source: str | None = None,

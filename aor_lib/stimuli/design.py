@@ -17,15 +17,7 @@ from pydantic import model_validator
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, Study
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
-from aor_lib.config.records import (
-    Block,
-    Condition,
-    Emotion,
-    Intent,
-    Rate,
-    SceneKind,
-    Utterance,
-)
+from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, SceneKind, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
@@ -97,10 +89,7 @@ class StimulusSpec(Params):
 def stimuli(study: Study) -> list[StimulusSpec]:
     """All stimuli of a study, each once, in a fixed order: utterance by utterance.
 
-    Raises
-    ------
-    ParamsError
-        The profile names too few voices for what it asks for, or there is no scene of a kind.
+    ParamsError if the profile names too few voices for what it asks for, or no scene is of a kind.
     """
     profile = study.profile
     for condition, kind in _KINDS.items():

@@ -90,17 +90,10 @@ def render(
 
 
 def check(scene: Scene) -> None:
-    """Refuse a scene whose sounds or their parameters are wrong.
-
-    Raises
-    ------
-    ParamsError
-        The message names the file, the field and the value.
-    """
+    """Raise ParamsError, which names file, field and value, if a sound or a parameter is wrong."""
     file = f"scenes/{scene.id}.yaml"
     for index, layer in enumerate(scene.bed):
-        where = f"{file}: bed.{index}"
-        checked(layer.sound, layer.params, where, as_bed=True)
+        checked(layer.sound, layer.params, f"{file}: bed.{index}", as_bed=True)
     for index, event in enumerate(scene.events):
         where = f"{file}: events.{index}"
         _check_parts(event, where)

@@ -23,10 +23,7 @@ __all__ = [
 def load_voice(voice_id: str, params: Path = PARAMS) -> Voice:
     """The voice of ``voices/ID.yaml`` below ``params``, or else the Kokoro voice of that name.
 
-    Raises
-    ------
-    ParamsError
-        There is no such voice, or its file is wrong.
+    ParamsError if there is no such voice, or its file is wrong.
     """
     cards = {path.stem: path for path in (params / "voices").glob("*.yaml")}
     if voice_id in cards:

@@ -4,16 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    Body,
-    Count,
-    Gain,
-    Pitch,
-    Ratio,
-    Seconds,
-    Spectrum,
-    sound,
-)
+from aor_lib.audio.scenes.library import Body, Count, Gain, Pitch, Ratio, Seconds, Spectrum, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 from aor_lib.config.scene import Share
 
