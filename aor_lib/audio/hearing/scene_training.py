@@ -17,6 +17,7 @@ from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 
+_CLASSES = (*scenes.SCENES, NOISE, QUIET)
 _CLIPS_PER_CLASS = 20
 _SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
 _VOICES = ("af_sarah", "am_adam", "bf_lily", "bm_lewis")
@@ -32,7 +33,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     """Train the classifier and write it to the file ``into``: five minutes of two cores."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
-    clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
+    clips = [(label, n) for label in _CLASSES for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_jobs(training_features, clips, workers):
         features.append(whole_clip(made))
@@ -55,7 +56,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
 def training_features(clip: tuple[str, int]) -> Features:
     """Features of one training clip, given by its class and its number: a sentence over a scene."""
     label, number = clip
-    rng = np.random.default_rng([_SEED, _classes().index(label), number])
+    rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
     spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
     lead_in_s = float(rng.uniform(1.5, 2.5))
@@ -78,7 +79,3 @@ def training_features(clip: tuple[str, int]) -> Features:
         true_peak_dbfs=-1.0,
     )
     return transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
-
-
-def _classes() -> list[str]:
-    return [*scenes.SCENES, NOISE, QUIET]
