@@ -120,6 +120,8 @@ def test_a_bad_request_is_refused_with_its_reason(scene, duration_s, rate, messa
         ("rattle", "ratle", r"events.0.sound: .*'ratle'; did you mean 'rattle'"),
         ("ceramic", "ceramik", r"events.0.params.* 'ceramik'; did you mean 'ceramic'"),
         ("[1600, 2400]", "[1600, 24000]", r"events.0.params: pitch_hz.1: .* not 24000"),
+        ("[1600, 2400]", "[2400, 1600]", r"pitch_hz: the lower number .*2400, 1600"),
+        ("gap_s: 0.8", "gap: 0.8", r"events.0.gap: unknown key; did you mean 'gap_s'"),
         ("[1, 3]", "[1, 3], coun: 2", r"coun: unknown key; did you mean 'count'"),
         ("gap_s: 0.8", "gap_s: 0.8\n    pause_s: 1", r"events.0: 'cup' needs exactly one of gap_s"),
         ("gap_s: 0.8", "beats: [0]", r"'cup' has beats, and the scene no tempo_bpm"),

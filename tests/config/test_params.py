@@ -51,6 +51,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
             {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
             r"few_mitigated.mitigations names something twice",
         ),
+        ({"voices": ["af_heart", "af_heart"]}, r"voices names something twice"),
         ({"steered_models": ["ref-emotive"]}, r"steered_models names 'ref-emotive', which is not"),
         (
             {"utterances_per_scenario": {"pseudo_harmful": 999, "harmful": 1, "benign": 1}},
