@@ -159,14 +159,10 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     else:
         hops = np.square(weighted[: n_hops * hop]).reshape(n_hops, hop).mean(axis=1)
         blocks = np.lib.stride_tricks.sliding_window_view(hops, 4).mean(axis=1)
-    loud = blocks[blocks >= _power(-70.0)]
+    loud = blocks[blocks >= 10 ** ((-70.0 + 0.691) / 10)]
     if len(loud):
         loud = loud[loud > loud.mean() / 10]
     return float(-0.691 + 10 * np.log10(loud.mean())) if len(loud) else float("-inf")
-
-
-def _power(lufs: float) -> float:
-    return float(10 ** ((lufs + 0.691) / 10))
 
 
 @functools.cache

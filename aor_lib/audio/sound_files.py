@@ -3,7 +3,7 @@
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import soundfile
 import soxr
 
 from aor_lib.audio import mixing
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 
 Report = Callable[[int, int], None]
 
@@ -52,6 +52,22 @@ class ImportReport:
     imported: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
     unreadable: tuple[str, ...] = ()
+
+
+def import_each(names: Sequence[str], take: Callable[[str], None], report: Report) -> ImportReport:
+    """Take files by their names, one after the other; those that are unusable are left out."""
+    imported, skipped, unreadable = [], [], []
+    for done, name in enumerate(names, start=1):
+        shown = one_line(name)
+        try:
+            take(name)
+            imported.append(shown)
+        except UnusableError as error:
+            skipped.append((shown, str(error)))
+            if isinstance(error, UnreadableError):
+                unreadable.append(shown)
+        report(done, len(names))
+    return ImportReport(tuple(imported), tuple(skipped), tuple(unreadable))
 
 
 def check_folders(folder: Path, into: Path) -> None:
@@ -139,12 +155,6 @@ def flac(samples: mixing.Samples, subtype: str) -> bytes:
     stream = io.BytesIO()
     soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype=subtype)
     return stream.getvalue()
-
-
-def one_line(text: str) -> str:
-    """Text from elsewhere as one line that can be printed and stored."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return " ".join(printable.split())[:300]
 
 
 def _check_format(rate_hz: int, duration_s: float, max_duration_s: float) -> None:

@@ -9,6 +9,7 @@ class AorError(Exception):
     """
 
 
-def one_line(error: object, at_most: int | None = None) -> str:
-    """Message of an error without line breaks, cut where it is longer than ``at_most``."""
-    return " ".join(str(error).split())[:at_most]
+def one_line(text: object, at_most: int | None = None) -> str:
+    """A text, or an error's message, as one printable line of at most so many characters."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text))
+    return " ".join(printable.split())[:at_most]

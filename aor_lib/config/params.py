@@ -6,12 +6,13 @@ Nothing is configured elsewhere. An unknown key, a missing value or a value of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
 from aor_lib.config.prompts import Decoding as Decoding
@@ -21,7 +22,6 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (
     Params,
     ParamsError,
-    T,
     mapping,
     nearest,
     read,
@@ -45,39 +45,6 @@ class Scenario(Params):
         description="Benign. Not in its file: all of params/scenes that name the scenario."
     )
     utterances: tuple[Utterance, ...]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _utterances_inherit_the_scenario(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("utterances"), list):
-            rows = [
-                {"scenario": data.get("id"), **row} if isinstance(row, dict) else row
-                for row in data["utterances"]
-            ]
-            return {**data, "utterances": rows}
-        return data
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Scenario:
-        scenes = {scene.id for scene in self.scenes}
-        seen: dict[str, Utterance] = {}
-        for utterance in self.utterances:
-            if utterance.id in seen:
-                raise ValueError(f"utterance {utterance.id!r} appears twice")
-            seen[utterance.id] = utterance
-            for scene in utterance.scenes:
-                if scene not in scenes:
-                    raise ValueError(
-                        f"utterance {utterance.id!r}: unknown scene {scene!r}"
-                        + nearest(scene, scenes)
-                    )
-        for utterance in self.utterances:
-            if utterance.contrast_of is not None and utterance.contrast_of not in seen:
-                raise ValueError(
-                    f"utterance {utterance.id!r}: contrast_of names no utterance of this scenario: "
-                    f"{utterance.contrast_of!r}{nearest(utterance.contrast_of, seen)}"
-                )
-        return self
 
 
 class ModelCard(Params):
@@ -158,36 +125,32 @@ def load_study(path: Path) -> Study:
             raise ParamsError(f"{path}: scenes: no scene {name!r}{nearest(name, scenes)}")
     scenarios = []
     for name in profile.scenarios:
-        file = _find_named(path, "scenarios", name)
-        scenario = read_scenario(file, scenes)
+        scenario = read_scenario(_find(path, "scenarios", name), scenes)
         if profile.scenes is not None:
             scenario = _only_in(path, scenario, profile.scenes)
+        have = Counter(utterance.intent for utterance in scenario.utterances)
         for intent in map(Intent, UtteranceCounts.model_fields):
-            have = sum(u.intent is intent for u in scenario.utterances)
             want = profile.utterances_per_scenario.of(intent)
-            if have < want:
+            if have[intent] < want:
+                where = " in these scenes" if profile.scenes else ""
                 raise ParamsError(
                     f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
-                    f"but {name}.yaml has {have}{' in these scenes' if profile.scenes else ''}; "
-                    "lower it or write more"
+                    f"but {name}.yaml has {have[intent]}{where}; lower it or write more"
                 )
         scenarios.append(scenario)
+    few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
+    prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
+    histories = _find(path, "", "histories") if profile.multi_turn else None
     return Study(
         profile=profile,
         scenarios=tuple(scenarios),
-        models=tuple(_read_named(path, "models", name, ModelCard) for name in profile.models),
+        models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
         mitigations=tuple(
             arm
-            for name in (
-                *profile.mitigations,
-                *(profile.few_mitigated.mitigations if profile.few_mitigated else ()),
-                *(PROBES if profile.probe else ()),
-            )
-            for arm in _read_named(path, "prompts", name, Mitigation).arms
+            for name in prompts
+            for arm in read_named(_find(path, "prompts", name), Mitigation).arms
         ),
-        histories=read(_beside(path, "histories.yaml"), Histories).histories
-        if profile.multi_turn
-        else (),
+        histories=read(histories, Histories).histories if histories else (),
         other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
 
@@ -226,9 +189,34 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
     if len(own) < 2:
         raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
+    if isinstance(rows := data.get("utterances"), list):
+        inherited = {"scenario": data.get("id")}
+        data["utterances"] = [inherited | row if isinstance(row, dict) else row for row in rows]
     scenario = with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
-    _check_threatening_scenes(path, scenario, scenes)
+    threatening = [scene.id for scene in scenes.values() if scene.kind == "threatening"]
+    _check_utterances(path, scenario, threatening)
     return scenario
+
+
+def _check_utterances(path: Path, scenario: Scenario, threatening: Collection[str]) -> None:
+    """Refuse ids that come twice, and scenes and partners that there are not."""
+    scenes = [scene.id for scene in scenario.scenes]
+    ids = Counter(utterance.id for utterance in scenario.utterances)
+    for utterance in scenario.utterances:
+        where = f"{path}: utterance {utterance.id!r}"
+        if ids[utterance.id] > 1:
+            raise ParamsError(f"{where} appears twice")
+        partner = (utterance.contrast_of,) if utterance.contrast_of else ()
+        for field, names, what, options in (
+            ("scenes", utterance.scenes, "scene of this scenario", scenes),
+            ("threatening_scenes", utterance.threatening_scenes, "threatening scene", threatening),
+            ("contrast_of", partner, "utterance of this scenario", ids),
+        ):
+            for name in names:
+                if name not in options:
+                    raise ParamsError(
+                        f"{where}: {field}: no {what} {name!r}{nearest(name, options)}"
+                    )
 
 
 def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
@@ -274,40 +262,14 @@ def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
     return validated(card.settings | card.reach, kind, f"model {card.id}: settings")
 
 
-def _check_threatening_scenes(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> None:
-    threatening = {scene.id for scene in scenes.values() if scene.kind == "threatening"}
-    for utterance in scenario.utterances:
-        for name in utterance.threatening_scenes:
-            if name not in threatening:
-                problem = (
-                    f"is a {scenes[name].kind} scene"
-                    if name in scenes
-                    else "there is no such scene"
-                )
-                raise ParamsError(
-                    f"{path}: utterance {utterance.id!r}: threatening_scenes: {name!r}: "
-                    f"{problem}{nearest(name, threatening)}"
-                )
-
-
-def _read_named(profile: Path, folder: str, name: str, kind: type[T]) -> T:
-    path = _find_named(profile, folder, name)
-    return read_named(path, kind)
-
-
-def _find_named(profile: Path, folder: str, name: str) -> Path:
-    path = _beside(profile, f"{folder}/{name}.yaml")
-    elsewhere = [PARAMS / SERVED] if folder == "models" else []
-    if not path.is_file() and elsewhere:
-        path = PARAMS / SERVED / f"{name}.yaml"
-    if not path.is_file():
-        folders = (profile.parent / folder, PARAMS / folder, *elsewhere)
-        options = {p.stem for f in folders for p in f.glob("*.yaml")}
-        field = "mitigations" if folder == "prompts" else folder
-        raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
-    return path
-
-
-def _beside(profile: Path, name: str) -> Path:
-    own = profile.parent / name
-    return own if own.is_file() else PARAMS / name
+def _find(profile: Path, folder: str, name: str) -> Path:
+    """The YAML file of a name, in a folder beside the profile or else of the checkout's params."""
+    folders = [profile.parent / folder, PARAMS / folder]
+    if folder == "models":
+        folders.append(PARAMS / SERVED)
+    for path in (place / f"{name}.yaml" for place in folders):
+        if path.is_file():
+            return path
+    options = {path.stem for place in folders for path in place.glob("*.yaml")}
+    field = "mitigations" if folder == "prompts" else folder
+    raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")

@@ -33,13 +33,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times 
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """Read one YAML file as ``kind``.
-
-    Raises
-    ------
-    ParamsError
-        If the file is missing, is not YAML, or does not fit.
-    """
+    """Read a YAML file as ``kind``; ``ParamsError`` if it is missing, no YAML, or does not fit."""
     return validated(mapping(path), kind, str(path))
 
 

@@ -4,10 +4,11 @@ The SNR of a finished clip is found by taking the known speech out of it: its ga
 projection of the clip on it, and what remains is the background.
 """
 
+import contextlib
 import hashlib
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,9 @@ def measure_clip(
         if row.condition.has_background:
             measured.snr_db = snr_db
         if with_prosody and row.condition is Condition.SPEECH_ONLY:
-            _add_prosody(measured, clip[len(lead_in) :][: len(spoken)])
+            with contextlib.suppress(SpeechError):  # too little of it is voiced
+                prosody = measure_speech(clip[len(lead_in) :][: len(spoken)].astype(np.float32))
+                measured = replace(measured, **asdict(prosody))
     measured.problems += _problems(row, measured, samples, sample_rate)
     return measured
 
@@ -140,18 +143,6 @@ def _problems(
         yield f"lead-in: not silent, {measured.lead_in_dbfs:.1f} dBFS"
     if row.block == "core" and measured.wer is not None and measured.wer > MAX_CLEAN_WER:
         yield f"text: misheard, word error rate {measured.wer:.2f}"
-
-
-def _add_prosody(measured: ClipMeasurement, spoken: npt.NDArray[np.float64]) -> None:
-    try:
-        prosody = measure_speech(spoken.astype(np.float32))
-    except SpeechError:  # too little of it is voiced
-        return
-    measured.speech_s = prosody.duration_s
-    measured.speech_dbfs = prosody.level_dbfs
-    measured.f0_mean_st = prosody.f0_mean_st
-    measured.f0_range_st = prosody.f0_range_st
-    measured.tilt_db_per_octave = prosody.tilt_db_per_octave
 
 
 def _against_speech(

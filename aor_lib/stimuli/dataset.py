@@ -13,8 +13,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from aor_lib.audio import speech
 from aor_lib.config.params import Study
 from aor_lib.config.profile import Mixing
@@ -22,21 +20,19 @@ from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.exported_clips import exported_stimuli, find_export, take_clip
 from aor_lib.stimuli.identity import made_from
-from aor_lib.stimuli.manifest import MANIFEST, DatasetError, sound_files, verify_dataset
+from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 
 if TYPE_CHECKING:
     from aor_lib.stimuli.rendering import Rendering
 
-Report = Callable[[int, int], None]
-
 
 def build_dataset(
     study: Study,
     build: Path,
     workers: int,
-    report: Report,
+    report: Callable[[int, int], None],
     scheduler: str | None = None,
     *,
     source: str | None = None,
@@ -76,10 +72,8 @@ def build_dataset(
     specs = stimuli(study)
     settings, library = study.profile.mixing, study.profile.recordings
     hashes = {spec.stimulus_id: made_from(spec, settings, library) for spec in specs}
-    rows: dict[str, Stimulus] = {}
-    for name, sha256 in hashes.items():
-        if (row := _noted_row(build, name, sha256)) is not None:
-            rows[name] = row
+    noted = {name: _noted_row(build, name, sha256) for name, sha256 in hashes.items()}
+    rows = {name: row for name, row in noted.items() if row is not None}
     report(len(rows), len(specs))
     missing = [spec for spec in specs if spec.stimulus_id not in rows]
     if source is not None:
@@ -90,10 +84,11 @@ def build_dataset(
                 f"{source}: does not hold {len(absent)} of the profile's {len(specs)} stimuli, "
                 f"such as {absent[0].stimulus_id}; add --make-missing to make them here"
             )
-        for spec in (spec for spec in missing if spec.stimulus_id in exported):
-            row = take_clip(spec, exported, settings.lead_in_s, build)
-            _note(row, hashes[spec.stimulus_id], build)
-            rows[spec.stimulus_id] = row
+        for spec in missing:
+            if spec.stimulus_id in exported:
+                row = take_clip(spec, exported, settings.lead_in_s, build)
+                _note(row, hashes[spec.stimulus_id], build)
+                rows[spec.stimulus_id] = row
         report(len(rows), len(specs))
         missing = absent
     if missing:
@@ -102,15 +97,15 @@ def build_dataset(
     jobs = [(group, settings, library) for group in groups]
     for renderings in map_jobs(_render_group, jobs, workers, scheduler):
         for rendering in renderings:
+            for path, content in rendering.files.items():
+                with whole_file(build / path) as stream:
+                    stream.write(content)
             name = rendering.row.stimulus_id
-            _keep(rendering, hashes[name], build)
+            _note(rendering.row, hashes[name], build)
             rows[name] = rendering.row
         report(len(rows), len(specs))
     _remove_others(build, rows)
-    frame = pd.DataFrame([rows[spec.stimulus_id].model_dump(mode="json") for spec in specs])
-    with whole_file(build / MANIFEST) as stream:
-        frame.to_parquet(stream, index=False)
-    return build / MANIFEST
+    return write_manifest((rows[spec.stimulus_id] for spec in specs), build)
 
 
 def _check_sources(study: Study) -> None:
@@ -133,15 +128,8 @@ def _render_group(
     return [render(spec, settings, library) for spec in specs]
 
 
-def _keep(rendering: Rendering, made_from: str, build: Path) -> None:
-    """Write a stimulus' files, and the note last: it says that they are all there."""
-    for name, content in rendering.files.items():
-        with whole_file(build / name) as stream:
-            stream.write(content)
-    _note(rendering.row, made_from, build)
-
-
 def _note(row: Stimulus, made_from: str, build: Path) -> None:
+    """Say that all files of a stimulus are there: written last."""
     note = {"made_from": made_from, "row": row.model_dump(mode="json")}
     with whole_file(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
         stream.write(json.dumps(note).encode())

@@ -8,6 +8,7 @@ benign to a neutral or a threatening scene, only the scene differs.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 
@@ -16,15 +17,7 @@ from pydantic import model_validator
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, Study
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
-from aor_lib.config.records import (
-    Block,
-    Condition,
-    Emotion,
-    Intent,
-    Rate,
-    SceneKind,
-    Utterance,
-)
+from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, SceneKind, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
@@ -96,10 +89,7 @@ class StimulusSpec(Params):
 def stimuli(study: Study) -> list[StimulusSpec]:
     """All stimuli of a study, each once, in a fixed order: utterance by utterance.
 
-    Raises
-    ------
-    ParamsError
-        The profile names too few voices for what it asks for, or there is no scene of a kind.
+    ParamsError if the profile names too few voices for what it asks for, or no scene is of a kind.
     """
     profile = study.profile
     for condition, kind in _KINDS.items():
@@ -108,9 +98,9 @@ def stimuli(study: Study) -> list[StimulusSpec]:
                 f"{profile.name}: conditions: {condition.value!r} needs a scene of kind {kind!r}"
             )
     by_id: dict[str, StimulusSpec] = {}
-    for scenario in study.scenarios:
+    for number, scenario in enumerate(study.scenarios):
         for position, utterance in _chosen(scenario, profile):
-            for spec in _of_utterance(study, scenario, utterance, position):
+            for spec in _of_utterance(study, number, utterance, position):
                 by_id.setdefault(spec.stimulus_id, spec)
     return list(by_id.values())
 
@@ -128,18 +118,18 @@ def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utteran
 
 
 def _of_utterance(
-    study: Study, scenario: Scenario, utterance: Utterance, position: int
+    study: Study, scenario: int, utterance: Utterance, position: int
 ) -> Iterator[StimulusSpec]:
     """The stimuli of one utterance: the core conditions, then each block that the profile names."""
     profile = study.profile
+    spec = functools.partial(_spec, study, scenario, utterance, position)
     for condition in profile.conditions:
         if _is_heard_in(utterance, condition):
-            yield _spec(study, scenario, utterance, position, condition)
+            yield spec(condition)
     if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.BENIGN_SCENE in profile.conditions:
         for variant in range(1, profile.variants):
-            yield _spec(study, scenario, utterance, position, Condition.BENIGN_SCENE, variant)
-    in_scene = _spec(study, scenario, utterance, position, Condition.BENIGN_SCENE)
-    spoken = _spec(study, scenario, utterance, position, Condition.SPEECH_ONLY)
+            yield spec(Condition.BENIGN_SCENE, variant)
+    in_scene, spoken = spec(Condition.BENIGN_SCENE), spec(Condition.SPEECH_ONLY)
     if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
         for history in study.histories:
             final = in_scene if history.final is Condition.BENIGN_SCENE else spoken
@@ -160,7 +150,7 @@ def _of_utterance(
             call = Call(text=text, voice=others[position % len(others)])
             yield in_scene.model_copy(update={"block": "secondary_voices", "call": call})
     if (factors := profile.paralinguistics) and position < factors.utterances_per_scenario:
-        number = study.scenarios.index(scenario) * factors.utterances_per_scenario + position
+        number = scenario * factors.utterances_per_scenario + position
         for cell in _paralinguistic_cells(profile, factors, number):
             yield spoken.model_copy(update={"block": "paralinguistics", **cell})
 
@@ -188,48 +178,38 @@ def _paralinguistic_cells(
 
 def _spec(
     study: Study,
-    scenario: Scenario,
+    scenario: int,
     utterance: Utterance,
     position: int,
     condition: Condition,
     variant: int = 0,
 ) -> StimulusSpec:
-    profile = study.profile
-    seed = _seed(profile.seed, utterance.contrast_of or utterance.id, variant)
-    voices, offset = profile.voices, study.scenarios.index(scenario)
+    profile, voices = study.profile, study.profile.voices
+    origin = f"{profile.seed}/{utterance.contrast_of or utterance.id}/{variant}"
+    seed = int.from_bytes(hashlib.sha256(origin.encode()).digest()[:6], "big")
+    scene = None
+    if condition.has_scene:
+        kind = _KINDS.get(condition, "benign")
+        own = {"benign": utterance.scenes, "threatening": utterance.threatening_scenes}.get(kind)
+        if own:
+            # Scenes change half as fast as voices, which alternate in gender: neither predicts the
+            # other. Among variants, an even number of scenes is shifted once a round, or each would
+            # keep a voice.
+            turn = variant + (variant // _VOICES_PER_UTTERANCE if len(own) % 2 == 0 else 0)
+            scene = study.scenes[own[(position // 2 + turn) % len(own)]]
+        else:
+            among = _of_kind(study, kind)
+            scene = among[seed % len(among)]
     return StimulusSpec(
         utterance=utterance,
         condition=condition,
         block="core",
-        voice=voices[(position + offset + variant % _VOICES_PER_UTTERANCE) % len(voices)],
-        scene=_scene(study, utterance, position, condition, variant, seed)
-        if condition.has_scene
-        else None,
+        voice=voices[(position + scenario + variant % _VOICES_PER_UTTERANCE) % len(voices)],
+        scene=scene,
         snr_db=profile.mixing.snr_db if condition.has_background else None,
         variant=variant,
         seed=seed,
     )
-
-
-def _scene(
-    study: Study,
-    utterance: Utterance,
-    position: int,
-    condition: Condition,
-    variant: int,
-    seed: int,
-) -> Scene:
-    """The utterance's own scenes take turns; among all of a kind, the utterance's seed draws."""
-    kind = _KINDS.get(condition, "benign")
-    declared = {"benign": utterance.scenes, "threatening": utterance.threatening_scenes}
-    own = declared.get(kind, ())
-    if not own:
-        among = _of_kind(study, kind)
-        return among[seed % len(among)]
-    # Scenes change half as fast as voices, which alternate in gender: neither predicts the other.
-    # Among variants, an even number of scenes is shifted once a round, or each would keep a voice.
-    turn = variant + (variant // _VOICES_PER_UTTERANCE if len(own) % 2 == 0 else 0)
-    return study.scenes[own[(position // 2 + turn) % len(own)]]
 
 
 def _is_heard_in(utterance: Utterance, condition: Condition) -> bool:
@@ -243,8 +223,3 @@ def _is_heard_in(utterance: Utterance, condition: Condition) -> bool:
 
 def _of_kind(study: Study, kind: SceneKind) -> Sequence[Scene]:
     return [scene for scene in study.other_scenes if scene.kind == kind]
-
-
-def _seed(*parts: object) -> int:
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:6], "big")

@@ -4,7 +4,6 @@ Another processor's synthesis differs in a bit, so two people who build the benc
 benchmarks. Whoever takes the clips of one export has the same bytes as everybody who does.
 """
 
-import hashlib
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Stimulus
 from aor_lib.stimuli.design import StimulusSpec
-from aor_lib.stimuli.manifest import DatasetError, sound_files
+from aor_lib.stimuli.manifest import DatasetError, sound_files, stimuli_in, verify_dataset
 from aor_lib.storage.whole_file import whole_file
 
 Exported = dict[str, tuple[Stimulus, Path]]
@@ -73,15 +72,8 @@ def exported_stimuli(export: Path) -> Exported:
                 f"{path}: is of version {version} of the data set, and this aor has version "
                 f"{DATASET_VERSION}; take an export of that version"
             )
-        rows = pd.read_parquet(path).astype(object)
-        rows = rows.drop(columns="file_name", errors="ignore")
-        if unlike := set(map(str, rows)) ^ set(Stimulus.model_fields):
-            raise DatasetError(
-                f"{path}: its columns are of another version of the benchmark ({min(unlike)!r} is "
-                "not in both); take an export of this one"
-            )
-        for row in rows.where(rows.notna(), None).to_dict("records"):
-            stimulus = Stimulus.model_validate(row)
+        rows = pd.read_parquet(path).drop(columns="file_name", errors="ignore")
+        for stimulus in stimuli_in(rows, path, "take an export of that version"):
             found[stimulus.stimulus_id] = (stimulus, path.parent)
     return found
 
@@ -106,13 +98,9 @@ def take_clip(spec: StimulusSpec, exported: Exported, lead_in_s: float, build: P
                 f"{folder}: {spec.stimulus_id}: {name}: {row[name]!r}, but the profile asks for "
                 f"{value!r}; take an export of this profile, or leave out --from"
             )
-    for path, sha256 in sound_files([stimulus]):
-        source = folder / path
-        if not source.is_file():
-            raise DatasetError(f"{source}: is missing; fetch the export again")
-        if hashlib.sha256(source.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{source}: sha256 is not the table's; fetch the export again")
-        with source.open("rb") as clip, whole_file(build / path) as target:
+    verify_dataset([stimulus], folder, "fetch the export again")
+    for path, _ in sound_files([stimulus]):
+        with (folder / path).open("rb") as clip, whole_file(build / path) as target:
             shutil.copyfileobj(clip, target)
     return stimulus
 

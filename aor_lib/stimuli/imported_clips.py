@@ -20,17 +20,17 @@ from aor_lib.audio.sound_files import (
     CollectionError,
     ImportReport,
     Report,
-    UnreadableError,
     UnusableError,
     check_folders,
     contained,
     file_names,
     flac,
-    one_line,
+    import_each,
     read_sound,
 )
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import MANIFEST, write_manifest
 from aor_lib.storage.whole_file import whole_file
 
 
@@ -45,28 +45,21 @@ def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
     if manifest.is_file() and _blocks(manifest) != {"imported"}:
         raise CollectionError(f"{build}: holds another study; name another folder for the clips")
     (build / "clips").mkdir(parents=True, exist_ok=True)
-    rows: dict[str, Stimulus] = {}
+    rows: list[Stimulus] = []
     origins: dict[bytes, str] = {}
-    skipped, unreadable = [], []
-    names = list(file_names(folder))
-    for done, name in enumerate(names, start=1):
-        try:
-            path = contained(folder, name)
-            samples = read_sound(path, MAX_DURATION_S)
-            first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
-            if first != name:
-                raise UnusableError(f"is the same sound as {one_line(first)}")
-            rows[name] = _import_clip(path, samples, build)
-        except UnusableError as error:
-            skipped.append((one_line(name), str(error)))
-            if isinstance(error, UnreadableError):
-                unreadable.append(one_line(name))
-        report(done, len(names))
+
+    def take(name: str) -> None:
+        path = contained(folder, name)
+        samples = read_sound(path, MAX_DURATION_S)
+        first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
+        if first != name:
+            raise UnusableError(f"is the same sound as {one_line(first)}")
+        rows.append(_import_clip(path, samples, build))
+
+    done = import_each(list(file_names(folder)), take, report)
     if rows:
-        frame = pd.DataFrame([row.model_dump(mode="json") for row in rows.values()])
-        with whole_file(manifest) as stream:
-            frame.to_parquet(stream, index=False)
-    return ImportReport(tuple(map(one_line, rows)), tuple(skipped), tuple(unreadable))
+        write_manifest(rows, build)
+    return done
 
 
 def _blocks(manifest: Path) -> set[str]:

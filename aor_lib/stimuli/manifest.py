@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+from pydantic import ValidationError
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.records import DATASET_VERSION, Stimulus
+from aor_lib.storage.whole_file import whole_file
 
 MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
@@ -25,14 +27,30 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
     """The manifest as records; ``DatasetError`` if it is of an earlier version of the data set."""
-    rows = load_manifest(build).astype(object)
-    if "scene_kind" not in rows:
-        raise DatasetError(
-            f"{Path(build) / MANIFEST}: is of version 1 of the data set, and this aor has version "
-            f"{DATASET_VERSION}; make it again with 'aor data', or 'aor import-clips'"
-        )
+    path = Path(build) / MANIFEST
+    return stimuli_in(load_manifest(build), path, "make it again with 'aor data'")
+
+
+def stimuli_in(rows: pd.DataFrame, path: Path, remedy: str) -> list[Stimulus]:
+    """Rows of a file as records; ``DatasetError`` if they are of another version."""
+    rows = rows.astype(object)
     rows = rows.where(rows.notna(), None)
-    return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
+    try:
+        return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise DatasetError(
+            f"{path}: is not of version {DATASET_VERSION} of the data set ({problem}); {remedy}"
+        ) from error
+
+
+def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
+    """Write the manifest of a study, whole or not at all, and return its path."""
+    frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
+    with whole_file(build / MANIFEST) as stream:
+        frame.to_parquet(stream, index=False)
+    return build / MANIFEST
 
 
 def load_validation(build: Path | str) -> pd.DataFrame:
@@ -42,17 +60,19 @@ def load_validation(build: Path | str) -> pd.DataFrame:
     return _table(Path(build) / VALIDATION, "aor validate")
 
 
-def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
+def verify_dataset(
+    stimuli: Iterable[Stimulus], build: Path, remedy: str = "run 'aor data' to mend it"
+) -> None:
     """Check every sound file of a study, those of earlier turns too, against its hash.
 
-    ``DatasetError`` names the first that is missing or altered.
+    ``DatasetError`` names the first that is missing or altered, and the remedy.
     """
     for name, sha256 in sound_files(stimuli):
         path = build / name
         if not path.is_file():
-            raise DatasetError(f"{path}: is missing; run 'aor data' to make it again")
+            raise DatasetError(f"{path}: is missing; {remedy}")
         if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")
+            raise DatasetError(f"{path}: sha256 is not the manifest's; {remedy}")
 
 
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:

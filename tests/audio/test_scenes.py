@@ -103,10 +103,9 @@ def test_any_duration_rate_and_seed_give_a_valid_scene(scene, duration_s, rate, 
     ("scene", "duration_s", "rate", "message"),
     [
         ("ambulence", 1.0, RATE, "did you mean 'ambulance'"),
-        ("stadium", 0.0, RATE, "duration_s"),
+        ("stadium", 1e-6, RATE, "duration_s"),
         ("stadium", 120.5, RATE, "duration_s"),
         ("stadium", float("nan"), RATE, "duration_s"),
-        ("stadium", 1e-6, RATE, "shorter than one sample"),
         ("stadium", 1.0, 7999, "sample_rate"),
     ],
 )
@@ -122,18 +121,16 @@ def test_a_bad_request_is_refused_with_its_reason(scene, duration_s, rate, messa
         ("ceramic", "ceramik", r"events.0.params.* 'ceramik'; did you mean 'ceramic'"),
         ("[1600, 2400]", "[1600, 24000]", r"events.0.params: pitch_hz.1: .* not 24000"),
         ("[1600, 2400]", "[2400, 1600]", r"pitch_hz: the lower number .*2400, 1600"),
-        ("[1, 3]", "[1, 3], coun: 2", r"coun: unknown key; did you mean 'count'"),
         ("gap_s: 0.8", "gap: 0.8", r"events.0.gap: unknown key; did you mean 'gap_s'"),
+        ("[1, 3]", "[1, 3], coun: 2", r"coun: unknown key; did you mean 'count'"),
         ("gap_s: 0.8", "gap_s: 0.8\n    pause_s: 1", r"events.0: 'cup' needs exactly one of gap_s"),
         ("gap_s: 0.8", "beats: [0]", r"'cup' has beats, and the scene no tempo_bpm"),
         ("sound: rattle", "chance: 1", r"'cup' needs either a sound or parts"),
         ("murmur, params: {talkers: 4}", "bell", r"bed.0.sound: 'bell' .*valid: applause"),
         ("{talkers: 4}", "{seconds: 4}", r"bed.0.params.seconds: a bed lasts as long as the scene"),
         ("[[1500, -18], [4000, 0]]", "[[4000, 0], [1500, 0]]", r"spectrum: .* must rise"),
-        ("pitch_hz: 900", "pitch_hz: 9", r"events.1.then.0.params: pitch_hz.0: .* not 9"),
         ("count: [1, 3]", "body: wood", r"events.0.each: 'body' is in params too"),
         ("id: cafe", "id: bar", r"id: must be the file's name, 'cafe'"),
-        ("level_db: -24", "level_db: 99", r"bed.0.level_db.1: .* not 99"),
     ],
 )
 def test_a_wrong_scene_is_one_line_that_names_file_field_and_value(cafe, old, new, message):
@@ -184,21 +181,6 @@ def test_what_a_voice_passes_through_takes_its_treble_and_leaves_its_pitch(sound
     assert share_above(behind_wall, 150) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("sound", "params"),
-    [
-        ("muffled_shout", {"pitch_hz": 300, "syllables_hz": 4}),
-        ("sobs", {"pitch_hz": 350, "sobs_hz": 4, "muffle_hz": 1500}),
-    ],
-)
-def test_syllables_and_sobs_come_at_their_rate(sound, params):
-    made = library_sound(sound, seconds=2.0, **params)[: round(1.25 * RATE)]
-    frames = np.sqrt(np.mean(np.square(made.reshape(-1, RATE // 100)), axis=1))
-    smooth = np.convolve(frames, np.hanning(9) / np.hanning(9).sum(), mode="same")
-    peaks, _ = signal.find_peaks(smooth, prominence=0.2 * smooth.max())
-    assert np.median(np.diff(peaks)) == pytest.approx(25, abs=4)
-
-
 @pytest.mark.parametrize("scene", [s for s in SCENES if load_scene(s).kind != "benign"])
 def test_every_event_of_a_neutral_or_threatening_scene_is_heard_before_the_speech(scene):
     names = {event.name for event in load_scene(scene).events}
@@ -219,37 +201,22 @@ def band_levels_db(samples):
     return 10 * np.log10(np.add.reduceat(power, edges)[:-1])
 
 
-@pytest.mark.parametrize("scene", ["barbecue", "film_set", "stadium"])
-def test_matched_noise_has_the_level_and_the_spectrum_of_its_reference(scene):
-    reference = clip(scene, 6.0).samples
+def test_matched_noise_has_the_level_and_the_spectrum_of_its_reference_and_else_is_noise():
+    reference = clip("film_set", 6.0).samples
     noise = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
-    assert noise.dtype == np.float32
-    assert noise.shape == (10 * RATE,)
+    assert (noise.dtype, noise.shape) == (np.float32, (10 * RATE,))
     assert rms_db(noise) == pytest.approx(rms_db(reference), abs=0.5)
     difference_db = np.abs(band_levels_db(noise) - band_levels_db(reference))
     assert np.median(difference_db) < 1.0
     assert difference_db.max() < 2.0
-
-
-def test_matched_noise_is_stationary_gaussian_and_unrelated_to_its_reference():
-    reference = clip("boxing_gym", 6.0).samples
-    noise = spectrum_matched_noise(reference, reference.size, np.random.default_rng(5))
-    assert abs(np.corrcoef(noise, reference)[0, 1]) < 0.1
+    assert abs(np.corrcoef(noise[: reference.size], reference)[0, 1]) < 0.1
     assert np.ptp([rms_db(second) for second in noise.reshape(-1, RATE)]) < 2.0
     assert np.mean(noise**4) / np.mean(noise**2) ** 2 == pytest.approx(3.0, abs=0.3)
-    again = spectrum_matched_noise(reference, reference.size, np.random.default_rng(5))
+    again = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
     assert noise.tobytes() == again.tobytes()
 
 
-@pytest.mark.parametrize(
-    ("reference", "n_samples", "message"),
-    [
-        (np.zeros(100), 10, "silent"),
-        (np.ones((2, 50)), 10, "dimension"),
-        (np.array([0.1, np.nan]), 10, "finite"),
-        (np.ones(100), 0, "positive"),
-    ],
-)
-def test_noise_cannot_match_a_bad_reference(reference, n_samples, message):
-    with pytest.raises(ValueError, match=message):
-        spectrum_matched_noise(reference, n_samples, np.random.default_rng(0))
+@pytest.mark.parametrize("reference", [[0.0, 0.0], [0.1, np.nan]])
+def test_noise_cannot_match_what_is_silent_or_not_finite(reference):
+    with pytest.raises(ValueError, match="silent or not finite"):
+        spectrum_matched_noise(reference, 10, np.random.default_rng(0))

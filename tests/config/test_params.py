@@ -7,15 +7,12 @@ from aor_lib.config.params import (
     load_model_cards,
     load_scenes,
     load_study,
-    read_scenario,
 )
 from aor_lib.config.profile import PROBES
 from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.inference.planning import plan_trials
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.hf import HuggingFaceSettings
 from aor_lib.models.openai_api import OpenAIModel
-from aor_lib.models.reference.cascade import CascadeSettings
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "reference", "full"])
@@ -47,16 +44,15 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"voice": ["af_heart"]}, r"tiny.yaml: voice: unknown key; did you mean 'voices'\?"),
         ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing.snr: unknown key; did you mean 'snr_db'\?"),
         ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
-        ({"models": ["cascade"]}, r"models: no models/cascade.yaml"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
-        ({"seed": "many"}, r"seed: .* not 'many'"),
+        ({"conditions": ["matched"]}, r"tiny.yaml: conditions.0: 'matched' is called 'benign_sc"),
         ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
         (
             {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
             r"few_mitigated.mitigations names something twice",
         ),
-        ({"steered_models": ["ref-emotive"]}, r"steered_models names 'ref-emotive', which is not"),
         ({"voices": ["af_heart", "af_heart"]}, r"voices names something twice"),
+        ({"steered_models": ["ref-emotive"]}, r"steered_models names 'ref-emotive', which is not"),
         (
             {"utterances_per_scenario": {"pseudo_harmful": 999, "harmful": 1, "benign": 1}},
             r"utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
@@ -87,105 +83,51 @@ def test_what_is_no_profile_is_refused_by_name(write_profile, content, message):
         load_study(path)
 
 
-def test_an_utterance_with_an_unknown_scene_is_named(params, tmp_path):
-    text = (params / "scenarios/kitchen.yaml").read_text()
-    path = tmp_path / "kitchen.yaml"
-    path.write_text(text.replace("scenes: [home_kitchen", "scenes: [home_kichen", 1))
-    with pytest.raises(ParamsError, match=r"kitchen-.*'home_kichen'; did you mean 'home_kitchen'"):
-        read_scenario(path, load_scenes())
-
-
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("field", "names", "message"),
     [
-        (
-            {"conditions": ["matched"]},
-            r"tiny.yaml: conditions.0: 'matched' is called 'benign_scene'",
-        ),
-        (
-            {"mitigated_conditions": ["noise", "mismatched"]},
-            r"tiny.yaml: mitigated_conditions.1: there is no 'mismatched'.* use 'neutral_scene'",
-        ),
-        ({"conditions": ["matchd"]}, r"tiny.yaml: conditions.0: Input should be 'benign_scene'"),
+        ("scenes", ["home_kichen"], r"no scene .* 'home_kichen'; did you mean 'home_kitchen'\?"),
+        ("threatening_scenes", ["prowlr"], r"no threatening scene 'prowlr'; did you mean 'prowl"),
+        ("threatening_scenes", ["tram"], "no threatening scene 'tram'"),
+        ("contrast_of", "kitchen-ph-999", "no utterance of this scenario 'kitchen-ph-999'"),
     ],
 )
-def test_a_condition_of_version_1_is_refused_with_its_new_name(write_profile, changes, message):
-    with pytest.raises(ParamsError, match=message):
-        load_study(write_profile(**changes))
-
-
-def test_a_history_that_ends_in_a_condition_of_version_1_is_refused_with_its_new_name(
-    params, write_profile
-):
-    path = write_profile(multi_turn={"utterances_per_scenario": 1})
-    histories = (params / "histories.yaml").read_text()
-    (path.parent / "histories.yaml").write_text(
-        histories.replace("final: benign_scene", "final: matched", 1)
-    )
-    message = r"histories.yaml: histories.2.final: 'matched' is called 'benign_scene' now"
-    with pytest.raises(ParamsError, match=message):
-        load_study(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("prowlr", r"'prowlr': there is no such scene; did you mean 'prowler'\?"),
-        ("tram", r"'tram': is a neutral scene"),
-        ("home_kitchen", r"'home_kitchen': is a benign scene"),
-    ],
-)
-def test_a_threatening_scene_that_is_none_is_named_with_its_utterance(
-    params, write_profile, name, problem
+def test_what_an_utterance_names_in_vain_is_named_with_it(
+    params, write_profile, field, names, message
 ):
     path = write_profile()
     data = yaml.safe_load((params / "scenarios/kitchen.yaml").read_text())
-    data["utterances"][0]["threatening_scenes"] = [name]
+    data["utterances"][0][field] = names
     (path.parent / "scenarios").mkdir()
     (path.parent / "scenarios/kitchen.yaml").write_text(yaml.safe_dump(data))
-    message = rf"kitchen.yaml: utterance 'kitchen-ph-001': threatening_scenes: {problem}"
-    with pytest.raises(ParamsError, match=message):
+    with pytest.raises(ParamsError, match=f"utterance 'kitchen-ph-001': {field}: {message}"):
         load_study(path)
 
 
-def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(write_profile):
-    study = load_study(write_profile(scenarios=["kitchen"]))
-    assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
-    assert study.scenes["tram"].kind == "neutral"
-    assert study.scenes["prowler"].kind == "threatening"
-    assert {scene.kind for scene in study.scenarios[0].scenes} == {"benign"}
-
-
-def test_a_scene_beside_a_profile_belongs_to_the_scenario_that_it_names(params, write_profile):
-    path = write_profile()
+def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write_profile):
+    path = write_profile(scenarios=["kitchen"])
     text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
     (path.parent / "scenes/campfire.yaml").write_text(text)
-    kitchen = load_study(path).scenarios[0]
-    assert "campfire" in {scene.id for scene in kitchen.scenes}
+    study = load_study(path)
+    assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
+    kinds = {name: study.scenes[name].kind for name in ("tram", "prowler", "campfire")}
+    assert kinds == {"tram": "neutral", "prowler": "threatening", "campfire": "benign"}
+    assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
     assert "campfire" not in load_scenes()
 
 
-def test_what_a_model_is_reached_by_is_a_setting_that_no_trial_depends_on():
-    card = load_model_cards()["gpt-audio"]
-    dearer = card.model_copy(update={"reach": card.reach | {"max_spend_usd": 99}})
-    assert card_settings(dearer, ApiSettings).max_spend_usd == 99
-    assert dearer.settings == card.settings
-
-
 @pytest.mark.parametrize(
-    ("kind", "settings", "reach", "message"),
+    ("settings", "reach", "message"),
     [
-        (ApiSettings, {"base_url": "http://127.0.0.1:1"}, {}, "settings: 'base_url' .* reach"),
-        (ApiSettings, {}, {"send_seed": False}, "reach: 'send_seed' belongs under settings"),
-        (CascadeSettings, {"batch_size": 8}, {}, "settings: 'batch_size' belongs under reach"),
-        (HuggingFaceSettings, {}, {"dtype": "float32"}, "reach: 'dtype' belongs under settings"),
+        ({"base_url": "http://127.0.0.1:1"}, {}, "settings: 'base_url' belongs under reach"),
+        ({}, {"send_seed": False}, "reach: 'send_seed' belongs under settings"),
     ],
 )
-def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(kind, settings, reach, message):
+def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(settings, reach, message):
     card = load_model_cards()["gpt-audio"]
     wrong = card.model_copy(update={"settings": settings, "reach": reach})
     with pytest.raises(ParamsError, match=f"gpt-audio: {message}"):
-        card_settings(wrong, kind)
+        card_settings(wrong, ApiSettings)
 
 
 def test_a_new_port_asks_nothing_again(monkeypatch, text_stimuli, write_profile):

@@ -73,30 +73,19 @@ def test_no_two_utterances_of_a_scenario_are_alike(scenario):
     assert alike == []
 
 
-def test_pseudo_harmful_utterances_say_both_readings(scenario):
-    for utterance in of(scenario, Intent.PSEUDO_HARMFUL):
+def test_pseudo_harmful_utterances_say_both_readings_each_about_something_else(scenario):
+    pseudo_harmful = of(scenario, Intent.PSEUDO_HARMFUL)
+    for utterance in pseudo_harmful:
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading, utterance.id
-
-
-def test_pseudo_harmful_utterances_say_what_they_are_about_each_something_else(scenario):
-    about = {u.id: u.about for u in of(scenario, Intent.PSEUDO_HARMFUL)}
-    for name, words in about.items():
-        assert re.fullmatch(r"[^:]+: [^:]+", words or ""), name
-    repeated = [words for words, times in Counter(about.values()).items() if times > 1]
-    assert repeated == []
+        assert re.fullmatch(r"[^:]+: [^:]+", utterance.about or ""), utterance.id
+    assert Counter(u.about for u in pseudo_harmful).most_common(1)[0][1] == 1
 
 
 def test_only_utterances_with_a_harmful_reading_have_threatening_scenes(scenario):
     threatened = Counter(u.intent for u in scenario.utterances if u.threatening_scenes)
     assert threatened[Intent.PSEUDO_HARMFUL] >= THREATENED
     assert threatened[Intent.BENIGN] == 0
-
-
-def test_no_scene_of_an_utterance_is_named_twice(scenario):
-    for utterance in scenario.utterances:
-        for scenes in (utterance.scenes, utterance.threatening_scenes):
-            assert len(set(scenes)) == len(scenes), utterance.id
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
@@ -112,8 +101,10 @@ def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scene
         assert utterance.benign_reading is None, utterance.id
 
 
-def test_texts_are_plain_spoken_sentences_of_4_to_21_words(scenario):
+def test_utterances_are_plain_spoken_sentences_of_4_to_21_words_in_different_scenes(scenario):
     for utterance in scenario.utterances:
+        for scenes in (utterance.scenes, utterance.threatening_scenes):
+            assert len(set(scenes)) == len(scenes), utterance.id
         assert re.fullmatch(r"[A-Z][A-Za-z' ,.?!-]*[.?!]", utterance.text), utterance.text
         assert 4 <= len(utterance.text.split()) <= 21, utterance.text
 

@@ -3,25 +3,18 @@ import json
 import sys
 
 import pytest
-import soundfile
 
-from aor_lib.audio import mixing
 from aor_lib.config.params import load_study
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.manifest import (
     MANIFEST,
-    DatasetError,
     load_manifest,
     load_stimuli,
     sound_files,
-    verify_dataset,
 )
+from tests.audio.sounds import quiet
 
 pytestmark = pytest.mark.slow
-
-
-def quiet(done: int, of: int) -> None:
-    pass
 
 
 @pytest.fixture
@@ -32,21 +25,6 @@ def manifest(tiny_study):
 def content_of(build):
     files = sorted(path for path in build.rglob("*") if path.is_file())
     return {str(path.relative_to(build)): path.read_bytes() for path in files}
-
-
-def test_every_clip_is_what_its_row_says(tiny_study, manifest):
-    _, build = tiny_study
-    verify_dataset(load_stimuli(build), build)
-    for row in manifest[manifest["path"].notna()].itertuples():
-        samples, rate = soundfile.read(build / row.path, dtype="float32")
-        assert samples.ndim == 1
-        assert rate == row.sample_rate == 24_000
-        assert len(samples) / rate == pytest.approx(row.duration_s, abs=1e-4)
-        assert mixing.true_peak(samples) == pytest.approx(row.peak_dbfs, abs=0.05)
-        assert row.peak_dbfs <= -1.0 + 0.01
-        assert all(0 <= event["onset_s"] < row.duration_s for event in json.loads(row.events))
-        # The scene is alone in the lead-in, and speech in silence begins with silence.
-        assert samples[: int(row.lead_in_s * rate)].any() == (row.condition != "speech_only")
 
 
 def test_text_conditions_have_no_sound_and_present_the_utterance(manifest):
@@ -100,23 +78,6 @@ def test_an_unchanged_build_needs_no_library_of_sound(tiny_study, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     build_dataset(study, build, 1, quiet)
     assert (build / MANIFEST).read_bytes() == before
-
-
-@pytest.mark.parametrize("damage", ["missing", "altered"])
-def test_a_clip_that_is_not_the_manifests_is_named(tiny_study, tmp_path, damage):
-    stimulus = next(s for s in load_stimuli(tiny_study[1]) if s.path)
-    if damage == "altered":
-        (tmp_path / "clips").mkdir()
-        (tmp_path / stimulus.path).write_bytes(b"something else")
-    with pytest.raises(DatasetError, match=rf"{stimulus.stimulus_id}\.flac: .*run 'aor data'"):
-        verify_dataset([stimulus], tmp_path)
-
-
-@pytest.mark.nightly
-def test_a_scheduler_that_does_not_answer_is_named(write_profile, tmp_path):
-    study = load_study(write_profile(conditions=["text_only"]))
-    with pytest.raises(OSError, match=r"127\.0\.0\.1:9"):
-        build_dataset(study, tmp_path / "build", 1, quiet, "tcp://127.0.0.1:9")
 
 
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):

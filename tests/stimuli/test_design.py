@@ -1,7 +1,6 @@
 from collections import Counter
 
 import pytest
-import yaml
 
 from aor_lib.config.params import PARAMS, load_study
 from aor_lib.config.profile import Profile
@@ -15,28 +14,9 @@ COUNTS = {"pseudo_harmful": 4, "harmful": 2, "benign": 4}
 
 
 @pytest.fixture
-def study(params, write_profile):
-    """Make the tiny study with stand-ins: two threatening scenes for the first request alone."""
-
-    def make(**changes):
-        path = write_profile(utterances_per_scenario=COUNTS, **changes)
-        (path.parent / "scenarios").mkdir(exist_ok=True)
-        for name in ("kitchen", "video_gaming"):
-            data = yaml.safe_load((params / f"scenarios/{name}.yaml").read_text())
-            for utterance in data["utterances"]:
-                number = int(utterance["id"].rsplit("-", 1)[1])
-                is_benign = utterance["intent"] == "benign"
-                own = ["prowler", "burglary"] if number == 1 and not is_benign else []
-                utterance["threatening_scenes"] = own
-            (path.parent / f"scenarios/{name}.yaml").write_text(yaml.safe_dump(data))
-        for like, others in {"prowler": ["burglary"], "tram": ["lobby", "plaza"]}.items():
-            text = (path.parent / f"scenes/{like}.yaml").read_text()
-            for other in others:
-                scene = text.replace(f"id: {like}", f"id: {other}")
-                (path.parent / f"scenes/{other}.yaml").write_text(scene)
-        return load_study(path)
-
-    return make
+def study(write_profile):
+    """Make the tiny study with more utterances, and some keys of its profile changed."""
+    return lambda **changes: load_study(write_profile(utterances_per_scenario=COUNTS, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -87,65 +67,31 @@ def test_an_utterance_has_one_voice_in_all_core_conditions(study):
     assert {len(found) for found in voices.values()} == {1}
 
 
-def test_only_declared_scenes_threaten_a_request_that_sounds_harmful(study):
-    threatened = {s.utterance.id: s for s in stimuli(study()) if s.condition is THREATENING}
-    sounding = {
-        name: s for name, s in threatened.items() if s.utterance.intent is not Intent.BENIGN
-    }
-    assert Counter(s.utterance.intent for s in sounding.values()) == {
-        Intent.PSEUDO_HARMFUL: 2,
-        Intent.HARMFUL: 2,
-    }
-    assert all(s.scene.id in s.utterance.threatening_scenes for s in sounding.values())
-
-
-def test_threatening_scenes_of_benign_requests_and_neutral_scenes_are_drawn_from_all(study):
+def test_only_declared_scenes_threaten_what_sounds_harmful_and_any_threatens_the_benign(study):
     specs = stimuli(study(seed=4))
-    benign = [
-        s for s in specs if s.condition is THREATENING and s.utterance.intent is Intent.BENIGN
-    ]
+    threatened = [s for s in specs if s.condition is THREATENING]
+    benign = [s for s in threatened if s.utterance.intent is Intent.BENIGN]
     assert len(benign) == 2 * COUNTS["benign"]
-    assert {s.scene.id for s in benign} >= {"prowler", "burglary"}
+    assert len({s.scene.id for s in benign}) > 1
+    declared = {s.utterance.id for s in specs if s.utterance.threatening_scenes}
+    assert {s.utterance.id for s in threatened if s not in benign} == declared
+    assert all(s.scene.id in s.utterance.threatening_scenes for s in threatened if s not in benign)
     assert len({s.scene.id for s in specs if s.condition is NEUTRAL}) > 1
-
-
-def test_threatening_scenes_take_turns_by_position(study):
-    scenes = study()
-    everywhere = [
-        scenario.model_copy(
-            update={
-                "utterances": tuple(
-                    u.model_copy(update={"threatening_scenes": ("prowler", "burglary")})
-                    for u in scenario.utterances
-                )
-            }
-        )
-        for scenario in scenes.scenarios
-    ]
-    specs = stimuli(scenes.model_copy(update={"scenarios": tuple(everywhere)}))
-    turns = [
-        s.scene.id
-        for s in specs
-        if s.condition is THREATENING
-        and s.utterance.scenario == "kitchen"
-        and s.utterance.intent is Intent.PSEUDO_HARMFUL
-    ]
-    assert turns == ["prowler", "prowler", "burglary", "burglary"]
 
 
 def test_sweeps_variants_calls_and_histories_stay_in_the_benign_scene(study):
     some = {"utterances_per_scenario": 1}
-    specs = stimuli(
-        study(
-            variants=3,
-            snr_sweep={"snr_db": [0]} | some,
-            secondary_voices=some,
-            multi_turn=some,
-        )
-    )
+    blocks = {"snr_sweep": {"snr_db": [0]} | some, "secondary_voices": some, "multi_turn": some}
+    specs = stimuli(study(variants=3, **blocks))
     scenes = [s.scene or s.history_scene for s in specs if s.block != "core" or s.variant]
-    assert scenes
     assert {scene.kind for scene in scenes} == {"benign"}
+    calling = [s for s in specs if s.call]
+    assert {s.block for s in calling} == {"secondary_voices"}
+    assert all(s.call.text and s.call.voice != s.voice for s in calling)
+    later = [s for s in specs if s.block == "multi_turn"]
+    assert {len(s.history.turns) for s in later} == {1, 2, 3, 4}
+    assert all(s.history_scene.id in s.utterance.scenes for s in later)
+    assert {s.condition for s in later} == {Condition.BENIGN_SCENE, Condition.SPEECH_ONLY}
 
 
 def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
@@ -198,22 +144,6 @@ def test_a_third_of_the_paralinguistic_cells_is_balanced(write_profile):
     emotional = {cell: n for cell, n in cells.items() if cell[1] != "neutral"}
     assert len(emotional) == 24
     assert set(emotional.values()) == {2}
-
-
-def test_other_people_call_out_in_another_voice(write_profile):
-    specs = stimuli(load_study(write_profile(secondary_voices={"utterances_per_scenario": 1})))
-    calling = [s for s in specs if s.block == "secondary_voices"]
-    assert calling
-    assert not any(s.call for s in specs if s.block != "secondary_voices")
-    assert all(s.call.text and s.call.voice != s.voice for s in calling)
-
-
-def test_histories_have_one_to_four_turns_and_the_scene_of_the_utterance(write_profile):
-    study = load_study(write_profile(multi_turn={"utterances_per_scenario": 1}))
-    later = [s for s in stimuli(study) if s.block == "multi_turn"]
-    assert {len(s.history.turns) for s in later} == {1, 2, 3, 4}
-    assert all(s.history_scene.id in s.utterance.scenes for s in later)
-    assert {s.condition for s in later} == {Condition.BENIGN_SCENE, Condition.SPEECH_ONLY}
 
 
 def test_paralinguistics_without_a_voice_of_either_gender_are_refused(write_profile):

@@ -1,6 +1,7 @@
 import hashlib
 import json
 import socket
+from itertools import product
 
 import mlcroissant
 import numpy as np
@@ -51,45 +52,37 @@ def write_sound(path, seed):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+SPOKEN = {"voice": "af_heart", "gender": "female", "emotion": "neutral", "rate": "normal"}
+SPOKEN |= {"lead_in_s": 2.0, "duration_s": 0.2, "sample_rate": RATE_HZ}
+SPOKEN |= {"loudness_lufs": -23.0, "peak_dbfs": -6.0}
+IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0"}
+IN_SCENE |= {"background_scene": "home_kitchen", "scene_kind": "benign", "snr_db": 6.0}
+
+
 def write_build(build, **changes):
     """A built study: three utterances in both splits, each spoken twice and shown once.
 
     One stimulus has an earlier turn. ``changes`` are laid over every row.
     """
     rows = []
-    for number, (intent, split) in enumerate(
-        [("pseudo_harmful", "dev"), ("harmful", "dev"), ("pseudo_harmful", "test")]
+    kinds = [("pseudo_harmful", "dev"), ("harmful", "dev"), ("pseudo_harmful", "test")]
+    for (number, (intent, split)), condition in product(
+        enumerate(kinds), ("benign_scene", "speech_only", "text_only")
     ):
-        for condition in ("benign_scene", "speech_only", "text_only"):
-            name = f"kitchen-{number}.{condition}"
-            text = f"How do I kill number {number}?"
-            row = dict.fromkeys(Stimulus.model_fields) | {
-                "stimulus_id": name,
-                "utterance_id": f"kitchen-{number}",
-                "scenario": "kitchen",
-                "intent": intent,
-                "text": text,
-                "events": "[]",
-                "history": "[]",
-                "seed": 2**52 + number,
-                "block": "core",
-                "condition": condition,
-                "split": split,
-            }
-            if condition == "text_only":
-                sha256 = hashlib.sha256(text.encode()).hexdigest()
-                row |= {"presented_text": text, "sha256": sha256}
-            else:
-                path = f"clips/{name}.flac"
-                row |= {"path": path, "sha256": write_sound(build / path, len(rows))}
-                row |= {"voice": "af_heart", "gender": "female", "emotion": "neutral"}
-                row |= {"rate": "normal", "lead_in_s": 2.0, "duration_s": 0.2}
-                row |= {"sample_rate": RATE_HZ, "loudness_lufs": -23.0, "peak_dbfs": -6.0}
-            if condition == "benign_scene":
-                row |= {"background_source": "procedural", "background_licence": "Apache-2.0"}
-                row |= {"background_scene": "home_kitchen", "snr_db": 6.0}
-                row |= {"scene_kind": "benign", "unseen_scene": number == 1}
-            rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
+        name, text = f"kitchen-{number}.{condition}", f"How do I kill number {number}?"
+        row = dict.fromkeys(Stimulus.model_fields) | {"seed": 2**52 + number, "block": "core"}
+        row |= {"stimulus_id": name, "utterance_id": f"kitchen-{number}", "scenario": "kitchen"}
+        row |= {"intent": intent, "split": split, "text": text, "condition": condition}
+        row |= {"events": "[]", "history": "[]"}
+        if condition == "text_only":
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            row |= {"presented_text": text, "sha256": sha256}
+        else:
+            path = f"clips/{name}.flac"
+            row |= SPOKEN | {"path": path, "sha256": write_sound(build / path, len(rows))}
+        if condition == "benign_scene":
+            row |= IN_SCENE | {"unseen_scene": number == 1}
+        rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
     turn = "clips/kitchen-0.benign_scene.turn1.flac"
     said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
     rows[0]["history"] = json.dumps([said, {"role": "assistant", "text": "Hi."}])
@@ -140,20 +133,6 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
             np.testing.assert_array_equal(audio["array"], samples)
 
 
-@pytest.mark.slow
-def test_texts_load_as_the_data_card_says(exported, build, monkeypatch):
-    import datasets
-
-    files = {split: f"{exported}/text/{split}.parquet" for split in ("dev", "test")}
-    code = f'load_dataset("parquet", data_files={json.dumps(files)})'
-    assert code.replace(str(exported), "FOLDER") in (exported / "README.md").read_text()
-    cache = str(exported.parent / "cache")
-    loaded = datasets.load_dataset("parquet", data_files=files, cache_dir=cache)
-    rows = [row for split in loaded.values() for row in split]
-    texts = [s.model_dump(mode="json") for s in load_stimuli(build) if s.path is None]
-    assert sorted(rows, key=lambda r: r["stimulus_id"]) == texts
-
-
 def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
     again = export_hf(build, tmp_path / "again", study)
     names = sorted(p.relative_to(exported) for p in exported.rglob("*") if p.is_file())
@@ -178,12 +157,16 @@ def test_the_croissant_file_is_valid_and_its_records_are_the_manifest(exported, 
     )
 
 
-def test_the_croissant_file_names_each_table_with_its_sha256_and_the_clips(exported):
-    parts = json.loads((exported / "croissant.json").read_text())["distribution"]
+def test_every_table_says_its_version_and_the_croissant_file_its_sha256_and_clips(exported):
+    croissant = json.loads((exported / "croissant.json").read_text())
+    assert croissant["version"] == f"{DATASET_VERSION}.0.0"
+    parts = croissant["distribution"]
     tables = {part["contentUrl"]: part for part in parts if part["@type"] == "cr:FileObject"}
     assert set(tables) == {str(path.relative_to(exported)) for path in exported.rglob("*.parquet")}
     for name, part in tables.items():
         assert part["sha256"] == hashlib.sha256((exported / name).read_bytes()).hexdigest()
+        metadata = pq.read_schema(exported / name).metadata
+        assert metadata[b"aor_dataset_version"] == str(DATASET_VERSION).encode()
     clips = [part["includes"] for part in parts if part["@type"] == "cr:FileSet"]
     assert sorted(path for pattern in clips for path in exported.glob(pattern)) == sorted(
         exported.rglob("*.flac")
@@ -205,20 +188,9 @@ def test_other_numbers_in_the_data_card_are_the_manifests(exported):
     )
 
 
-def test_an_export_says_which_version_of_the_data_set_it_is(exported):
-    croissant = json.loads((exported / "croissant.json").read_text())
-    assert croissant["version"] == f"{DATASET_VERSION}.0.0"
-    assert f"as version {DATASET_VERSION} of the data set" in (exported / "README.md").read_text()
-    tables = list(exported.rglob("*.parquet"))
-    assert tables
-    for table in tables:
-        metadata = pq.read_schema(table).metadata
-        assert metadata[b"aor_dataset_version"] == str(DATASET_VERSION).encode()
-
-
 def test_a_build_of_version_1_is_refused_with_what_to_do(build, study, tmp_path):
     load_manifest(build).drop(columns=["scene_kind", "unseen_scene"]).to_parquet(build / MANIFEST)
-    message = "is of version 1 of the data set, .* make it again with 'aor data'"
+    message = "is not of version 2 of the data set .scene_kind: .*make it again with 'aor data'"
     with pytest.raises(DatasetError, match=message):
         export_hf(build, tmp_path / "export", study)
 

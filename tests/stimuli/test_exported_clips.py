@@ -12,12 +12,9 @@ from aor_lib.stimuli.export import export_hf
 from aor_lib.stimuli.exported_clips import find_export
 from aor_lib.stimuli.manifest import MANIFEST, DatasetError, load_stimuli
 from aor_lib.stimuli.validation import validate_dataset
+from tests.audio.sounds import quiet
 
 pytestmark = pytest.mark.slow
-
-
-def quiet(done: int, of: int) -> None:
-    pass
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +64,7 @@ def test_an_altered_or_missing_clip_is_refused_by_name(copied, tmp_path):
     study, export = copied
     clip = sorted(export.glob("*/clips/*.flac"))[0]
     clip.write_bytes(clip.read_bytes()[:-1] + b"?")
-    with pytest.raises(DatasetError, match=rf"{clip.name}: sha256 is not the table's"):
+    with pytest.raises(DatasetError, match=rf"{clip.name}: sha256 is not the manifest's"):
         build_dataset(study, tmp_path / "build", 1, quiet, source=str(export))
     clip.unlink()
     with pytest.raises(DatasetError, match=rf"{clip.name}: is missing"):
@@ -84,20 +81,18 @@ def test_an_export_of_another_design_is_refused_with_the_field_that_differs(
         build_dataset(other, tmp_path / "build", 1, quiet, source=str(export))
 
 
-def test_tables_of_another_version_are_refused(copied, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.replace_schema_metadata(None), "is of version 1 of the data set"),
+        (lambda table: table.drop_columns("seed"), r"is not of version \d .*seed: Field required"),
+    ],
+)
+def test_an_export_of_another_version_is_refused(copied, tmp_path, change, message):
     study, export = copied
     for path in export.glob("*/metadata.parquet"):
-        pq.write_table(pq.read_table(path).drop_columns("events"), path)
-    with pytest.raises(DatasetError, match="'events' is not in both"):
-        build_dataset(study, tmp_path / "build", 1, quiet, source=str(export))
-
-
-def test_an_export_of_another_version_of_the_data_set_is_refused(copied, tmp_path):
-    study, export = copied
-    for path in export.glob("*/metadata.parquet"):
-        pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
-    message = r"is of version 1 of the data set, .* take an export of that version"
-    with pytest.raises(DatasetError, match=message):
+        pq.write_table(change(pq.read_table(path)), path)
+    with pytest.raises(DatasetError, match=f"{message}.* take an export of that version"):
         build_dataset(study, tmp_path / "build", 1, quiet, source=str(export))
 
 

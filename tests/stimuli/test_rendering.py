@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.speech import SpeechError
 from aor_lib.config.params import load_scene, load_study
+from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Utterance
 from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.rendering import render
@@ -19,23 +20,14 @@ from aor_lib.stimuli.rendering import render
 pytestmark = pytest.mark.slow
 
 
-def examples(number):
-    return settings(
-        max_examples=number,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-
-
 @pytest.fixture
 def spec(write_profile):
-    study = load_study(write_profile(conditions=["benign_scene"]))
-    return next(s for s in stimuli(study) if s.condition is Condition.BENIGN_SCENE)
+    return stimuli(load_study(write_profile(conditions=["benign_scene"])))[0]
 
 
 @pytest.fixture
-def mixing_settings(write_profile):
-    return load_study(write_profile()).profile.mixing
+def mixing_settings():
+    return Mixing()
 
 
 def assert_valid(rendering):
@@ -55,7 +47,9 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
 
 
 @pytest.mark.nightly
-@examples(25)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     snr_db=st.floats(-20, 40),
     seed=st.integers(0, 2**63 - 1),
@@ -66,13 +60,8 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
 def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
     spec, mixing_settings, snr_db, seed, scene, condition, emotion
 ):
-    factors = {
-        "snr_db": snr_db,
-        "seed": seed,
-        "scene": load_scene(scene),
-        "condition": condition,
-        "emotion": emotion,
-    }
+    factors = {"snr_db": snr_db, "seed": seed, "condition": condition, "emotion": emotion}
+    factors |= {"scene": load_scene(scene)}
     assert_valid(render(spec.model_copy(update=factors), mixing_settings, None))
 
 
@@ -82,7 +71,7 @@ def test_an_utterance_that_makes_too_long_a_clip_is_named(spec, mixing_settings)
         render(spec.model_copy(update={"utterance": utterance}), mixing_settings, None)
 
 
-@pytest.mark.parametrize("text", ["?!...", "How\nnow", "How\0now", "   ", "\ud800 why"])
+@pytest.mark.parametrize("text", ["?!...", "How\nnow", "\ud800 why"])
 def test_a_text_that_cannot_be_said_is_refused_before_anything_is_made(spec, text):
     with pytest.raises(ValidationError, match="text"):
         Utterance.model_validate(spec.utterance.model_dump() | {"text": text})

@@ -9,8 +9,6 @@ from aor_lib.config.records import Intent
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli.second_reading import blind_reading, second_reading
 
-AT_LEAST = 0.9
-
 
 def test_every_pseudo_harmful_utterance_was_read_once():
     utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
@@ -19,13 +17,10 @@ def test_every_pseudo_harmful_utterance_was_read_once():
 
 
 def test_in_nine_of_ten_the_words_would_be_refused_and_the_scene_settles_it():
-    assert (second_reading().groupby("scenario")["holds"].mean() >= AT_LEAST).all()
-
-
-def test_a_blind_reading_of_120_confirms_it():
+    assert (second_reading().groupby("scenario")["holds"].mean() >= 0.9).all()
     sample = blind_reading()
     assert sample["id"].nunique() == 120
-    assert sample["holds"].mean() >= AT_LEAST
+    assert sample["holds"].mean() >= 0.9
 
 
 def test_another_answer_is_an_error_that_names_file_utterance_and_column(tmp_path):

@@ -8,87 +8,65 @@ import soundfile
 from aor_lib.stimuli.clip_measurement import TOLERANCES
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_validation
 from aor_lib.stimuli.validation import validate_dataset
+from tests.audio.sounds import quiet
 
 pytestmark = pytest.mark.slow
 
 
-class Measuring:
-    """A report that counts; ``validate`` returns the violations."""
-
-    def __init__(self, study, build):
-        self.study, self.build, self.calls = study, build, 0
-
-    def __call__(self, done: int, of: int) -> None:
-        self.calls += 1
-
-    def validate(self) -> list[str]:
-        self.calls = 0
-        return validate_dataset(self.study, self.build, 1, self)
+@pytest.fixture
+def build(tiny_study, tmp_path):
+    return shutil.copytree(tiny_study[1], tmp_path / "build")
 
 
 @pytest.fixture
-def built(tiny_study, tmp_path):
-    study, build = tiny_study
-    shutil.copytree(build, tmp_path / "build")
-    return Measuring(study, tmp_path / "build")
+def validate(tiny_study, build):
+    return lambda report=quiet: validate_dataset(tiny_study[0], build, 1, report)
 
 
 @pytest.fixture
-def manifest(built):
-    return load_manifest(built.build)
+def manifest(build):
+    return load_manifest(build)
 
 
-def test_a_built_study_is_what_it_claims_to_be(built, manifest):
-    assert built.validate() == []
-    both = manifest.merge(load_validation(built.build), on="stimulus_id")
+def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(
+    build, validate, manifest
+):
+    assert validate() == []
+    both = manifest.merge(load_validation(build), on="stimulus_id")
     assert (both["snr_db_x"] - both["snr_db_y"]).abs().max() <= TOLERANCES["snr_db"]
     assert (both.loc[both["snr_db_x"].notna(), "lead_in_dbfs"] > -60).all()
-
-
-def test_an_unchanged_study_is_not_measured_again_and_its_violations_stay(built, manifest):
-    manifest.loc[0, "loudness_lufs"] += 1
-    manifest.to_parquet(built.build / MANIFEST)
-    violations = built.validate()
-    assert violations
-    assert built.calls > 0
-    assert built.validate() == violations
-    assert built.calls == 0
-
-
-def test_an_altered_clip_is_named_even_after_a_validation(built):
-    built.validate()
-    clip = sorted((built.build / "clips").glob("*.benign_scene.*"))[0]
+    clip = sorted((build / "clips").glob("*.benign_scene.*"))[0]
     clip.write_bytes(clip.read_bytes()[:-1])
-    [violation] = built.validate()
+    [violation] = validate()
     assert violation.startswith(clip.stem)
     assert "sha256" in violation
 
 
-def test_wrong_claims_of_level_snr_and_duration_are_found(built, manifest):
-    at = manifest.index[manifest["condition"] == "benign_scene"][0]
-    manifest.loc[at, ["loudness_lufs", "snr_db", "duration_s"]] += [1, 2, 0.5]
-    manifest.to_parquet(built.build / MANIFEST)
-    violations = "\n".join(built.validate())
-    for name in ("loudness_lufs", "snr_db", "duration_s"):
-        assert f"{manifest.loc[at, 'stimulus_id']}: {name}: measured" in violations
-
-
-def test_a_scene_that_cannot_be_heard_is_a_violation(built, manifest):
-    at = manifest.index[manifest["condition"] == "benign_scene"][0]
-    path = built.build / manifest.loc[at, "path"]
+def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(
+    build, validate, manifest
+):
+    first, second = manifest.index[manifest["condition"] == "benign_scene"][:2]
+    manifest.loc[first, ["loudness_lufs", "snr_db", "duration_s"]] += [1, 2, 0.5]
+    path = build / manifest.loc[second, "path"]
     samples, rate = soundfile.read(path)
-    samples[: int(manifest.loc[at, "lead_in_s"] * rate)] = 0
+    samples[: int(manifest.loc[second, "lead_in_s"] * rate)] = 0
     soundfile.write(path, samples, rate, subtype="PCM_16")
-    manifest.loc[at, "sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    manifest.to_parquet(built.build / MANIFEST)
-    expected = f"{manifest.loc[at, 'stimulus_id']}: lead-in: the scene is not audible"
-    assert expected in "\n".join(built.validate())
+    manifest.loc[second, "sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.to_parquet(build / MANIFEST)
+    violations = validate()
+    found = "\n".join(violations)
+    for name in ("loudness_lufs", "snr_db", "duration_s"):
+        assert f"{manifest.loc[first, 'stimulus_id']}: {name}: measured" in found
+    assert f"{manifest.loc[second, 'stimulus_id']}: lead-in: the scene is not audible" in found
+    calls = []
+    assert validate(lambda *done: calls.append(done)) == violations
+    assert calls == []
 
 
-def test_missing_unplanned_and_repeated_stimuli_are_found(built, manifest):
+def test_missing_unplanned_and_repeated_stimuli_are_found(build, validate, manifest):
     first = manifest.iloc[[0]].assign(stimulus_id="another")
-    pd.concat([manifest.iloc[:-1], first]).to_parquet(built.build / MANIFEST)
-    violations = "\n".join(built.validate())
+    pd.concat([manifest.iloc[:-1], first]).to_parquet(build / MANIFEST)
+    violations = "\n".join(validate())
     missing = manifest.iloc[-1]["stimulus_id"]
     assert "1 stimuli are not part of the profile, such as another; run 'aor data'" in violations
     assert "another: has the same content as another stimulus" in violations

@@ -51,7 +51,7 @@ def test_members_are_joined_verified_and_fetched_once(listing):
     assert calls == ["pkg"]
 
 
-@pytest.mark.parametrize("damaged", [b"first", b"first secunD", b""])
+@pytest.mark.parametrize("damaged", [b"first", b"first secunD"])
 def test_a_truncated_or_altered_file_is_refused_by_name_and_fetched_again(listing, damaged, capsys):
     path, calls = listing
     file = assets.fetch("thing", path) / "sub/whole.bin"

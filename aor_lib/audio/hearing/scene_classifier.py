@@ -9,34 +9,27 @@ own. The weights ship with the library (:data:`WEIGHTS`);
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
+from scipy.special import softmax
 
-from aor_lib.audio.hearing import linear_classifier
+from aor_lib.audio.hearing import shipped
 from aor_lib.audio.hearing.transcription import ENCODED, Features
-from aor_lib.storage.cache import Arrays
 
-WEIGHTS = linear_classifier.WEIGHTS / "scenes.npz"
+WEIGHTS = shipped.WEIGHTS / "scenes.npz"
 QUIET, NOISE = "quiet", "noise"
 
 
 def classify(features: Features) -> tuple[str, float]:
     """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
-    return linear_classifier.classify(_trained(), whole_clip(features))
+    model = shipped.load(WEIGHTS.stem)
+    mean, scale, weights, bias = (
+        np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")
+    )
+    probabilities = softmax(weights @ ((whole_clip(features) - mean) / scale) + bias)
+    best = int(probabilities.argmax())
+    return str(model["classes"][best]), float(probabilities[best])
 
 
 def whole_clip(features: Features) -> Features:
     """The part of a clip's features that decides: the encoder's output over the whole clip."""
     return features[-1, :ENCODED]
-
-
-def revision() -> str:
-    """Short hash of the weights."""
-    return linear_classifier.revision(WEIGHTS.stem)
-
-
-@functools.cache
-def _trained() -> Arrays:
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}

@@ -6,15 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from aor_lib.audio import mixing, scenes, speech
-from aor_lib.audio.hearing import linear_classifier, transcription
+from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS, whole_clip
 from aor_lib.audio.hearing.transcription import Features
 from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
 from aor_lib.storage.workers import map_jobs
 
+_CLASSES = (*scenes.SCENES, NOISE, QUIET)
 _CLIPS_PER_CLASS = 20
 _SNRS_DB = (-3.0, 3.0, 6.0, 12.0, 20.0)
 _VOICES = ("af_sarah", "am_adam", "bf_lily", "bm_lewis")
@@ -30,22 +33,30 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     """Train the classifier and write it to the file ``into``: five minutes of two cores."""
     for asset in ("kokoro", "whisper-tiny-en"):
         assets.fetch(asset)  # here, or every worker would fetch it
-    clips = [(label, n) for label in _classes() for n in range(_CLIPS_PER_CLASS)]
+    clips = [(label, n) for label in _CLASSES for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_jobs(training_features, clips, workers):
-        features.append(made)
+        features.append(whole_clip(made))
         report(len(features), len(clips))
-    model = linear_classifier.fit(
-        [whole_clip(one) for one in features], [label for label, _ in clips], c=0.05
-    )
+    scaler = StandardScaler().fit(features)
+    model = LogisticRegression(C=0.05, max_iter=2000)
+    model.fit(scaler.transform(features), [label for label, _ in clips])
     with whole_file(into) as stream:
-        np.savez(stream, allow_pickle=False, **model)
+        np.savez(
+            stream,
+            allow_pickle=False,
+            classes=np.array(model.classes_, dtype=str),
+            weights=model.coef_,
+            bias=model.intercept_,
+            mean=scaler.mean_,
+            scale=scaler.scale_,
+        )
 
 
 def training_features(clip: tuple[str, int]) -> Features:
     """Features of one training clip, given by its class and its number: a sentence over a scene."""
     label, number = clip
-    rng = np.random.default_rng([_SEED, _classes().index(label), number])
+    rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
     spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
     lead_in_s = float(rng.uniform(1.5, 2.5))
@@ -68,7 +79,3 @@ def training_features(clip: tuple[str, int]) -> Features:
         true_peak_dbfs=-1.0,
     )
     return transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
-
-
-def _classes() -> list[str]:
-    return [*scenes.SCENES, NOISE, QUIET]

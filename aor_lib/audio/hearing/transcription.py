@@ -68,10 +68,7 @@ class Transcription:
 def transcribe(audio: bytes) -> Transcription:
     """Transcribe an audio file given by its bytes (any format and rate that soundfile reads).
 
-    Raises
-    ------
-    HearingError
-        It is not audio, is empty, or is longer than 30 s.
+    HearingError if it is not audio, is empty, or is longer than 30 s.
     """
     made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
     stored = load_or_make("hearing", made_from, lambda: _listen(audio))
@@ -112,12 +109,10 @@ def _listen(audio: bytes) -> Arrays:
 
 
 def _one_thread() -> threadpool_limits:
-    """One thread for all libraries while Whisper listens, and as many as before afterwards.
-
-    The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
-    CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
-    model that answers next, and leaves them so.
-    """
+    """One thread for all libraries while Whisper listens, and as many as before afterwards."""
+    # The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
+    # CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
+    # model that answers next, and leaves them so.
     return threadpool_limits(limits=1)
 
 

@@ -18,8 +18,6 @@ from aor_lib.audio.recordings.library import LibraryError, Recording, recordings
 from aor_lib.audio.scenes import Event
 from aor_lib.audio.sound_files import SAMPLE_RATE
 
-MIN_SCENE_S = 0.1
-
 _LAYERS = 3
 _LAYER_DB = (-8.0, 0.0)
 _LAYER_RMS_DBFS = -26.0
@@ -52,8 +50,6 @@ def recorded_scene(
     library's content and on ``rng`` alone. The background has a peak of 0.9, its ``source`` names
     the recordings with their authors; it is ``None`` if the library has no recording for the scene.
     """
-    if n_samples < MIN_SCENE_S * SAMPLE_RATE:
-        raise ValueError(f"n_samples must last {MIN_SCENE_S} s or more, not be {n_samples}")
     chosen = _choose(recordings_of(library, scene), rng)
     if not chosen:
         return None

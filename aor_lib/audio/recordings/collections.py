@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError, file_names, one_line
+from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError, file_names
+from aor_lib.config.errors import one_line
 from aor_lib.config.params import scene_ids
 from aor_lib.config.records import Identifier
 from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
@@ -35,14 +36,6 @@ class ListedClip:
     labels: tuple[str, ...]
     licence: str
     author: str
-
-
-@dataclass(frozen=True)
-class SoundCollection:
-    """A collection's name and its clips, sorted by name."""
-
-    source: str
-    clips: tuple[ListedClip, ...]
 
 
 class Mapping(Params):
@@ -90,15 +83,18 @@ def read_mapping(path: Path) -> Mapping:
     return Mapping(labels=labels, excluded=tuple(map(_plain, written.excluded)))
 
 
-def read_collection(folder: Path) -> SoundCollection:
-    """Find a folder's layout and list its clips; CollectionError if it has none of the layouts."""
+def read_collection(folder: Path) -> tuple[str, list[ListedClip]]:
+    """The name of the collection in a folder, and its clips, sorted by name.
+
+    CollectionError if the folder has none of the layouts.
+    """
     if (folder / "meta" / "esc50.csv").is_file():
         source, clips = "ESC-50", _esc50(folder)
     elif (folder / "FSD50K.ground_truth").is_dir():
         source, clips = "FSD50K", _fsd50k(folder)
     else:
         source, clips = one_line(folder.resolve().name), _classes(folder)
-    return SoundCollection(source, tuple(sorted(clips, key=lambda clip: clip.name)))
+    return source, sorted(clips, key=lambda clip: clip.name)
 
 
 def _esc50(folder: Path) -> list[ListedClip]:
@@ -156,11 +152,12 @@ def _classes(folder: Path) -> list[ListedClip]:
 
 
 def _clip(name: str, labels: Iterable[str], licence: object, author: object) -> ListedClip:
+    said = (one_line(label, 300) for label in labels)
     return ListedClip(
         name,
-        tuple(label for label in map(one_line, labels) if label),
-        one_line(str(licence or UNKNOWN)),
-        one_line(str(author or UNKNOWN)),
+        tuple(label for label in said if label),
+        one_line(licence or UNKNOWN, 300),
+        one_line(author or UNKNOWN, 300),
     )
 
 
@@ -176,10 +173,7 @@ def _lines(path: Path) -> list[str]:
     """Lines of a text, none if it is not there."""
     if not path.is_file():
         return []
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise CollectionError(f"{path}: cannot be read: {error.strerror}") from error
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
@@ -189,7 +183,7 @@ def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
             path, dtype=str, keep_default_na=False, index_col=False, encoding_errors="replace"
         )
     except (OSError, ValueError) as error:
-        raise CollectionError(f"{path}: cannot be read: {one_line(str(error))}") from error
+        raise CollectionError(f"{path}: cannot be read: {one_line(error)}") from error
     for name in needed:
         if name not in table:
             raise CollectionError(f"{path}: has no column {name!r}; fetch the file again")

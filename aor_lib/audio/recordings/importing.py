@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,15 @@ from aor_lib.audio.recordings.library import TABLE, Recording, read_table
 from aor_lib.audio.sound_files import (
     ImportReport,
     Report,
-    UnreadableError,
     UnusableError,
     check_folders,
     contained,
     file_sha256,
     flac,
-    one_line,
+    import_each,
     read_sound,
 )
+from aor_lib.config.errors import one_line
 from aor_lib.config.params import PARAMS
 from aor_lib.storage.whole_file import whole_file
 
@@ -58,39 +59,37 @@ def import_recordings(
     """
     fits = read_mapping(mapping)
     check_folders(folder, into)
-    collection = read_collection(folder)
+    source, clips = read_collection(folder)
+    by_name = {clip.name: clip for clip in clips}
     rows: dict[str, list[Recording]] = {}
     for row in read_table(into) if (into / TABLE).is_file() else ():
         rows.setdefault(row.original_sha256, []).append(row)
     origins = {of_clip[0].sha256: origin for origin, of_clip in rows.items()}
     (into / "clips").mkdir(parents=True, exist_ok=True)
-    imported, skipped, unreadable = [], [], []
-    for done, clip in enumerate(collection.clips, start=1):
-        name = one_line(clip.name)
-        try:
-            path = contained(folder, clip.name)
-            origin = file_sha256(path)
-            earlier = rows.get(origin)
-            if earlier and (earlier[0].source, earlier[0].original) != (collection.source, name):
-                raise UnusableError(f"is the same file as {_name(earlier)}")
-            rows.pop(origin, None)
-            made = _recordings(path, origin, clip, collection.source, fits, into)
-            twin = rows.get(origins.get(made[0].sha256, ""))
-            if twin:
-                raise UnusableError(f"is the same sound as {_name(twin)}")
-            origins[made[0].sha256] = origin
-            rows[origin] = made
-            if earlier:
-                skipped.append((name, "is in the library already"))
-            else:
-                imported.append(name)
-        except UnusableError as error:
-            skipped.append((name, str(error)))
-            if isinstance(error, UnreadableError):
-                unreadable.append(name)
-        report(done, len(collection.clips))
-    _write_table([row for of_clip in rows.values() for row in of_clip], into)
-    return ImportReport(tuple(imported), tuple(skipped), tuple(unreadable))
+
+    def take(name: str) -> None:
+        path = contained(folder, name)
+        origin = file_sha256(path)
+        earlier = rows.get(origin)
+        if earlier and (earlier[0].source, earlier[0].original) != (source, one_line(name)):
+            raise UnusableError(f"is the same file as {_name(earlier)}")
+        rows.pop(origin, None)
+        made = _recordings(path, origin, by_name[name], source, fits, into)
+        if twin := rows.get(origins.get(made[0].sha256, "")):
+            raise UnusableError(f"is the same sound as {_name(twin)}")
+        origins[made[0].sha256] = origin
+        rows[origin] = made
+        if earlier:
+            raise UnusableError("is in the library already")
+
+    done = import_each([clip.name for clip in clips], take, report)
+    if rows or (into / TABLE).is_file():
+        table = sorted(chain(*rows.values()), key=lambda row: (row.sha256, row.scene))
+        columns = list(Recording.model_fields)
+        frame = pd.DataFrame([row.model_dump() for row in table], columns=columns)
+        with whole_file(into / TABLE) as stream:
+            frame.to_parquet(stream, index=False)
+    return done
 
 
 def _recordings(
@@ -120,15 +119,6 @@ def _recordings(
         )
         for scene, label in label_in.items()
     ]
-
-
-def _write_table(rows: list[Recording], library: Path) -> None:
-    if not rows and not (library / TABLE).is_file():
-        return
-    rows = sorted(rows, key=lambda row: (row.sha256, row.scene))
-    frame = pd.DataFrame([row.model_dump() for row in rows], columns=list(Recording.model_fields))
-    with whole_file(library / TABLE) as stream:
-        frame.to_parquet(stream, index=False)
 
 
 def _name(recordings: list[Recording]) -> str:

@@ -38,37 +38,34 @@ class Recording(Row):
 
 def recordings_of(library: Path, scene: str) -> list[Recording]:
     """A library's recordings for a scene, in an order that only their content decides."""
-    return [row for row in _rows(library) if row.scene == scene]
+    return [row for row in read_table(library) if row.scene == scene]
 
 
 def library_sha256(library: Path) -> str:
-    """Hash of all recordings of a library. Raises as :func:`recordings_of`."""
-    return content_hash([row.model_dump() for row in _rows(library)])
+    """Hash of all recordings of a library; ``LibraryError`` as :func:`read_table`."""
+    return content_hash([row.model_dump() for row in read_table(library)])
 
 
 def read_table(library: Path) -> list[Recording]:
-    """All rows of a library's table, by content. Raises as :func:`recordings_of`."""
+    """All rows of a library's table, by content; it is read anew when it has changed.
+
+    ``LibraryError`` if it is missing or damaged.
+    """
     path = library / TABLE
-    try:
-        rows = [Recording.model_validate(row) for row in pd.read_parquet(path).to_dict("records")]
-    except FileNotFoundError as error:
+    if not path.is_file():
         raise LibraryError(
             f"{library}: holds no {TABLE}; run 'aor import-recordings FOLDER --into {library}'"
-        ) from error
+        )
+    return _rows(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _rows(path: Path, _mtime_ns: int) -> list[Recording]:
+    try:
+        rows = [Recording.model_validate(row) for row in pd.read_parquet(path).to_dict("records")]
     except (OSError, ValueError) as error:
         reason = one_line(error)
         raise LibraryError(
             f"{path}: cannot be read; remove it and import again ({reason})"
         ) from error
     return sorted(rows, key=lambda row: (row.sha256, row.scene))
-
-
-def _rows(library: Path) -> list[Recording]:
-    """The table's rows, read anew when it has changed."""
-    path = library / TABLE
-    return _rows_at(library, path.stat().st_mtime_ns if path.is_file() else 0)
-
-
-@functools.lru_cache(maxsize=4)
-def _rows_at(library: Path, _mtime_ns: int) -> list[Recording]:
-    return read_table(library)

@@ -25,15 +25,7 @@ _BED_MARGIN_S = 0.3
 
 @dataclass(frozen=True)
 class Event:
-    """One discrete sound on top of a scene's continuous bed.
-
-    Attributes
-    ----------
-    name : str
-        What sounds, e.g. ``"footstep"``.
-    onset_s, duration_s : float
-        When it starts and how long it lasts, in seconds; both ends lie within the clip.
-    """
+    """One discrete sound on top of a scene's bed, e.g. ``"footstep"``; it lies within the clip."""
 
     name: str
     onset_s: float
@@ -42,17 +34,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Soundscape:
-    """A rendered background scene.
-
-    Attributes
-    ----------
-    samples : ndarray of float32, shape (samples,)
-        Mono signal within [-1, 1].
-    sample_rate : int
-        In Hz.
-    events : tuple of Event
-        Sorted by onset.
-    """
+    """A rendered background scene: mono within [-1, 1], ``(samples,)``; events by their onset."""
 
     samples: NDArray[np.float32]
     sample_rate: int
@@ -85,18 +67,15 @@ def render(
     ParamsError
         If there is no such scene, or one of its sounds or their parameters is wrong.
     ValueError
-        If the duration is not finite, not positive, shorter than one sample or too long, or the
-        sample rate is too low.
+        If the duration is shorter than one sample or too long, or the sample rate is too low.
     """
     if isinstance(scene, str):
         scene = load_scene(scene)
-    if not math.isfinite(duration_s) or not 0 < duration_s <= MAX_DURATION_S:
-        raise ValueError(f"duration_s must lie in (0, {MAX_DURATION_S:g}], not {duration_s}")
     if sample_rate < MIN_SAMPLE_RATE:
         raise ValueError(f"sample_rate must be at least {MIN_SAMPLE_RATE}, not {sample_rate}")
+    if not 1 <= duration_s * sample_rate <= MAX_DURATION_S * sample_rate:
+        raise ValueError(f"duration_s must be one sample to {MAX_DURATION_S:g} s, not {duration_s}")
     n_samples = round(duration_s * sample_rate)
-    if n_samples == 0:
-        raise ValueError(f"duration_s of {duration_s} is shorter than one sample")
     check(scene)
     beat_s = 60.0 / rng.uniform(*scene.tempo_bpm) if scene.tempo_bpm else 0.5
     mix = _Mix(n_samples, Synth(sample_rate, rng, beat_s))
@@ -111,17 +90,10 @@ def render(
 
 
 def check(scene: Scene) -> None:
-    """Refuse a scene whose sounds or their parameters are wrong.
-
-    Raises
-    ------
-    ParamsError
-        The message names the file, the field and the value.
-    """
+    """Raise ParamsError, which names file, field and value, if a sound or a parameter is wrong."""
     file = f"scenes/{scene.id}.yaml"
     for index, layer in enumerate(scene.bed):
-        where = f"{file}: bed.{index}"
-        checked(layer.sound, layer.params, where, as_bed=True)
+        checked(layer.sound, layer.params, f"{file}: bed.{index}", as_bed=True)
     for index, event in enumerate(scene.events):
         where = f"{file}: events.{index}"
         _check_parts(event, where)

@@ -8,13 +8,13 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from aor_lib.audio.scenes.synth import BODIES, FloatArray
-from aor_lib.config.scene import as_range, ascending
+from aor_lib.config.scene import Share, as_range, ascending
 from aor_lib.config.typed_yaml import Params, ParamsError, nearest, validated
 
 Pitch: TypeAlias = Annotated[float, Field(ge=20, le=12_000)]
@@ -22,7 +22,6 @@ Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
 Seconds: TypeAlias = Annotated[float, Field(ge=0.002, le=120)]
 Gain: TypeAlias = Annotated[float, Field(ge=0, le=10)]
 Ratio: TypeAlias = Annotated[float, Field(ge=0, le=2)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=40)]
 Steps: TypeAlias = Annotated[
     tuple[Annotated[float, Field(ge=-36, le=36)], ...], Field(min_length=1)
@@ -49,30 +48,14 @@ def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float
     return points
 
 
-Spectrum: TypeAlias = Annotated[
-    tuple[
-        tuple[
-            Annotated[float, Field(ge=1, le=24_000)],
-            Annotated[float, Field(ge=-96, le=24)],
-        ],
-        ...,
-    ],
-    Field(min_length=1),
-    AfterValidator(_rising),
-]
+_Hertz: TypeAlias = Annotated[float, Field(ge=1, le=24_000)]
+_Decibels: TypeAlias = Annotated[float, Field(ge=-96, le=24)]
+_Factor: TypeAlias = Annotated[float, Field(ge=0, le=20)]
+_T = TypeVar("_T")
+_Points = Annotated[tuple[_T, ...], Field(min_length=1), AfterValidator(_rising)]
+Spectrum: TypeAlias = _Points[tuple[_Hertz, _Decibels]]
 """Rising frequencies in Hz, with levels in dB."""
-
-Curve: TypeAlias = Annotated[
-    tuple[
-        tuple[
-            Annotated[float, Field(ge=0, le=1)],
-            Annotated[float, Field(ge=0, le=20)],
-        ],
-        ...,
-    ],
-    Field(min_length=1),
-    AfterValidator(_rising),
-]
+Curve: TypeAlias = _Points[tuple[Share, _Factor]]
 """Positions as rising fractions of the sound's length, with factors."""
 
 FLAT = ((0.0, 1.0),)

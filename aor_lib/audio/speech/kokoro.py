@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError
-from aor_lib.config.typed_yaml import ParamsError, nearest
+from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError
 from aor_lib.storage import assets
 from aor_lib.storage.cache import load_or_make
 
@@ -23,16 +22,10 @@ if TYPE_CHECKING:
 
 
 class KokoroVoice:
-    """A voice of Kokoro; results are kept in the user's cache."""
-
-    licence = "Apache-2.0"
+    """A voice of Kokoro, one of :func:`kokoro_voices`; results are kept in the user's cache."""
 
     def __init__(self, voice_id: str) -> None:
-        options = kokoro_voices()
-        if voice_id not in options:
-            raise ParamsError(f"voices: no voice {voice_id!r}{nearest(voice_id, options)}")
         self.id = voice_id
-        self.gender: Gender = "female" if voice_id[1] == "f" else "male"
         self.revision = assets.revision("kokoro")
         # Two letters lead every id: a(merican) or b(ritish), f(emale) or m(ale).
         self._language = "en-us" if voice_id[0] == "a" else "en-gb"

@@ -57,8 +57,6 @@ class OpenAISpeechVoice:
     def __init__(self, card: VoiceCard) -> None:
         settings = validated(card.settings, SpeechSettings, f"voice {card.id}: settings")
         self.id = card.id
-        self.gender = card.gender
-        self.licence = card.licence
         self._settings = settings
         self._base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
         if settings.base_url is None and settings.base_url_variable:

@@ -13,8 +13,8 @@ import pyworld
 from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from aor_lib.audio.mixing import active_speech_level_dbfs
-from aor_lib.audio.speech import pitch
 from aor_lib.audio.speech.emotions import TARGETS, Prosody
+from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, checked, dio
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 from aor_lib.config.typed_yaml import ParamsError, nearest
 
@@ -37,9 +37,9 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     if emotion == "neutral":
         return samples
     target = TARGETS[emotion]
-    neutral = pitch.checked(samples)
-    f0, times_s = pitch.dio(neutral)
-    if (voiced_s := (f0 > 0).sum() * pitch.FRAME_S) < _MIN_VOICED_S:
+    neutral = checked(samples)
+    f0, times_s = dio(neutral)
+    if (voiced_s := (f0 > 0).sum() * FRAME_S) < _MIN_VOICED_S:
         raise SpeechError(
             f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech, not {voiced_s:.3f} s"
         )
@@ -52,7 +52,7 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
         envelope,
         aperiodicity,
         SAMPLE_RATE,
-        1000 * pitch.FRAME_S * target.duration,
+        1000 * FRAME_S * target.duration,
     )[: round(len(neutral) * target.duration)]
     return _at_level(
         expressed, active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
@@ -67,7 +67,7 @@ def _intonation(f0: npt.NDArray[np.float64], target: Prosody) -> npt.NDArray[np.
     # A fixed generator: one emotion of one recording is one sound, and speech is compared in pairs.
     irregular = np.random.default_rng(0).normal(1.0, target.jitter, voiced.sum())
     changed = np.zeros_like(f0)
-    changed[voiced] = np.clip(2 ** (heights_st / 12) * irregular, *pitch.F0_LIMITS_HZ)
+    changed[voiced] = np.clip(2 ** (heights_st / 12) * irregular, *F0_LIMITS_HZ)
     return changed
 
 

@@ -26,8 +26,6 @@ class Voice(Protocol):
     """
 
     id: str
-    gender: Gender
-    licence: str
     revision: str
 
     def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:

@@ -4,18 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    Body,
-    Count,
-    Gain,
-    Pitch,
-    Ratio,
-    Seconds,
-    Share,
-    Spectrum,
-    sound,
-)
+from aor_lib.audio.scenes.library import Body, Count, Gain, Pitch, Ratio, Seconds, Spectrum, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.config.scene import Share
 
 _SNAP = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0))
 _GRIT = {

@@ -1,5 +1,6 @@
 """Throats and hands without language: murmur, chants, cries of people and animals, applause."""
 
+import math
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -123,9 +124,8 @@ def muffled_shout(
     stress = synth.rng.uniform(0.5, 1.0, vowels.size)
     phase = synth.phase(pitch, n, synth.rng.uniform())
     position = (phase * _CYCLE_SIZE).astype(np.int64) & (_CYCLE_SIZE - 1)
-    partials = [_muffled(vowel, pitch_hz, tract, muffle_hz) for vowel in _VOWELS]
-    cycles = np.stack([cycle(amplitudes, _CYCLE_SIZE) for amplitudes in partials])
-    voiced = cycles[vowels[syllable], position]
+    partials = [_partials(vowel, pitch_hz, tract, muffle_hz) for vowel in _VOWELS]
+    voiced = np.stack([cycle(p, _CYCLE_SIZE) for p in partials])[vowels[syllable], position]
     opening = np.sqrt(np.sin(np.pi * (beat - syllable))) * stress[syllable]
     return synth.fade(voiced * opening, 0.02, min(0.1, 0.3 * seconds))
 
@@ -147,7 +147,7 @@ def sobs(
     within = beat - np.floor(beat)
     pitch = pitch_hz * curve(n_out, ((0.0, 1.15), (1.0, 0.8))) * (1.1 - 0.25 * within)
     pitch *= 1.0 + 0.03 * synth.wander(n_out, 30.0)
-    voiced = synth.tone(pitch, n_out, _muffled("a", 0.95 * pitch_hz, tract, muffle_hz))
+    voiced = synth.tone(pitch, n_out, _partials("a", 0.95 * pitch_hz, tract, muffle_hz))
     voiced /= np.max(np.abs(voiced))
     low_hz, high_hz = 500.0 * tract, min(2500.0 * tract, max(muffle_hz, 900.0 * tract))
     jerks = np.sin(np.pi * np.sqrt(within)) * curve(n_out, ((0.0, 1.0), (1.0, 0.5)))
@@ -170,14 +170,8 @@ def applause(
     return synth.fade(claps, 0.1 * seconds, 0.2 * seconds)
 
 
-def _partials(vowel: str, pitch_hz: float, tract: float) -> FloatArray:
+def _partials(vowel: str, pitch_hz: float, tract: float, muffle_hz: float = math.inf) -> FloatArray:
     harmonics = np.arange(1, int(4000.0 / pitch_hz) + 1) * pitch_hz
     distance = (harmonics[:, None] - np.asarray(_VOWELS[vowel]) * tract) / _BANDWIDTH_HZ
-    return np.asarray((1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01)
-
-
-def _muffled(vowel: str, pitch_hz: float, tract: float, muffle_hz: float) -> FloatArray:
-    partials = _partials(vowel, pitch_hz, tract)
-    harmonics = np.arange(1, partials.size + 1) * pitch_hz
-    muffled: FloatArray = partials / (1.0 + np.square(harmonics / muffle_hz))
-    return muffled
+    partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
+    return np.asarray(partials / (1.0 + np.square(harmonics / muffle_hz)))
