@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pandas as pd
 from pydantic import ValidationError
@@ -76,14 +76,22 @@ def verify_dataset(
 
 
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once: the clips and those of earlier turns."""
+    """Path and sha256 of each sound file once: the clips and those of earlier turns.
+
+    ``DatasetError`` names a path that leads out of the manifest's folder: a manifest may be
+    somebody else's.
+    """
     files: dict[tuple[str, str], None] = {}
     for stimulus in stimuli:
-        if stimulus.path is not None:
-            files[stimulus.path, stimulus.sha256] = None
-        for turn in json.loads(stimulus.history):
-            if turn.get("path") is not None:
-                files[turn["path"], turn["sha256"]] = None
+        of_clip = {"path": stimulus.path, "sha256": stimulus.sha256}
+        for sound in (of_clip, *json.loads(stimulus.history)):
+            if (path := sound.get("path")) is None:
+                continue
+            if PurePath(path).is_absolute() or ".." in PurePath(path).parts:
+                raise DatasetError(
+                    f"{stimulus.stimulus_id}: path: {path!r} is not within the data set's folder"
+                )
+            files[path, sound["sha256"]] = None
     return list(files)
 
 

@@ -71,6 +71,17 @@ def test_an_altered_or_missing_clip_is_refused_by_name(copied, tmp_path):
         build_dataset(study, tmp_path / "build", 1, quiet, source=str(export))
 
 
+@pytest.mark.parametrize("outside", ["../../elsewhere.flac", "/tmp/elsewhere.flac"])
+def test_an_export_whose_paths_lead_out_of_its_folder_is_refused(copied, tmp_path, outside):
+    study, export = copied
+    path = sorted(export.glob("*/metadata.parquet"))[0]
+    table = pq.read_table(path)
+    rows = table.to_pandas().assign(path=outside)
+    pq.write_table(table.from_pandas(rows, schema=table.schema), path)
+    with pytest.raises(DatasetError, match=r"path: '.*elsewhere.flac' is not within"):
+        build_dataset(study, tmp_path / "build", 1, quiet, source=str(export))
+
+
 def test_an_export_of_another_design_is_refused_with_the_field_that_differs(
     exported, write_profile, tmp_path
 ):
