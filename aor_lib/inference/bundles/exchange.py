@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from aor_lib import __version__
 from aor_lib.config.params import Study
-from aor_lib.config.records import Response, Status, Trial
+from aor_lib.config.records import Status, Trial
 from aor_lib.inference.bundles.folder import first_problem, read_bundle, write_bundle
 from aor_lib.inference.bundles.schema import Bundle, BundleError, TrialRow
 from aor_lib.inference.provenance import (
@@ -21,6 +21,7 @@ from aor_lib.inference.provenance import (
     record_provenance,
 )
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, StoreError
+from aor_lib.inference.store_rows import response_sha256
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
 
@@ -174,19 +175,17 @@ def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Tr
 
 def _refuse_asked_otherwise(folder: Path, trials: Sequence[Trial], study: Study) -> None:
     """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
-    own = study.profile.generation
-    words = {prompt.id: (prompt.instruction, prompt.steps) for prompt in study.mitigations}
-    decoded = {prompt.id: prompt.generation(own) for prompt in study.mitigations}
+    mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        generation = decoded.get(arm.mitigation, own)
+        own, generation = mitigations.get(arm.mitigation), study.profile.generation
+        if own is not None:
+            generation = own.generation(generation)
         if arm.generation != generation:
             raise BundleError(
                 f"{folder}: model {arm.model!r} was asked with generation {arm.generation!s}, and "
-                f"profile {study.profile.name!r} says {generation!s}; run it with "
-                "the same"
+                f"profile {study.profile.name!r} says {generation!s}; run it with the same"
             )
-        asked = arm.instruction, arm.steps
-        if asked != words.get(arm.mitigation, asked):
+        if own is not None and (arm.instruction, arm.steps) != (own.instruction, own.steps):
             raise BundleError(
                 f"{folder}: model {arm.model!r} was given other words as mitigation "
                 f"{arm.mitigation!r} than profile {study.profile.name!r} has under that name"
@@ -212,14 +211,10 @@ def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> tuple[int, 
         for row in bundle.verdicts
         if row.trial_key in keys
         and (row.trial_key, row.judge) not in judged
-        and _says(given[row.trial_key]) == _says(has[row.trial_key])
+        and response_sha256(given[row.trial_key]) == response_sha256(has[row.trial_key])
     )
     own = {trial.arm.model for trial in store.planned(STUDY)}
     imported = {trial.arm.model for trial in trials}
     record_cards(store, [bundle.cards[model] for model in imported - own])
     record_provenance(store, [row for row in bundle.provenance if row.model in imported])
     return len(set(trials) - before), sum(has[key] != had.get(key) for key in keys & has.keys())
-
-
-def _says(response: Response) -> tuple[Status, str | None, str | None]:
-    return response.status, response.text, response.error
