@@ -18,7 +18,7 @@ import openai
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.models import api_messages, api_server
+from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
 from aor_lib.models.api_messages import Request
 from aor_lib.models.api_settings import ApiSettings, address_of, key_of
@@ -186,7 +186,7 @@ class OpenAIModel:
         names = [self.card.source, *([adapter] if adapter else [])]
         listed = asyncio.run_coroutine_threadsafe(self._list_models(), _loop())
         try:
-            return api_server.describe_served(listed.result(), names, self._key)
+            return api_messages.describe_served(listed.result(), names, self._key)
         except LookupError as error:
             problem = str(error)
         except (openai.OpenAIError, aiohttp.ClientError, RuntimeError, ValueError) as error:
