@@ -109,21 +109,6 @@ def path(tmp_path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run():
-    return run_texts
-
-
-@pytest.fixture(scope="session")
-def outcomes():
-    return outcomes_in
-
-
-@pytest.fixture(scope="session")
-def some_fail():
-    return fail_some
-
-
-@pytest.fixture(scope="session")
 def model():
     """Make a model whose card has a title, or other fields, of its own."""
 

