@@ -111,19 +111,6 @@ class HuggingFaceModel:
         Greedy at temperature 0; above it, conversations are answered one at a time, each from the
         seed, so that no answer depends on what else was asked.
         """
-        try:
-            yield from self._results(conversations, generation)
-        except Exception as error:
-            if is_dead_gpu(error):
-                raise ModelError(
-                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
-                    f"a new one goes on from here: {one_line(error, 500)}"
-                ) from error
-            raise
-
-    def _results(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Iterator[dict[int, Answer | Failure]]:
         from aor_lib.models import hf_generate
 
         network, processor = self.load()
@@ -151,7 +138,15 @@ class HuggingFaceModel:
             return bool(lengths) if self._architecture.pads_audio else lengths
 
         alike = {place: in_common(place) for place in ready}
-        yield from self._batches.results(alike, prepare, answer)
+        try:
+            yield from self._batches.results(alike, prepare, answer)
+        except Exception as error:
+            if is_dead_gpu(error):
+                raise ModelError(
+                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
+                    f"a new one goes on from here: {one_line(error, 500)}"
+                ) from error
+            raise
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
