@@ -5,11 +5,13 @@ import pytest
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.config.params import Decoding
 from aor_lib.config.records import Generation, Intent, content_hash
-from aor_lib.inference.bundles import (
-    BundleError,
-    exchange,
-    forget_model,
-    import_results,
+from aor_lib.inference import bundles
+from aor_lib.inference.bundles import BundleError, forget_model, import_results
+from aor_lib.inference.provenance import (
+    read_cards,
+    read_provenance,
+    record_cards,
+    record_provenance,
 )
 from aor_lib.inference.store import STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
@@ -195,7 +197,7 @@ def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
     def fail(*arguments):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(exchange, "record_provenance", fail)
+    monkeypatch.setattr(bundles, "record_provenance", fail)
     assert "the disk is full" in refused(there.export(), here)
 
 
@@ -228,9 +230,11 @@ def test_the_order_in_which_answers_came_leaves_no_trace(machine, model):
         answers = list(store.answers())[::-1]
         to.record(response for response, _ in answers)
         to.record_verdicts((response, v) for response, verdicts in answers for v in verdicts)
-        exchange.record_cards(to, reversed(exchange.read_cards(store).values()))
-        exchange.record_provenance(to, reversed(exchange.read_provenance(store)))
-    bundles = [machine.export() for machine in (there, here)]
-    first, second = ({p.name: p.read_bytes() for p in bundle.iterdir()} for bundle in bundles)
+        record_cards(to, reversed(read_cards(store).values()))
+        record_provenance(to, reversed(read_provenance(store)))
+    first, second = (
+        {path.name: path.read_bytes() for path in machine.export().iterdir()}
+        for machine in (there, here)
+    )
     assert first == second
     assert len(first) == 5
