@@ -56,15 +56,11 @@ def batched(folder):
     import numpy as np
     import soundfile
 
-    from aor_lib.models.hf import HuggingFaceModel
-
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.models import checkpoints
 
-    about = dict.fromkeys(("title", "family", "licence"), "") | {"id": "tiny", "kind": "hf"}
-    about |= {"source": str(checkpoints.build("qwen2_audio", folder / "tiny"))}
-    about |= {"settings": {"architecture": "qwen2_audio"}, "reach": {"batch_size": CLIPS_AT_ONCE}}
-    model = HuggingFaceModel(ModelCard(**about))
+    source = checkpoints.build("qwen2_audio", folder / "tiny")
+    model = checkpoints.load("qwen2_audio", source, batch_size=CLIPS_AT_ONCE)
     for number in range(CLIPS):
         noise = np.random.default_rng(number).normal(0, 0.1, 24_000 * 6)
         soundfile.write(folder / f"{number}.flac", noise, 24_000)
