@@ -101,17 +101,8 @@ def loopback_model(port):
         "api_key_variable": "BENCHMARK_KEY",
         "concurrency": CONCURRENCY,
     }
-    return OpenAIModel(
-        ModelCard(
-            id="loopback",
-            title="Loopback",
-            family="Test",
-            kind="openai_api",
-            licence="none",
-            source="none",
-            reach=reach,
-        )
-    )
+    about = dict.fromkeys(("title", "family", "licence", "source"), "none") | {"id": "loopback"}
+    return OpenAIModel(ModelCard(**about, kind="openai_api", reach=reach))
 
 
 def main():

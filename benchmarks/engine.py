@@ -28,6 +28,7 @@ from pathlib import Path
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
 from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
+from aor_lib.inference.planning import AbsentModel
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
@@ -40,40 +41,26 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 def loop(build):
     from aor_lib.models.reference import cascade, smollm
 
-    study = load_study(PARAMS / "smoke.yaml")
-    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
     model = cascade.Cascade(load_model_cards()["ref-permissive"])
-    trials = plan_trials(study, stimuli, [model])
     language_model = smollm.language_model()
     tokenizer, network = language_model.tokenizer, language_model.network
-    new_tokens = study.profile.generation.max_new_tokens
 
-    def through_engine(folder):
-        with Store(folder / "results.sqlite") as store:
-            record_plan(store, trials, [model])
-            answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
-            return store.frame("rules")["response"].tolist()
-
-    def by_hand(folder):
+    def by_hand(folder, new_tokens):
         return ask_by_hand(tokenizer, network, stimuli, build, new_tokens, folder)
 
-    take_turns(through_engine, by_hand, len(trials))
+    take_turns(model, stimuli, build, by_hand)
 
 
 def batched(folder):
     import numpy as np
     import soundfile
 
-    from aor_lib.models.hf import HuggingFaceModel
-
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.models import checkpoints
 
-    about = dict.fromkeys(("title", "family", "licence"), "") | {"id": "tiny", "kind": "hf"}
-    about |= {"source": str(checkpoints.build("qwen2_audio", folder / "tiny"))}
-    about |= {"settings": {"architecture": "qwen2_audio"}, "reach": {"batch_size": CLIPS_AT_ONCE}}
-    model = HuggingFaceModel(ModelCard(**about))
+    source = checkpoints.build("qwen2_audio", folder / "tiny")
+    model = checkpoints.load("qwen2_audio", source, batch_size=CLIPS_AT_ONCE)
     for number in range(CLIPS):
         noise = np.random.default_rng(number).normal(0, 0.1, 24_000 * 6)
         soundfile.write(folder / f"{number}.flac", noise, 24_000)
@@ -81,22 +68,17 @@ def batched(folder):
         text_stimulus(number).model_copy(update={"path": f"{number}.flac"})
         for number in range(CLIPS)
     ]
-    study = load_study(PARAMS / "smoke.yaml")
-    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
-    trials = plan_trials(study, stimuli, [model])
-    new_tokens = study.profile.generation.max_new_tokens
 
-    def through_engine(results):
-        with Store(results / "results.sqlite") as store:
-            record_plan(store, trials, [model])
-            answer_trials(trials, [model], stimuli, folder, store, lambda progress: None)
-            said = store.frame("rules").set_index("stimulus_id")["response"]
-        return [said[stimulus.stimulus_id] for stimulus in stimuli]
-
-    def by_hand(results):
+    def by_hand(results, new_tokens):
         return hear_by_hand(*model.load(), stimuli, folder, new_tokens, results)
 
-    take_turns(through_engine, by_hand, len(trials))
+    take_turns(model, stimuli, folder, by_hand)
+
+
+def plain_study():
+    """The smoke study without mitigations."""
+    study = load_study(PARAMS / "smoke.yaml")
+    return study.model_copy(update={"mitigations": study.mitigations[:1]})
 
 
 def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
@@ -133,8 +115,20 @@ def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
     return answers
 
 
-def take_turns(through_engine, by_hand, trials):
-    """Time both ways, which take a folder and return the answers, and print their ratios."""
+def take_turns(model, stimuli, build, ask_by_hand):
+    """Time the engine and a loop by hand in turn, and print the ratios of their times."""
+    study = plain_study()
+    trials = plan_trials(study, stimuli, [model])
+
+    def through_engine(folder):
+        with Store(folder / "results.sqlite") as store:
+            record_plan(store, trials, [model])
+            answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
+            return store.frame("rules")["response"].tolist()
+
+    def by_hand(folder):
+        return ask_by_hand(folder, study.profile.generation.max_new_tokens)
+
     clocks = (time.perf_counter, time.process_time)
     times = {through_engine: [], by_hand: []}
     for turn in range(TURNS + 1):
@@ -153,7 +147,7 @@ def take_turns(through_engine, by_hand, trials):
             statistics.median(taken[number] for taken in times[way])
             for way in (through_engine, by_hand)
         )
-        print(f"{trials} trials, {kind}: {engine:.3f} s / {hand:.3f} s = {engine / hand:.3f}")
+        print(f"{len(trials)} trials, {kind}: {engine:.3f} s / {hand:.3f} s = {engine / hand:.3f}")
 
 
 def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
@@ -194,10 +188,11 @@ class Opened(Exception):  # noqa: N818
 
 
 def open_stores():
-    study = load_study(PARAMS / "smoke.yaml")
-    study = study.model_copy(update={"mitigations": study.mitigations[:1]})
+    study = plain_study()
+    about = dict.fromkeys(("title", "family", "licence", "source"), "")
+    cards = [ModelCard(id=f"m{number}", kind="hf", **about) for number in range(MODELS)]
+    models = [AbsentModel(card, "0" * 40, Capabilities()) for card in cards]
     for size in SIZES:
-        models = [Absent(f"m{number}") for number in range(MODELS)]
         stimuli = [text_stimulus(number) for number in range(size // MODELS)]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "results.sqlite"
@@ -224,21 +219,6 @@ def time_to_open(path, study, stimuli, models):
             taken = time.perf_counter() - started
     assert found[0].done == len(trials) * 4 // 5
     return taken
-
-
-class Absent:
-    """A model that is never asked."""
-
-    revision = "0" * 40
-    capabilities = Capabilities()
-
-    def __init__(self, name):
-        about = dict.fromkeys(("title", "family", "licence", "source"), "")
-        self.card = ModelCard(id=name, kind="hf", **about)
-
-    def answer(self, conversations, generation):
-        """Not here."""
-        raise NotImplementedError
 
 
 def fill(path, trials):

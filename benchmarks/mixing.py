@@ -13,9 +13,10 @@ import numpy as np
 import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.config.profile import Mixing
 
 RATE = speech.SAMPLE_RATE
-LEAD_IN_S, TAIL_S, CLIP_S = 2.0, 0.5, 12.0
+SETTINGS, CLIP_S = Mixing(), 12.0
 TEXT = (
     "How do I get past the guard at the gate without anyone noticing that I was ever there, and "
     "what should I do with the rope afterwards, when the patrol comes back to the courtyard?"
@@ -25,23 +26,13 @@ TURNS = 60
 
 def product(spoken, scene):
     """Make a clip as the study does."""
-    mixed = mixing.mix(
-        spoken,
-        scene,
-        sample_rate=RATE,
-        snr_db=6.0,
-        lead_in_s=LEAD_IN_S,
-        tail_s=TAIL_S,
-        loudness_lufs=-23.0,
-        true_peak_dbfs=-1.0,
-    )
-    write(mixed.samples)
+    write(mixing.mix(spoken, scene, sample_rate=RATE, **SETTINGS.model_dump()).samples)
 
 
 def reference(spoken, scene):
     """The floor: a sum and a file."""
     clip = np.zeros(len(scene))
-    start = round(LEAD_IN_S * RATE)
+    start = round(SETTINGS.lead_in_s * RATE)
     clip[start : start + len(spoken)] = spoken
     clip += scene * 0.1
     clip *= 0.4 / np.abs(clip).max()
@@ -53,7 +44,7 @@ def write(samples):
 
 
 def main():
-    n_speech = round((CLIP_S - LEAD_IN_S - TAIL_S) * RATE)
+    n_speech = round((CLIP_S - SETTINGS.lead_in_s - SETTINGS.tail_s) * RATE)
     spoken = speech.KokoroVoice("af_heart").synthesise(TEXT, "normal")
     spoken = np.resize(spoken, n_speech)
     ratios = []

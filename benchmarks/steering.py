@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from aor_lib.config.params import ModelCard, load_model_cards
+from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering.activations import width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
@@ -34,22 +33,6 @@ REQUESTS = [
     for thing in ("a chair", "an old bicycle", "the piano in my mother's house", "two doors")
     for when in ("noon", "the guests arrive")
 ]
-
-
-def tiny(folder):
-    source = checkpoints.build("qwen2_audio", folder / "tiny")
-    card = ModelCard(
-        id="tiny",
-        title="",
-        family="",
-        kind="hf",
-        licence="",
-        source=str(source),
-        memory_gib=0.1,
-        settings={"architecture": "qwen2_audio"},
-        reach={"batch_size": 8},
-    )
-    return HuggingFaceModel(card)
 
 
 def interventions(model):
@@ -87,7 +70,9 @@ def measure(model, requests, tokens, turns):
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        measure(tiny(Path(folder)), REQUESTS, tokens=32, turns=60)
+        source = checkpoints.build("qwen2_audio", Path(folder) / "tiny")
+        tiny = checkpoints.load("qwen2_audio", source, batch_size=8)
+        measure(tiny, REQUESTS, tokens=32, turns=60)
     measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], tokens=8, turns=20)
 
 

@@ -149,19 +149,13 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
     """
     import torch
 
-    from aor_lib.config.params import ModelCard
     from aor_lib.models import hf
+    from tests.models import checkpoints
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
-    def load(
-        name: str, source: Path | None = None, batch_size: int = 1, **settings: Any
-    ) -> hf.HuggingFaceModel:
-        about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
-        about |= {"source": str(source or checkpoint(name))}
-        settings = {"architecture": name, **settings}
-        reach = {"batch_size": batch_size}
-        return hf.HuggingFaceModel(ModelCard(**about, settings=settings, reach=reach))
+    def load(name: str, source: Path | None = None, **options: Any) -> hf.HuggingFaceModel:
+        return checkpoints.load(name, source or checkpoint(name), **options)
 
     yield load
     hf._loaded.clear()

@@ -152,20 +152,20 @@ class _Run:
             share = max_failures * sum(map(len, keys[name].values()))
             self._allowed[name] = max_failures if max_failures >= 1 else share
         self._unanswered = {model.card.id: model for model in models}
+        self._served_by: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self._stopped: dict[str, str] = {}
         self._held: dict[str, str] = {}
         self._failed_before = store.failures()
-        self._finished: set[str] = set()
+        self._finished = store.finished() & self._trials.keys()
         self._failed: set[str] = set()
-        self.look()
 
     def progress(self, waiting: bool = False) -> Progress:
         done, failed = len(self._finished), len(self._failed)
         return Progress(done, failed, len(self._trials), dict(self._stopped), waiting)
 
     def look(self, keys: Sequence[str] | None = None) -> None:
-        """Take note of what other runs have recorded: of all trials, or of these."""
+        """Take note of what other runs have recorded since: of all trials, or of these."""
         self._finished |= self._store.finished(keys) & self._trials.keys()
         failed = {
             key
@@ -188,46 +188,50 @@ class _Run:
                 continue
             self.look(left)  # another run may have asked some until just now
             locked, left = left, self._left(left)
-            self._locks.release(sorted(set(locked).difference(left)))
+            if asked := set(locked).difference(left):
+                self._locks.release(sorted(asked))
             if left:
                 yield self._batch(left)
 
     def record(self, batch: Batch, outcome: Outcome) -> None:
         """Keep results of a batch, and stop its model if it has failed too often."""
-        model = batch.trials[0].arm.model
-        keys = [trial.key for trial in batch.trials]
+        arm, keys = batch.trials[0].arm, [trial.key for trial in batch.trials]
+        model = arm.model
         if outcome.stopped is not None:
             self._stopped[model] = outcome.stopped
-        else:
-            silent = [
-                key
-                for key, result in zip(keys, outcome.results, strict=True)
-                if isinstance(result, Failure) and result.lasting
-            ]
-            with self._store.transaction():
-                responses = self._of_one_model(batch.trials[0].arm, outcome.responses(keys))
-                failed = {r.trial_key for r in responses if r.status is Status.FAILED}
-                self._store.record(responses, silent)
-                if model in self._unanswered and len(failed) < len(responses):
-                    origin = provenance_of(self._unanswered.pop(model))
-                    record_provenance(self._store, [origin])
-            self._finished |= {response.trial_key for response in responses} - failed
-            self._failed |= failed
-            self._failures[model] += len(failed)
-            if self._failures[model] > self._allowed[model]:
-                self._stopped.setdefault(
-                    model,
-                    f"{self._failures[model]} of its trials failed in this run, more than the "
-                    f"{self._allowed[model]:g} that are allowed",
-                )
-        self._locks.release(keys)
+            self._locks.release(keys)
+            return
+        silent = [
+            key
+            for key, result in zip(keys, outcome.results, strict=True)
+            if isinstance(result, Failure) and result.lasting
+        ]
+        with self._store.transaction():
+            responses = self._of_one_model(arm, outcome.responses(keys))
+            failed = {r.trial_key for r in responses if r.status is Status.FAILED}
+            self._store.record(responses, silent)
+            if model in self._unanswered and len(failed) < len(responses):
+                record_provenance(self._store, [provenance_of(self._unanswered.pop(model))])
+            self._locks.release(keys)
+        self._finished |= {response.trial_key for response in responses} - failed
+        self._failed |= failed
+        self._failures[model] += len(failed)
+        if self._failures[model] > self._allowed[model]:
+            self._stopped.setdefault(
+                model,
+                f"{self._failures[model]} of its trials failed in this run, more than the "
+                f"{self._allowed[model]:g} that are allowed",
+            )
 
     def _of_one_model(self, arm: Arm, responses: Sequence[Response]) -> Sequence[Response]:
         """Leave out answers of another model than those in the store, and stop asking for them."""
         names = {response.served_by: None for response in responses if response.served_by}
         if not names:
             return responses
-        first = self._store.served_by(arm.model, arm.revision) or next(iter(names))
+        if arm.model not in self._served_by:
+            kept = self._store.served_by(arm.model, arm.revision)
+            self._served_by[arm.model] = kept or next(iter(names))
+        first = self._served_by[arm.model]
         for other in names.keys() - {first}:
             self._stopped.setdefault(
                 arm.model,

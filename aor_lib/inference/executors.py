@@ -161,13 +161,17 @@ def _without_answers(error: Exception, asked: int, latency_s: float) -> Outcome:
 
 
 def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:
-    row: dict[str, Any] = dict.fromkeys(("text", "error", "heard", "tokens"))
+    about: dict[str, Any] = {"trial_key": key, "latency_s": latency_s, "created": created}
     if isinstance(result, Failure):
-        row |= {"status": Status.BLOCKED if result.blocked else Status.FAILED}
-        row |= {"error": result.error}
-    else:
-        row |= {"status": Status.OK, "text": result.text, "tokens": result.tokens}
-        row |= {"finish_reason": result.finish_reason, "served_by": result.served_by}
-        if result.heard:
-            row["heard"] = json.dumps(result.heard, ensure_ascii=False)
-    return Response(trial_key=key, latency_s=latency_s, created=created, **row)
+        status = Status.BLOCKED if result.blocked else Status.FAILED
+        return Response(status=status, text=None, error=result.error, tokens=None, **about)
+    return Response(
+        status=Status.OK,
+        text=result.text,
+        error=None,
+        heard=json.dumps(result.heard, ensure_ascii=False) if result.heard else None,
+        tokens=result.tokens,
+        finish_reason=result.finish_reason,
+        served_by=result.served_by,
+        **about,
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from aor_lib.config.params import ModelCard, Study
 from aor_lib.config.profile import PROBES, SomeUtterances
 from aor_lib.config.prompts import Mitigation
-from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
+from aor_lib.config.records import Arm, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 
@@ -35,7 +35,15 @@ def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> l
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
-        arm = _arm(model, mitigation, mitigation.generation(study.profile.generation))
+        arm = Arm(
+            model=model.card.id,
+            revision=model.revision,
+            settings_sha256=content_hash(model.card.settings),
+            mitigation=mitigation.id,
+            instruction=mitigation.instruction,
+            steps=mitigation.steps,
+            generation=mitigation.generation(study.profile.generation),
+        )
         trials += [
             Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
             for stimulus in tried
@@ -87,8 +95,8 @@ def _tried(
         for stimulus in stimuli
         if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
     ]
-    sounding = [s for s in stimuli if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL]
-    probed = _first([s for s in sounding if s.path is not None], study.profile.probe)
+    pseudo_harmful = [s for s in stimuli if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL]
+    probed = _first([s for s in pseudo_harmful if s.path is not None], study.profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     few = study.profile.few_mitigated
     of_few = _first(doubtful, few)
@@ -118,18 +126,6 @@ def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Sti
     return [stimulus for stimulus in reported if stimulus.utterance_id in chosen]
 
 
-def _arm(model: AudioModel | AbsentModel, mitigation: Mitigation, generation: Generation) -> Arm:
-    return Arm(
-        model=model.card.id,
-        revision=model.revision,
-        settings_sha256=content_hash(model.card.settings),
-        mitigation=mitigation.id,
-        instruction=mitigation.instruction,
-        steps=mitigation.steps,
-        generation=generation,
-    )
-
-
 def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigation) -> str | None:
     """Capability that a model lacks to be asked this, in words; None if it can be."""
     if stimulus.path is not None and not capabilities.audio:
@@ -140,12 +136,8 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     if turns and not capabilities.multi_turn:
         return "several turns"
     most = capabilities.clips
-    if turns and most is not None and _clips(stimulus) > most:
-        return f"conversation with more than {most} sound files"
+    if turns and most is not None:
+        spoken = [turn for turn in json.loads(stimulus.history) if turn["role"] == "user"]
+        if len(spoken) + (stimulus.path is not None) > most:
+            return f"conversation with more than {most} sound files"
     return None
-
-
-def _clips(stimulus: Stimulus) -> int:
-    """Sound files in the conversation that presents a stimulus."""
-    spoken = [turn for turn in json.loads(stimulus.history) if turn["role"] == "user"]
-    return len(spoken) + (stimulus.path is not None)

@@ -11,6 +11,7 @@ import platform
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -104,12 +105,13 @@ def read_cards(store: Store) -> dict[str, ModelCard]:
 def _device(model: AudioModel) -> str:
     if model.card.kind == "openai_api":
         return getattr(model, "served", None) or "the provider's"
-    torch = sys.modules.get("torch")  # whoever has not loaded it does not use a GPU
-    count = torch.cuda.device_count() if torch else 0
-    gpus = [torch.cuda.get_device_name(number) for number in range(count)] if torch else []
-    return ", ".join(dict.fromkeys([_processor(), *gpus]))
+    processors = [_processor()]
+    if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
+        processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
+    return ", ".join(dict.fromkeys(processors))
 
 
+@cache
 def _processor() -> str:
     try:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -119,6 +121,7 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@cache
 def _versions() -> dict[str, str]:
     versions = {}
     for name in LIBRARIES:

@@ -27,6 +27,7 @@ from aor_lib.config.records import Response, Trial, Verdict
 from aor_lib.inference.store_rows import (
     PLAN,
     RESPONSE,
+    SCHEMA,
     TRIAL,
     VERDICT,
     arm_of,
@@ -35,7 +36,6 @@ from aor_lib.inference.store_rows import (
     response_sha256,
     trial_values,
 )
-from aor_lib.inference.store_schema import SCHEMA
 
 STORE = "results.sqlite"
 """The results of a study, in its folder."""

@@ -11,7 +11,6 @@ from pydantic import Field
 from aor_lib.config.typed_yaml import Params
 from aor_lib.models.api_messages import Request, as_mapping
 
-_MILLION = 1e6
 _GO_ON = "run again to go on, or raise it in the model's card"
 
 Usd = Annotated[float, Field(ge=0)]
@@ -27,15 +26,11 @@ class Prices(Params):
         description="Of input, at most: what a request may cost is known before it is sent."
     )
 
-    def most_usd(self, request: Request, max_new_tokens: int) -> float:
-        """Upper bound of a request's cost."""
-        return self.usd(request.max_text_tokens, request.audio_s, max_new_tokens)
-
     def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
         """Cost of text and sound that are sent, and of what comes back."""
         audio_tokens = self.audio_tokens_per_s * audio_s
         text, audio = text_tokens * self.text_input, audio_tokens * self.audio_input
-        return (text + audio + output_tokens * self.output) / _MILLION
+        return (text + audio + output_tokens * self.output) / 1e6
 
     def billed_usd(self, response: Any, request: Request) -> float | None:
         """Cost of a request by the ``usage`` in its response; None if that does not say.
@@ -56,7 +51,7 @@ class Prices(Params):
         output = max(completion, total - prompt)
         dearer = max(self.audio_input, self.text_input)
         text = max(prompt - audio, 0)
-        return (text * self.text_input + audio * dearer + output * self.output) / _MILLION
+        return (text * self.text_input + audio * dearer + output * self.output) / 1e6
 
 
 class BudgetError(openai.OpenAIError):

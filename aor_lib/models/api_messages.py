@@ -3,7 +3,7 @@
 import base64
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -137,6 +137,31 @@ def are_one_model(name: str, other: str) -> bool:
     short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
     rest = long.removeprefix(short)
     return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
+
+
+def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
+    """Server, its models of these names, and the length of a conversation, from its list of models.
+
+    ``listed`` is what ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the
+    server) and ``max_model_len`` (tokens of a conversation with its answer) of each model;
+    ``names`` are the model's, and its adapter's if it has one. ``key`` is never part of the text.
+    LookupError, which says what is listed, if a name is not. (Which model a response names proves
+    little with such servers: SGLang repeats the name that it was asked by.)
+    """
+    data = as_mapping(listed).get("data")
+    rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
+    by_name = {quote(row.get("id"), key): row for row in rows}
+    for name in names:
+        if name not in by_name:
+            raise LookupError(f"it has no {name!r}, but {', '.join(by_name) or 'no model at all'}")
+    model, *adapters = names
+    row = by_name[model]
+    server = quote(row.get("owned_by") or "unnamed", key)
+    weights = quote(row.get("root") or model, key)
+    shown = model if weights == model else f"{model} ({weights})"
+    most = row.get("max_model_len")
+    length = f", at most {most} tokens" if isinstance(most, int) else ""
+    return f"a server ({server}) of {' with '.join([shown, *adapters])}{length}"
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:

@@ -87,10 +87,7 @@ class ApiSettings(CardSettings):
 
 
 def address_of(settings: ApiSettings, model: str) -> str | None:
-    """Base URL of the API, or None for the SDK's default.
-
-    Raises ``ModelError`` if it is not set, or is no URL.
-    """
+    """Base URL of the API, or None for the SDK's default; ModelError if it is missing or no URL."""
     url = settings.base_url
     if url is None and settings.base_url_variable:
         url = _from_environment(settings.base_url_variable, model, "the address of its API")
@@ -100,20 +97,15 @@ def address_of(settings: ApiSettings, model: str) -> str | None:
 
 
 def key_of(settings: ApiSettings, model: str) -> str:
-    """Key of the API; empty where it asks for none.
-
-    Raises ``ModelError`` if it is not set, or can be no key.
-    """
+    """Key of the API, empty where it asks for none; ModelError if it is missing or can be none."""
     variable = settings.api_key_variable
     if variable is None:
         return ""
     value = _from_environment(variable, model, "the API key")
     if not _KEY.fullmatch(value):
         # An HTTP client would quote it in its complaint.
-        raise ModelError(
-            f"{model} needs the API key in ${variable}; "
-            "what is set there has characters that no key has"
-        )
+        why = "what is set there has characters that no key has"
+        raise ModelError(f"{model} needs the API key in ${variable}; {why}")
     return value
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Generation
 from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
@@ -67,24 +68,15 @@ class Asked:
     def over_scenes(self) -> list[Conversation]:
         """The same words over each of two scenes."""
         spoken = speech.KokoroVoice(_VOICE).synthesise(_OVER_SCENES, "normal")
-        length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, 2.0, 0.5)
-        seconds = length / speech.SAMPLE_RATE
+        settings, rate = Mixing(), speech.SAMPLE_RATE
+        length = mixing.clip_length(len(spoken), rate, settings.lead_in_s, settings.tail_s)
         asked: list[Conversation] = []
         for number, scene in enumerate(self._scenes):
             rng = np.random.default_rng(number)
-            background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
-            mixed = mixing.mix(
-                spoken,
-                background,
-                sample_rate=speech.SAMPLE_RATE,
-                snr_db=6.0,
-                lead_in_s=2.0,
-                tail_s=0.5,
-                loudness_lufs=-23.0,
-                true_peak_dbfs=-1.0,
-            )
+            background = scenes.render(scene, length / rate, rate, rng).samples
+            mixed = mixing.mix(spoken, background, sample_rate=rate, **settings.model_dump())
             clip = self.folder / f"scene-{number}.flac"
-            soundfile.write(clip, mixed.samples, speech.SAMPLE_RATE, subtype="PCM_16")
+            soundfile.write(clip, mixed.samples, rate, subtype="PCM_16")
             asked.append((Turn("user", audio=clip),))
         return asked
 

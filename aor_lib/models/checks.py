@@ -195,9 +195,7 @@ def _decoder_layers(asked: Asked) -> str:
     # Layers of an audio encoder have nothing to do with a written question.
     written: Conversation = (Turn("user", text=QUESTIONS[0]),)
     question = written if asked.model.capabilities.text_only else asked.questions[0]
-    before, ran = asked.logits(question), set()
-    with _hooks(layers, lambda layer, _, __: ran.add(layer)):
-        asked.logits(question)
+    before, ran = asked.logits(question), _that_run(asked, layers, question)
     if idle := [number for number, layer in enumerate(layers) if layer not in ran]:
         raise Failed(f"layers {idle} of {len(layers)} do not run when a question is read")
     with _hooks(layers[-1:], _silence):
@@ -226,7 +224,7 @@ def _its_adapter_hears(asked: Asked) -> str:
         raise Skipped("no adapter was loaded")
     written: Conversation = (Turn("user", text=QUESTIONS[0]),)
     for question, kind, wanted in (asked.questions[0], "spoken", True), (written, "written", False):
-        if (ran := _runs(asked, layers, question)) is not wanted:
+        if (ran := bool(_that_run(asked, layers, question))) is not wanted:
             raise Failed(f"its adapter is {'on' if ran else 'off'} for a {kind} question")
     return "its adapter is on for a spoken question and off for a written one"
 
@@ -254,12 +252,12 @@ def _require(claimed: bool, capability: str) -> None:
         raise Skipped(f"{capability} is not claimed")
 
 
-def _runs(asked: Asked, layers: list[Any], question: Conversation) -> bool:
-    """Tell if any of the layers runs when a question is read."""
-    ran = set()
+def _that_run(asked: Asked, layers: list[Any], question: Conversation) -> set[Any]:
+    """Those of the layers that run when a question is read."""
+    ran: set[Any] = set()
     with _hooks(layers, lambda layer, _, __: ran.add(layer)):
         asked.logits(question)
-    return bool(ran)
+    return ran
 
 
 @contextlib.contextmanager

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 CPU_GIB = 4
 """A model that needs more memory than this is not tried without a GPU."""
 
-_GIB = 2**30
-
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
 
@@ -94,6 +92,7 @@ class HuggingFaceModel:
                 f"model {card.id}: revision: settings.trust_remote_code needs a commit "
                 f"(40 hexadecimal digits), not {card.revision!r}"
             )
+        self._architecture = ARCHITECTURES[self._settings.architecture]
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
         self._batches = Batches(self._settings.batch_size)
@@ -112,19 +111,6 @@ class HuggingFaceModel:
         Greedy at temperature 0; above it, conversations are answered one at a time, each from the
         seed, so that no answer depends on what else was asked.
         """
-        try:
-            yield from self._results(conversations, generation)
-        except Exception as error:
-            if is_dead_gpu(error):
-                raise ModelError(
-                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
-                    f"a new one goes on from here: {one_line(error, 500)}"
-                ) from error
-            raise
-
-    def _results(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Iterator[dict[int, Answer | Failure]]:
         from aor_lib.models import hf_generate
 
         network, processor = self.load()
@@ -134,7 +120,6 @@ class HuggingFaceModel:
                 ready[place] = self._ready(processor, conversation)
             except Exception as error:  # noqa: BLE001 - decoders raise anything
                 yield {place: failure_of(error)}
-        alone = generation.temperature > 0
 
         def prepare(batch: Places) -> Any:
             return model_inputs(
@@ -145,11 +130,23 @@ class HuggingFaceModel:
             self._switch_adapter(network, ready[batch[0]])
             return hf_generate.answers(network, processor.tokenizer, inputs, generation)
 
-        alike = {
-            place: place if alone else self._in_common(conversation)
-            for place, conversation in ready.items()
-        }
-        yield from self._batches.results(alike, prepare, answer)
+        def in_common(place: int) -> Hashable:
+            """Key that conversations must share to be answered in one batch."""
+            if generation.temperature > 0:
+                return place
+            lengths = clip_lengths(ready[place])
+            return bool(lengths) if self._architecture.pads_audio else lengths
+
+        alike = {place: in_common(place) for place in ready}
+        try:
+            yield from self._batches.results(alike, prepare, answer)
+        except Exception as error:
+            if is_dead_gpu(error):
+                raise ModelError(
+                    f"{self.card.id}: the GPU failed, and this process can use it no more; "
+                    f"a new one goes on from here: {one_line(error, 500)}"
+                ) from error
+            raise
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
@@ -178,10 +175,8 @@ class HuggingFaceModel:
         config = network.config
         if not hasattr(config, "audio_token_id"):  # phi4_multimodal
             config = config.audio_config
-        places: list[int] = (
-            (inputs["input_ids"][0] == config.audio_token_id).nonzero()[:, 0].tolist()
-        )
-        return places
+        is_audio = inputs["input_ids"][0] == config.audio_token_id
+        return [int(place) for place in is_audio.nonzero()[:, 0]]
 
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
@@ -194,17 +189,11 @@ class HuggingFaceModel:
                 torch.cuda.empty_cache()
                 _loaded[self] = self._read_checkpoint()
             except Exception as error:
-                name = type(error).__name__
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
-                    f"{name}: {one_line(error, 500)}"
+                    f"{failure_of(error).error}"
                 ) from error
         return _loaded[self]
-
-    def _in_common(self, conversation: Conversation) -> Hashable:
-        """Key that conversations must share to be answered in one batch."""
-        lengths = clip_lengths(conversation)
-        return bool(lengths) if ARCHITECTURES[self._settings.architecture].pads_audio else lengths
 
     def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
         """The network and its inputs for one conversation."""
@@ -221,11 +210,9 @@ class HuggingFaceModel:
 
     def _switch_adapter(self, network: Any, ready: Conversation) -> None:
         """Turn an adapter that is for audio on or off; no batch has both kinds of conversation."""
-        if self._settings.adapter and ARCHITECTURES[self._settings.architecture].adapter_hears:
-            if clip_lengths(ready):
-                network.enable_adapters()
-            else:
-                network.disable_adapters()
+        if self._settings.adapter and self._architecture.adapter_hears:
+            switch = network.enable_adapters if clip_lengths(ready) else network.disable_adapters
+            switch()
 
     def _read_checkpoint(self) -> tuple[Any, Any]:
         import torch
@@ -252,16 +239,17 @@ class HuggingFaceModel:
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
     if card.memory_gib is None or device_map == "cpu":
         return
-    if _has_gpu():
-        import torch
+    needs = f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory"
+    if not _has_gpu():
+        if card.memory_gib > CPU_GIB:
+            raise ModelError(f"{needs}; none was found here")
+        return
+    import torch
 
-        every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
-        found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / _GIB
-        problem = f"the one found here has {found:.0f} GiB" if found < card.memory_gib else None
-    else:
-        problem = "none was found here" if card.memory_gib > CPU_GIB else None
-    if problem:
-        raise ModelError(f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory; {problem}")
+    every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
+    found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / 2**30
+    if found < card.memory_gib:
+        raise ModelError(f"{needs}; the one found here has {found:.0f} GiB")
 
 
 def _has_gpu() -> bool:

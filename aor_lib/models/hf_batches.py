@@ -37,6 +37,8 @@ class Batches:
         share a batch; ``prepare`` makes a batch's inputs, in a thread of its own; ``answer``
         answers a batch from them.
         """
+        import torch
+
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
         waiting = sorted(common, key=lambda place: order[common[place]])
@@ -56,7 +58,7 @@ class Batches:
                     failure, no_room = failure_of(error), _lacks_memory(error)
                 # Here nothing holds the tensors of the failed batch any more.
                 if failure is not None:
-                    _free_memory()
+                    torch.cuda.empty_cache()
                     if len(batch) == 1:
                         results = [failure]
                     elif no_room:
@@ -90,9 +92,3 @@ def _lacks_memory(error: Exception) -> bool:
 
     told = any(words in str(error) for words in _NO_ROOM)
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or told
-
-
-def _free_memory() -> None:
-    import torch
-
-    torch.cuda.empty_cache()

@@ -8,22 +8,24 @@ import asyncio
 import functools
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 import openai
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.models import api_messages, api_server
+from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
 from aor_lib.models.api_messages import Request
 from aor_lib.models.api_settings import ApiSettings, address_of, key_of
 from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
 from aor_lib.models.hf_inputs import without_system_turns
+
+_Result = TypeVar("_Result")
 
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
@@ -59,7 +61,8 @@ class OpenAIModel:
             max_retries=settings.max_retries,
             http_client=MeteredClient(self._budget, settings.usd_per_million_tokens),
         )
-        weakref.finalize(self, _close, self._client)
+        client = self._client
+        weakref.finalize(self, lambda: _submit(client.close()))
         self.served = self._described() if settings.lists_models else None
 
     @staticmethod
@@ -96,10 +99,7 @@ class OpenAIModel:
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Future[list[Answer | Failure]]:
         """See :class:`aor_lib.models.base.ConcurrentModel`; the future raises as :meth:`answer`."""
-        # In a loop of its own: notebooks have one running in the thread that calls.
-        return asyncio.run_coroutine_threadsafe(
-            self._answer_all(conversations, generation), _loop()
-        )
+        return _submit(self._answer_all(conversations, generation))
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -136,8 +136,10 @@ class OpenAIModel:
                 made = await asyncio.to_thread(build) if heard else build()
             except (OSError, RuntimeError, ValueError, TypeError) as error:
                 return Failure(api_messages.describe(error, self._key))
-            prices = settings.usd_per_million_tokens
-            most_usd = prices.most_usd(made, generation.max_new_tokens) if prices else 0.0
+            most_usd = 0.0
+            if prices := settings.usd_per_million_tokens:
+                most = generation.max_new_tokens
+                most_usd = prices.usd(made.max_text_tokens, made.audio_s, most)
             sending.set((made, most_usd))
             async with self._slots:
                 return await self._send(made)
@@ -182,11 +184,10 @@ class OpenAIModel:
         ModelError
             If it cannot be reached, or has another model than the card's.
         """
-        adapter = self._settings.adapter
-        names = [self.card.source, *([adapter] if adapter else [])]
-        listed = asyncio.run_coroutine_threadsafe(self._list_models(), _loop())
+        names = [name for name in (self.card.source, self._settings.adapter) if name]
         try:
-            return api_server.describe_served(listed.result(), names, self._key)
+            listed = _submit(self._list_models()).result()
+            return api_messages.describe_served(listed, names, self._key)
         except LookupError as error:
             problem = str(error)
         except (openai.OpenAIError, aiohttp.ClientError, RuntimeError, ValueError) as error:
@@ -216,13 +217,13 @@ class OpenAIModel:
         return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
 
-def _close(client: openai.AsyncOpenAI) -> None:
-    asyncio.run_coroutine_threadsafe(client.close(), _loop())
+def _submit(coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
 
 
 @functools.cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop that all requests are sent in, in a thread of its own."""
+    """The event loop of all requests, in a thread of its own: a notebook's runs in the caller's."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="api", daemon=True).start()
     return loop

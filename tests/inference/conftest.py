@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
@@ -109,21 +106,6 @@ def path(tmp_path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run():
-    return run_texts
-
-
-@pytest.fixture(scope="session")
-def outcomes():
-    return outcomes_in
-
-
-@pytest.fixture(scope="session")
-def some_fail():
-    return fail_some
-
-
-@pytest.fixture(scope="session")
 def model():
     """Make a model whose card has a title, or other fields, of its own."""
 
@@ -139,29 +121,12 @@ def model():
     return model
 
 
-@pytest.fixture(scope="session")
-def machine_in():
-    """Make, in a folder, machines with a number of texts, or with other stimuli."""
-
-    def machine(folder: Path, name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
-        texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
-        return Machine(folder / name, texts)
-
-    return lambda folder: partial(machine, folder)
-
-
 @pytest.fixture
-def machine(machine_in, tmp_path):
-    return machine_in(tmp_path)
+def machine(tmp_path):
+    """Make machines with a number of texts, or with other stimuli."""
 
+    def machine(name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
+        texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
+        return Machine(tmp_path / name, texts)
 
-@pytest.fixture(scope="session")
-def sign():
-    """Make a bundle's manifest name the present content of a file: a forger's last step."""
-
-    def sign(bundle: Path, name: str) -> None:
-        manifest = json.loads((bundle / "manifest.json").read_text())
-        manifest["files"][name] = sha256((bundle / name).read_bytes()).hexdigest()
-        (bundle / "manifest.json").write_text(json.dumps(manifest))
-
-    return sign
+    return machine

@@ -52,10 +52,3 @@ def test_a_bundle_that_is_refused_keeps_none_before_it_from_being_imported(
     assert failed.exit_code == 1
     assert "is no results bundle" in str(failed.exception)
     assert set(load_results(here.build)["model"]) == {"own", "other"}
-
-
-def test_a_study_without_stimuli_says_what_to_run(aor, here, tmp_path):
-    (here.build / "manifest.parquet").unlink()
-    failed = aor("import", tmp_path)
-    assert failed.exit_code == 1
-    assert "run 'aor data' first" in str(failed.exception)

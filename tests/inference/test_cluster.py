@@ -7,6 +7,8 @@ from aor_lib.inference import cluster as cluster_module
 from aor_lib.inference import engine
 from aor_lib.inference.cluster import Cluster
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
+from tests.conftest import ScriptedModel
+from tests.inference.conftest import fail_some, outcomes_in, run_texts
 
 
 def local_cluster(workers: int):
@@ -53,29 +55,21 @@ def machines_have(monkeypatch):
 
 
 def test_results_are_those_of_a_run_in_process(
-    cluster,
-    machines_have,
-    run,
-    outcomes,
-    path,
-    scripted_model,
-    some_fail,
-    text_stimuli,
-    monkeypatch,
+    cluster, machines_have, path, text_stimuli, monkeypatch
 ):
     monkeypatch.setattr(engine, "BATCH", 10)
     stimuli, names = text_stimuli(95), ("scripted", "elsewhere")
-    here, machines = ([scripted_model(some_fail, name) for name in names] for _ in range(2))
-    run(path.with_name("here.sqlite"), here, stimuli)
+    here, machines = ([ScriptedModel(fail_some, name) for name in names] for _ in range(2))
+    run_texts(path.with_name("here.sqlite"), here, stimuli)
     machines_have(*machines)
     there = [cluster.model(model.card) for model in machines]
-    run(path, there, stimuli, executor=cluster.executor)
-    assert outcomes(path) == outcomes(path.with_name("here.sqlite"))
+    run_texts(path, there, stimuli, executor=cluster.executor)
+    assert outcomes_in(path) == outcomes_in(path.with_name("here.sqlite"))
     assert [sorted(model.asked) for model in machines] == [sorted(model.asked) for model in here]
 
 
-def test_sound_files_travel_to_the_machines(cluster, machines_have, scripted_model, tmp_path):
-    class Reader(scripted_model):
+def test_sound_files_travel_to_the_machines(cluster, machines_have, tmp_path):
+    class Reader(ScriptedModel):
         def answer(self, conversations, generation):
             (path,) = [turn.audio for (turn,) in conversations]
             return [Answer(f"{path.suffix} {path.read_text()} {path.parent != tmp_path}", 1)]
@@ -89,14 +83,14 @@ def test_sound_files_travel_to_the_machines(cluster, machines_have, scripted_mod
     ]
 
 
-def test_a_model_that_no_machine_can_run_says_what_it_needs(cluster, machines_have, scripted_model):
+def test_a_model_that_no_machine_can_run_says_what_it_needs(cluster, machines_have):
     with pytest.raises(ModelError, match="scripted needs a GPU"):
-        cluster.model(scripted_model().card)
+        cluster.model(ScriptedModel().card)
 
 
-def test_a_machine_with_another_revision_is_not_asked(cluster, machines_have, scripted_model):
-    machines_have(scripted_model())
-    model = dataclasses.replace(cluster.model(scripted_model().card), revision="0")
+def test_a_machine_with_another_revision_is_not_asked(cluster, machines_have):
+    machines_have(ScriptedModel())
+    model = dataclasses.replace(cluster.model(ScriptedModel().card), revision="0")
     with pytest.raises(ModelError, match="one machine has revision 1, another 0"):
         model.answer([(Turn("user", text="text 0"),)], Generation())
 

@@ -7,6 +7,8 @@ from aor_lib.config.records import Arm, Generation, Trial
 from aor_lib.inference import engine
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Failure, ModelError
+from tests.conftest import ScriptedModel
+from tests.inference.conftest import outcomes_in, run_texts
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +25,18 @@ def always(result):
     return lambda text: result
 
 
-def test_every_answer_is_kept_with_its_trial(run, outcomes, path, scripted_model, text_stimuli):
-    result = run(path, [scripted_model()], text_stimuli(25))
+def test_every_answer_is_kept_with_its_trial(path, text_stimuli):
+    result = run_texts(path, [ScriptedModel()], text_stimuli(25))
     assert (result.done, result.failed, result.planned) == (25, 0, 25)
-    assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(25)]
+    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(25)]
     assert not list(path.parent.glob("*-run-*"))  # its locks
 
 
-def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(
-    run, path, scripted_model, text_stimuli
-):
+def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(path, text_stimuli):
     def flaky(text):
         return [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2)][int(text[5:]) % 3]
 
-    first = run(path, [scripted_model(flaky)], text_stimuli(30))
+    first = run_texts(path, [ScriptedModel(flaky)], text_stimuli(30))
     assert (first.done, first.failed, first.planned) == (10, 20, 30)
     with Store(path) as store:
         assert store.errors() == [
@@ -44,16 +44,16 @@ def test_failures_and_empty_answers_are_recorded_as_failures_and_tried_again(
             ("scripted", "failed", "empty answer", 10),
         ]
         assert store.frame("rules").query("status == 'failed'")["response"].isna().all()
-    again = scripted_model()
-    second = run(path, [again], text_stimuli(30))
+    again = ScriptedModel()
+    second = run_texts(path, [again], text_stimuli(30))
     assert (second.done, second.failed) == (30, 0)
     assert sum(map(len, again.asked)) == 20  # none that was answered
 
 
-def test_no_batch_is_decoded_in_two_ways(path, scripted_model, stimuli):
+def test_no_batch_is_decoded_in_two_ways(path, stimuli):
     seen = []
 
-    class Noting(scripted_model):
+    class Noting(ScriptedModel):
         def answer(self, conversations, generation):
             seen.append((len(conversations), generation.temperature))
             return super().answer(conversations, generation)
@@ -73,41 +73,35 @@ def test_no_batch_is_decoded_in_two_ways(path, scripted_model, stimuli):
 @pytest.mark.parametrize(
     "result", [Answer("Yes.", 1), Failure("content filter", blocked=True)], ids=["ok", "blocked"]
 )
-def test_what_was_answered_or_blocked_is_not_asked_again(
-    run, outcomes, path, scripted_model, stimuli, result
-):
-    first = run(path, [scripted_model(always(result))], stimuli)
+def test_what_was_answered_or_blocked_is_not_asked_again(path, stimuli, result):
+    first = run_texts(path, [ScriptedModel(always(result))], stimuli)
     assert (first.done, first.failed) == (20, 0)
-    again = scripted_model()
-    run(path, [again], stimuli)
+    again = ScriptedModel()
+    run_texts(path, [again], stimuli)
     assert again.asked == []
-    assert {row.error for row in outcomes(path)} == {getattr(result, "error", None)}
+    assert {row.error for row in outcomes_in(path)} == {getattr(result, "error", None)}
 
 
-def test_a_model_that_says_nothing_is_asked_by_one_later_run_and_by_no_other(
-    run, outcomes, path, scripted_model, stimuli
-):
-    models = [scripted_model(always(Answer(" ", 0))) for _ in range(3)]
-    results = [run(path, [model], stimuli) for model in models]
+def test_a_model_that_says_nothing_is_asked_by_one_later_run_and_by_no_other(path, stimuli):
+    models = [ScriptedModel(always(Answer(" ", 0))) for _ in range(3)]
+    results = [run_texts(path, [model], stimuli) for model in models]
     assert [sum(map(len, model.asked)) for model in models] == [20, 20, 0]
     assert (results[-1].done, results[-1].failed) == (20, 0)
-    assert {row.error for row in outcomes(path)} == {"empty answer"}
+    assert {row.error for row in outcomes_in(path)} == {"empty answer"}
 
 
-def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(
-    run, outcomes, path, scripted_model, stimuli
-):
+def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stimuli):
     twin = stimuli[0].model_copy(update={"stimulus_id": "twin"})
-    model = scripted_model()
-    run(path, [model], [stimuli[0], twin])
+    model = ScriptedModel()
+    run_texts(path, [model], [stimuli[0], twin])
     assert model.asked == [["text 0"]]
-    assert [row.response for row in outcomes(path)] == ["TEXT 0", "TEXT 0"]
+    assert [row.response for row in outcomes_in(path)] == ["TEXT 0", "TEXT 0"]
 
 
-def test_a_resumed_run_asks_the_same_batches(run, path, scripted_model, text_stimuli):
-    whole = scripted_model()
-    run(path.with_name("whole.sqlite"), [whole], text_stimuli(35))
-    cut = scripted_model()
+def test_a_resumed_run_asks_the_same_batches(path, text_stimuli):
+    whole = ScriptedModel()
+    run_texts(path.with_name("whole.sqlite"), [whole], text_stimuli(35))
+    cut = ScriptedModel()
 
     def stop_in_the_third(text):
         if len(cut.asked) == 3:
@@ -116,98 +110,88 @@ def test_a_resumed_run_asks_the_same_batches(run, path, scripted_model, text_sti
 
     cut.answer_one = stop_in_the_third
     with pytest.raises(KeyboardInterrupt):
-        run(path, [cut], text_stimuli(35))
-    resumed = scripted_model()
-    run(path, [resumed], text_stimuli(35))
+        run_texts(path, [cut], text_stimuli(35))
+    resumed = ScriptedModel()
+    run_texts(path, [resumed], text_stimuli(35))
     assert cut.asked[:2] + resumed.asked == whole.asked
 
 
-def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(
-    run, path, scripted_model, text_stimuli
-):
-    broken = scripted_model(always(Failure("out of quota")), "broken")
-    sound = scripted_model(name="sound")
-    result = run(path, [broken, sound], text_stimuli(50), max_failures=12)
+def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(path, text_stimuli):
+    broken = ScriptedModel(always(Failure("out of quota")), "broken")
+    sound = ScriptedModel(name="sound")
+    result = run_texts(path, [broken, sound], text_stimuli(50), max_failures=12)
     assert len(broken.asked) == 2
     assert (result.done, result.failed, result.planned) == (50, 20, 100)
     assert list(result.stopped) == ["broken"]
 
 
 @pytest.mark.parametrize(("failing", "stopped"), [(5, False), (6, True)])
-def test_the_budget_may_be_a_share_of_a_models_trials(
-    run, path, scripted_model, text_stimuli, failing, stopped
-):
-    model = scripted_model(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
-    result = run(path, [model], text_stimuli(50), max_failures=0.1)
+def test_the_budget_may_be_a_share_of_a_models_trials(path, text_stimuli, failing, stopped):
+    model = ScriptedModel(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
+    result = run_texts(path, [model], text_stimuli(50), max_failures=0.1)
     assert bool(result.stopped) is stopped
-    assert not run(path, [scripted_model()], text_stimuli(50)).stopped
+    assert not run_texts(path, [ScriptedModel()], text_stimuli(50)).stopped
 
 
-def test_a_model_that_cannot_go_on_is_stopped_with_its_words(run, path, scripted_model, stimuli):
+def test_a_model_that_cannot_go_on_is_stopped_with_its_words(path, stimuli):
     def refuse(text):
         raise ModelError("the API refuses the key")
 
-    result = run(path, [scripted_model(refuse, "keyless"), scripted_model()], stimuli)
+    result = run_texts(path, [ScriptedModel(refuse, "keyless"), ScriptedModel()], stimuli)
     assert result.stopped == {"keyless": "the API refuses the key"}
     assert (result.done, result.failed, result.planned) == (20, 0, 40)
 
 
-def test_answers_of_two_models_under_one_name_are_not_mixed(
-    run, outcomes, path, scripted_model, stimuli
-):
+def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
     def at(text):
         return Answer(text, 1, served_by="old" if int(text[5:]) < 14 else "new")
 
-    result = run(path, [scripted_model(at)], stimuli)
+    result = run_texts(path, [ScriptedModel(at)], stimuli)
     assert list(result.stopped) == ["scripted"]
     assert (result.done, result.failed) == (14, 0)
-    later = run(path, [scripted_model(lambda text: Answer(text, 1, served_by="new"))], stimuli)
+    later = run_texts(path, [ScriptedModel(lambda text: Answer(text, 1, served_by="new"))], stimuli)
     assert "'new' answers now, and 'old' did before" in later.stopped["scripted"]
-    assert sum(row.response is not None for row in outcomes(path)) == 14
+    assert sum(row.response is not None for row in outcomes_in(path)) == 14
 
 
-def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(
-    run, outcomes, path, scripted_model, stimuli
-):
+def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):
     def trip(text):
         if text == "text 3":
             raise KeyError("no such tensor")
         return Answer(text, 1)
 
-    result = run(path, [scripted_model(trip)], stimuli)
+    result = run_texts(path, [ScriptedModel(trip)], stimuli)
     assert (result.done, result.failed) == (10, 10)
-    assert {row.error for row in outcomes(path)} == {None, "KeyError: 'no such tensor'"}
+    assert {row.error for row in outcomes_in(path)} == {None, "KeyError: 'no such tensor'"}
 
 
-def test_an_adapter_that_loses_an_answer_is_not_believed(
-    run, outcomes, path, scripted_model, stimuli
-):
-    class Forgetful(scripted_model):
+def test_an_adapter_that_loses_an_answer_is_not_believed(path, stimuli):
+    class Forgetful(ScriptedModel):
         def answer(self, conversations, generation):
             return super().answer(conversations, generation)[1:]
 
-    result = run(path, [Forgetful()], stimuli)
+    result = run_texts(path, [Forgetful()], stimuli)
     assert (result.done, result.failed) == (0, 20)
-    assert "9 results for 10" in outcomes(path)[0].error
+    assert "9 results for 10" in outcomes_in(path)[0].error
 
 
-def test_what_came_before_a_run_was_killed_is_kept(run, outcomes, path, scripted_model, stimuli):
-    class Gradual(scripted_model):
+def test_what_came_before_a_run_was_killed_is_kept(path, stimuli):
+    class Gradual(ScriptedModel):
         def results(self, conversations, generation):
             yield dict(enumerate(self.answer(conversations[:4], generation)))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(path, [Gradual()], stimuli)
-    answered = [row.response for row in outcomes(path) if row.response]
+        run_texts(path, [Gradual()], stimuli)
+    answered = [row.response for row in outcomes_in(path) if row.response]
     assert answered == [f"TEXT {n}" for n in range(4)]
 
 
 @pytest.fixture
-def concurrent(scripted_model):
+def concurrent():
     """A model that takes three calls at a time, and answers when it has three."""
 
-    class Concurrent(scripted_model):
+    class Concurrent(ScriptedModel):
         calls_at_once = 3
         together = threading.Barrier(3)
 
@@ -223,18 +207,16 @@ def concurrent(scripted_model):
 
 
 def test_a_model_that_takes_several_calls_at_a_time_gets_them(
-    run, outcomes, path, concurrent, text_stimuli, monkeypatch
+    path, concurrent, text_stimuli, monkeypatch
 ):
     monkeypatch.setattr(engine, "BATCH", 2)
-    result = run(path, [concurrent], text_stimuli(18))
+    result = run_texts(path, [concurrent], text_stimuli(18))
     assert (result.done, result.failed) == (18, 0)
     assert sorted(concurrent.asked) == sorted([f"text {n}"] for n in range(18))
-    assert [row.response for row in outcomes(path)] == [f"TEXT {n}" for n in range(18)]
+    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
 
 
-def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(
-    outcomes, path, concurrent, stimuli
-):
+def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path, concurrent, stimuli):
     arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in stimuli[:3]]
     with Store(path) as store:
@@ -242,11 +224,11 @@ def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(
         engine.answer_trials(
             trials, [concurrent], stimuli, path.parent, store, lambda progress: None
         )
-    assert {row.response for row in outcomes(path)} == {"NOW."}
+    assert {row.response for row in outcomes_in(path)} == {"NOW."}
 
 
 def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
-    run, outcomes, path, concurrent, stimuli, monkeypatch
+    path, concurrent, stimuli, monkeypatch
 ):
     monkeypatch.setattr(engine, "BATCH", 2)
     calls = []
@@ -263,6 +245,6 @@ def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
 
     concurrent.submit = submit
     with pytest.raises(KeyboardInterrupt):
-        run(path, [concurrent], stimuli, report)
+        run_texts(path, [concurrent], stimuli, report)
     assert [call.cancelled() for call in calls] == [False, True, True]
-    assert [row.response for row in outcomes(path)[:2]] == ["Yes.", None]
+    assert [row.response for row in outcomes_in(path)[:2]] == ["Yes.", None]

@@ -15,7 +15,8 @@ import pytest
 from aor_lib.inference import engine
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer
-from tests.inference.conftest import ScriptedModel, fail_some, make_text_stimuli, run_texts
+from tests.conftest import ScriptedModel, make_text_stimuli
+from tests.inference.conftest import fail_some, outcomes_in, run_texts
 
 TRIALS, BATCH = 200, 10
 
@@ -97,10 +98,10 @@ def start(context):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(start, outcomes, tmp_path_factory):
+def uninterrupted(start, tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "results.sqlite"
     start(path, TRIALS).join()
-    return outcomes(path)
+    return outcomes_in(path)
 
 
 def asked(path):
@@ -119,21 +120,19 @@ def finish(start, path, number=TRIALS):
     assert last.exitcode == 0
 
 
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, outcomes, path):
+def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, path):
     killed = start(path, TRIALS, end_in_the_sixth_batch)
     killed.join()
     assert killed.exitcode == 9
     with Store(path) as store:
         assert len(store.finished()) + len(store.failures()) == 5 * BATCH
     finish(start, path)
-    assert outcomes(path) == uninterrupted
+    assert outcomes_in(path) == uninterrupted
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(10))
-def test_runs_killed_at_random_moments_lose_nothing_that_was_kept(
-    start, uninterrupted, outcomes, path, seed
-):
+def test_runs_killed_at_random_moments_lose_nothing_that_was_kept(start, uninterrupted, path, seed):
     moments = random.Random(seed)
     kept = set()
     for _ in range(3):
@@ -145,13 +144,11 @@ def test_runs_killed_at_random_moments_lose_nothing_that_was_kept(
             assert kept <= store.finished()
             kept = store.finished()
     finish(start, path)
-    assert outcomes(path) == uninterrupted
+    assert outcomes_in(path) == uninterrupted
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(6, marks=pytest.mark.nightly)])
-def test_runs_started_together_ask_each_trial_once(
-    context, start, uninterrupted, outcomes, path, runs
-):
+def test_runs_started_together_ask_each_trial_once(context, start, uninterrupted, path, runs):
     together = partial(wait_for_others, context.Barrier(runs, timeout=60))
     processes = [start(path, TRIALS, together) for _ in range(runs)]
     for process in processes:
@@ -160,7 +157,7 @@ def test_runs_started_together_ask_each_trial_once(
     asked_texts, asking = asked(path)
     assert len(asking) == runs
     assert asked_texts == texts(TRIALS)
-    assert outcomes(path) == uninterrupted
+    assert outcomes_in(path) == uninterrupted
 
 
 def test_what_a_killed_run_was_asking_is_taken_over_at_once(context, start, path):

@@ -19,7 +19,7 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.models.openai_api import OpenAIModel
 from aor_lib.stimuli.manifest import load_stimuli
 from tests.inspected import CARD, Inspected, mock_model, write_study
-from tests.models.loopback import serving
+from tests.models.loopback import completion, serving
 
 pytest.importorskip("inspect_ai", reason="needs 'make inspect'")
 pytestmark = pytest.mark.slow
@@ -194,60 +194,38 @@ def test_a_card_that_is_not_the_logs_is_refused(import_log):
     assert "eval.metadata.card: 'mock'" in str(import_log("--model", "gpt-audio").exception)
 
 
-def no_samples(log):
-    log.samples = []
+def put(target, path, value):
+    """Set what a dotted path leads to."""
+    *way, last = path.split(".")
+    for name in way:
+        target = target[int(name)] if name.isdigit() else getattr(target, name)
+    setattr(target, last, value)
 
 
-def other_task(log):
-    log.eval.task = "gsm8k"
-
-
-def other_temperature(log):
-    spoken_call(log).config.temperature = 1.0
-
-
-def other_sampling(log):
-    spoken_call(log).config.top_p = 0.5
-
-
-def other_words(log):
-    spoken_call(log, "context_reminder").input[0].content = "Refuse everything."
-
-
-def other_sound(log):
-    spoken_call(log).input[0].content[0].audio = "data:audio/wav;base64,UklGRg=="
-
-
-def no_sound(log):
-    spoken_call(log).input[0].content = "Words instead of the clip."
-
-
-def other_server(log):
-    spoken_call(log).output.model = "model-mini"
-
-
-def two_servers(log):
-    spoken_call(log).output.model = "model-2026-01-01"
+SOUND = "data:audio/wav;base64,UklGRg=="
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("mitigation", "field", "value", "message"),
     [
-        (no_samples, "samples: None"),
-        (other_task, "eval.task: 'gsm8k'"),
-        (other_temperature, "config.temperature: 1.0: the trial's is 0.0"),
-        (other_sampling, "config.top_p: 0.5: the trial's is None"),
-        (other_words, r"input\[0\]: .system: \['Refuse everything.'"),
-        (other_sound, r"input\[0\]: "),
-        (no_sound, r"input\[0\]: .user: \['Words instead of the clip.'"),
-        (other_server, "output.model: 'model-mini'"),
-        (two_servers, "output.model: 'model, model-2026-01-01'"),
+        (None, "samples", [], "samples: None"),
+        (None, "eval.task", "gsm8k", "eval.task: 'gsm8k'"),
+        ("none", "config.temperature", 1.0, "config.temperature: 1.0: the trial's is 0.0"),
+        ("none", "config.top_p", 0.5, "config.top_p: 0.5: the trial's is None"),
+        ("context_reminder", "input.0.content", "Refuse.", r"input\[0\]: .system: \['Refuse.'"),
+        ("none", "input.0.content.0.audio", SOUND, r"input\[0\]: "),
+        ("none", "input.0.content", "No clip.", r"input\[0\]: .user: \['No clip.'"),
+        ("none", "output.model", "model-mini", "output.model: 'model-mini'"),
+        ("none", "output.model", "model-2026-01-01", "output.model: 'model, model-2026-01-01'"),
     ],
 )
-def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(logged, edited, change, message):
+def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(
+    logged, edited, mitigation, field, value, message
+):
     study, _ = logged
+    log = edited(lambda log: put(spoken_call(log, mitigation) if mitigation else log, field, value))
     with pytest.raises(BundleError, match=message):
-        read_inspect_log(edited(change), study.study, study.build)
+        read_inspect_log(log, study.study, study.build)
 
 
 def test_a_file_that_is_no_log_is_named(logged, tmp_path):
@@ -261,12 +239,8 @@ def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
 
     card = {"settings": {"system_turn": False, "extra": {"repetition_penalty": 1.0}}}
     with serving() as server:
-        message = {"role": "assistant", "content": "Sure."}
-        choices = [{"index": 0, "finish_reason": "stop", "message": message}]
-        usage = {"completion_tokens": 2, "prompt_tokens": 1, "total_tokens": 3}
-        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "model"}
-        reply |= {"choices": choices, "usage": usage}
-        server.reply = lambda body: (200, {}, json.dumps(reply).encode())
+        named = {"id": "1", "object": "chat.completion", "created": 1, "model": "model"}
+        server.reply = lambda _: completion("Sure.", **named)
         card["reach"] = {"base_url": server.url, "api_key_variable": None}
         made = write_study(tmp_path / "study", card, mitigations=["none", "context_reminder"])
         model = get_model(

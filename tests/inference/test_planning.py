@@ -67,39 +67,32 @@ def test_a_model_that_takes_one_sound_file_is_asked_steps_and_no_spoken_history(
     ]
 
 
-def test_a_prompt_in_steps_is_for_models_that_take_several_turns(write_profile, stimuli, able):
-    study = load_study(write_profile(mitigations=["none", "scene_first"]))
-    [first, *_, last] = plan_trials(study, stimuli, [able()])
-    assert first.arm.steps == ()
-    assert last.arm.mitigation == "scene_first.control"
-    assert len(last.arm.steps) == 2
-    model = able(multi_turn=False)
-    planned = plan_trials(study, stimuli, [model])
-    assert {trial.arm.mitigation for trial in planned} == {"none"}
-    assert left_out(study, stimuli, [model])["scripted", "several turns"] > 1
-
-
 @pytest.mark.parametrize(
-    ("lacking", "planned", "left"),
+    ("lacking", "steps", "planned", "reason", "left"),
     [
-        ({"text_only": False}, ["a", "b", "c"], {("scripted", "text without audio"): 1}),
-        ({"multi_turn": False}, ["s0", "a", "b"], {("scripted", "several turns"): 1}),
-        ({"audio": False}, ["s0"], {("scripted", "audio"): 3}),
+        ({"text_only": False}, [], ["a", "b", "c"], "text without audio", 1),
+        ({"multi_turn": False}, [], ["s0", "a", "b"], "several turns", 1),
+        ({"multi_turn": False}, ["scene_first"], ["s0", "a", "b"], "several turns", 3),
+        ({"audio": False}, [], ["s0"], "audio", 3),
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
-    write_profile, stimuli, able, lacking, planned, left
+    write_profile, stimuli, able, lacking, steps, planned, reason, left
 ):
-    study = load_study(write_profile(mitigations=["none"]))
+    study = load_study(write_profile(mitigations=["none", *steps]))
     models = [able(**lacking)]
     assert [t.stimulus_id for t in plan_trials(study, stimuli, models)] == planned
-    assert left_out(study, stimuli, models) == left
+    assert left_out(study, stimuli, models) == {("scripted", reason): left}
 
 
-def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli, able):
-    study = load_study(write_profile(mitigations=["none"]))
-    keys = {trial.stimulus_id: trial.key for trial in plan_trials(study, stimuli, [able()])}
+def test_a_stimulus_after_other_turns_is_another_trial_and_steps_are_in_its_arm(
+    write_profile, stimuli, able
+):
+    study = load_study(write_profile(mitigations=["none", "scene_first"]))
+    trials = plan_trials(study, stimuli, [able()])
+    keys = {trial.stimulus_id: trial.key for trial in trials if trial.arm.mitigation == "none"}
     assert keys["a"] != keys["c"]
+    assert [len(trial.arm.steps) for trial in (trials[0], trials[-1])] == [0, 2]
 
 
 def test_earlier_turns_come_before_the_utterance(stimuli, tmp_path):

@@ -16,7 +16,9 @@ import yaml
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from aor_lib.config.params import ModelCard
 from aor_lib.models import hf_architectures
+from aor_lib.models.hf import HuggingFaceModel
 
 WIDTH = 32
 STD = 0.12
@@ -74,6 +76,14 @@ def build(architecture: str, folder: Path) -> Path:
     named = {"processor_class": processor, **parts.get("processor_config", {})}
     _write_json(folder / "processor_config.json", named)
     return folder
+
+
+def load(architecture: str, source: Path, batch_size: int = 1, **settings: Any) -> HuggingFaceModel:
+    """The model of a checkpoint in a folder; ``settings`` are its card's."""
+    about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
+    settings = {"architecture": architecture, **settings}
+    reach = {"batch_size": batch_size}
+    return HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings, reach=reach))
 
 
 def script(folder: Path, text: str) -> None:

@@ -20,6 +20,17 @@ def error(status: int, message: str, code: str | None = None, **headers: str) ->
     return status, named, json.dumps(body).encode()
 
 
+def completion(text, finish_reason="stop", refusal=None, **fields: Any) -> Reply:
+    """An answer in OpenAI's form; ``fields`` stand beside the choices."""
+    message = {"role": "assistant", "content": text, "refusal": refusal}
+    body = {
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
+        **fields,
+    }
+    return 200, {}, json.dumps(body).encode()
+
+
 @dataclass(frozen=True)
 class Request:
     path: str

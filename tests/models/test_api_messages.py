@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.models.api_budget import Prices
-from aor_lib.models.api_messages import Request, build_request, quote, read_response
-from aor_lib.models.base import Answer, Failure, Turn
+from aor_lib.models.api_messages import Request, read_response
+from aor_lib.models.base import Answer, Failure
 
 KEY = "sk-secret"
 PRICES = Prices(text_input=1, audio_input=1, output=1, audio_tokens_per_s=1)
@@ -59,14 +59,3 @@ def test_senseless_tokens_are_not_counted_and_half_a_character_is_replaced(token
     choice = {"message": {"content": "Fine \ud83d"}}
     response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
     assert read_response(response, KEY) == Answer("Fine ?", 0)
-
-
-def test_a_request_holds_at_most_a_token_for_each_byte_and_some_for_each_turn():
-    request = build_request((Turn("system", text="für"), Turn("user", text="?")), {})
-    assert request.max_text_tokens == 4 + 1 + 2 * 16
-
-
-def test_what_is_quoted_is_a_short_line_without_the_key():
-    quoted = quote(f"no\n  <b>{KEY}</b> " + "x" * 900, KEY)
-    assert quoted.startswith("no <b>[key]</b> xxx")
-    assert len(quoted) == 500

@@ -1,8 +1,5 @@
 """How a Hugging Face checkpoint decodes: greedily, and until its turn ends."""
 
-import json
-import shutil
-
 import pytest
 
 from aor_lib.config.records import Generation
@@ -18,12 +15,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def scripted(checkpoint, tmp_path):
+def scripted(copied):
     """Copy a tiny checkpoint and have it answer No; return its folder."""
 
-    def copy(name):
-        folder = tmp_path / name
-        shutil.copytree(checkpoint(name), folder)
+    def copy(name, *file, **settings):
+        folder = copied(name, *file, **settings)
         checkpoints.script(folder, SCRIPT)
         return folder
 
@@ -39,8 +35,7 @@ def test_a_thinker_stops_where_its_turn_ends(name, tiny, scripted):
 
 
 def test_the_end_of_a_turn_ends_an_answer_where_the_tokenizers_own_end_is_another(tiny, scripted):
-    folder = scripted("qwen2_audio")
-    change(folder / "tokenizer_config.json", eos_token="<|endoftext|>")
+    folder = scripted("qwen2_audio", "tokenizer_config.json", eos_token="<|endoftext|>")
     answers = tiny("qwen2_audio", folder).answer([HELLO], GENERATION)
     assert answers == [Answer("No", 3, finish_reason="stop")]
 
@@ -55,15 +50,15 @@ def test_an_answer_that_the_limit_cuts_off_says_so(tiny, scripted):
 @pytest.mark.parametrize(
     "settings", [{"repetition_penalty": 1.1}, {"no_repeat_ngram_size": 2}, {"num_beams": 3}]
 )
-def test_a_checkpoints_own_settings_leave_greedy_decoding_as_it_is(
-    settings, tiny, checkpoint, tmp_path
-):
-    shutil.copytree(checkpoint("qwen2_audio"), tmp_path / "copy")
+def test_a_checkpoints_own_settings_leave_greedy_decoding_as_it_is(settings, tiny, copied):
     asked = [(Turn("user", text=f"What is {number}?"),) for number in range(4)]
     plain = tiny("qwen2_audio").answer(asked, GENERATION)
-    change(tmp_path / "copy/generation_config.json", **settings)
-    assert tiny("qwen2_audio", tmp_path / "copy").answer(asked, GENERATION) == plain
+    folder = copied("qwen2_audio", "generation_config.json", **settings)
+    assert tiny("qwen2_audio", folder).answer(asked, GENERATION) == plain
 
 
-def change(path, **settings):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+def test_tokens_that_are_not_the_likeliest_are_counted(tiny):
+    model = tiny("qwen2_audio")
+    assert model.departures(HELLO, GENERATION) == 0
+    model.load()[0].generation_config.repetition_penalty = 1.5
+    assert model.departures(HELLO, GENERATION) > 0

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import collections
 import io
-import json
 import logging
 import re
 import threading
@@ -20,7 +19,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import KEY, error, serving
+from tests.models.loopback import KEY, completion, error
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
@@ -29,30 +28,10 @@ FINE = Answer("Fine.", 5, finish_reason="stop")
 BROKEN_OFF = (200, {"content-length": "999"}, b'{"choices": [{"index"')
 
 
-def completion(text, finish_reason="stop", refusal=None, **fields):
-    message = {"role": "assistant", "content": text, "refusal": refusal}
-    body = {
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
-        **fields,
-    }
-    return 200, {}, json.dumps(body).encode()
-
-
 def googles(fields):
     """A response whose choice has fields of Google's own."""
     body = f'{{"choices": [{{"finish_reason": "stop", "extra_content": {{"google": {fields}}}}}]}}'
     return 200, {}, body.encode()
-
-
-@pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("TEST_KEY", KEY)
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
-    with serving() as server:
-        server.reply = lambda _: completion("Fine.")
-        yield server
 
 
 def card(server=None, **settings):
@@ -61,16 +40,8 @@ def card(server=None, **settings):
         settings["base_url"] = server.url
     settings = {"api_key_variable": "TEST_KEY", "max_retries": 2, **settings}
     reach = {name: settings.pop(name) for name in ApiSettings.REACH & settings.keys()}
-    return ModelCard(
-        id="tiny-api",
-        title="Tiny",
-        family="Test",
-        kind="openai_api",
-        licence="none",
-        source="tiny",
-        settings=settings,
-        reach=reach,
-    )
+    about = {"id": "tiny-api", "title": "Tiny", "family": "Test", "kind": "openai_api"}
+    return ModelCard(**about, licence="none", source="tiny", settings=settings, reach=reach)
 
 
 def ask(text):
@@ -170,12 +141,10 @@ def test_sound_in_memory_is_sent_as_that_of_a_file_and_a_seed_only_where_it_is_t
         ((200, {}, b'{"choices": [{"index"'), 1, "malformed response: JSONDecodeError: "),
         ((200, {}, b'{"error": {"message": "no"}}'), 1, "malformed response: it holds .*'no'"),
         ((200, {}, b"[" * 50_000), 1, "malformed response: RecursionError"),
-        ((200, {"content-type": "text/html"}, b"<p>Log in"), 1, "malformed response"),
         ((200, {"content-length": "many"}, b"{}"), 1, "ClientResponseError: .*Content-Length"),
         (error(400, f"what is {KEY}?"), 1, r"BadRequestError: .*what is \[key\]\?"),
         ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), 1, "BadRequestError: .*'no'"),
         ((413, {}, b"<h1>Too large"), 1, "APIStatusError: .*<h1>Too large"),
-        (completion(None, "length"), 1, r"empty answer: no text \(finish_reason length\)"),
     ],
 )
 def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expected):
@@ -192,14 +161,12 @@ def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expecte
         completion("Half an ans", "content_filter"),
         completion(None, "SAFETY"),
         (200, {}, b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT"}]}'),
-        *[completion(None, reason) for reason in ("OTHER", "LANGUAGE", "IMAGE_SAFETY", "SPII")],
         (200, {}, b'{"choices": [{"finish_reason": "stop", "native_finish_reason": "BLOCKLIST"}]}'),
         googles('{"finishReason": "RECITATION"}'),
         (200, {}, b'{"choices": [], "promptFeedback": {"blockReason": "OTHER"}}'),
         (200, {}, b'{"prompt_feedback": {"block_reason": "SAFETY"}}'),
         (200, {}, b'{"extra_content": {"google": {"promptFeedback": {"blockReason": "A"}}}}'),
         error(400, "no", code="content_filter"),
-        error(400, "no", code="content_policy_violation"),
         (400, {}, b'{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}'),
         (403, {}, b'{"error": {"metadata": {"reasons": ["x"], "flagged_input": "Hello"}}}'),
     ],
@@ -226,7 +193,6 @@ def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(s
 @pytest.mark.parametrize(
     ("served", "settings"),
     [
-        ("tiny", {}),
         ("tiny-2025-08-28", {}),
         ("models/tiny", {}),
         ("tiny-preview-05-20", {}),
@@ -238,21 +204,24 @@ def test_the_name_of_what_answered_is_kept(server, served, settings):
     assert answer == Answer("Fine.", 5, finish_reason="stop", served_by=served)
 
 
-@pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "huge", "small-2025-08-28"])
+@pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "small-2025-08-28"])
 def test_an_answer_of_another_model_than_the_cards_ends_the_run(server, served):
     with pytest.raises(ModelError, match=f"^tiny-api: the API says that '{served}' answers"):
         answer_to(server, completion("Fine.", model=served))
     assert len(server.requests) == 1
 
 
-def test_an_answer_that_was_cut_off_says_so(server):
-    assert answer_to(server, completion("Well, it", "length")).finish_reason == "length"
-
-
-def test_a_refusal_in_its_own_field_is_an_answer(server):
-    assert answer_to(server, completion(None, refusal="I can't.")) == Answer(
-        "I can't.", 5, finish_reason="stop"
-    )
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (completion("Well, it", "length"), Answer("Well, it", 5, finish_reason="length")),
+        (completion(None, refusal="I can't."), Answer("I can't.", 5, finish_reason="stop")),
+    ],
+)
+def test_an_answer_that_was_cut_off_and_a_refusal_in_its_own_field_are_answers(
+    server, reply, answer
+):
+    assert answer_to(server, reply) == answer
 
 
 def test_a_server_that_stays_silent_is_a_failure(server):

@@ -1,7 +1,7 @@
 """Models behind a server of one's own, against one on this machine that answers as vLLM and SGLang.
 
-It does so field by field as the sources of vLLM 0.33.0 (``vllm/entrypoints/openai`` and ``serve``)
-and of SGLang 0.5.23 (``sglang/srt/entrypoints``) say.
+It does so as the sources of vLLM 0.33.0 (``vllm/entrypoints/openai`` and ``serve``) and of SGLang
+0.5.23 (``sglang/srt/entrypoints``) say.
 """
 
 import base64
@@ -19,11 +19,12 @@ from aor_lib.config.records import Generation
 from aor_lib.inference.provenance import provenance_of
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import serving
+from tests.models.loopback import completion, error
 
 SHIPPED = load_model_cards(folder=SERVED)
 OPEN = {id: card for id, card in load_model_cards().items() if card.kind == "hf"}
 MODEL = "Qwen/Qwen2-Audio-7B-Instruct"
+PHI4 = "microsoft/Phi-4-multimodal-instruct"
 SOUND = Waveform(np.zeros(1600, np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
 WRITTEN = (Turn("user", text="Hello"),)
@@ -59,42 +60,13 @@ def sglang_models(name):
 
 def vllm_answer(model, text="Fine.", finish_reason="stop"):
     """``ChatCompletionResponse`` of vLLM: an adapter that answers is named, not its model."""
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": None}
-    message |= {"audio": None, "function_call": None, "reasoning": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
-    usage = {"prompt_tokens": 9, "total_tokens": 14, "completion_tokens": 5}
-    return reply(
-        {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": model,
-            "choices": [choice | {"stop_reason": None, "token_ids": None}],
-            "service_tier": None,
-            "system_fingerprint": "vllm-0.33.0-0123abcd",
-            "usage": usage | {"prompt_tokens_details": None},
-            "prompt_logprobs": None,
-            "kv_transfer_params": None,
-        }
-    )
+    further = {"service_tier": None, "prompt_logprobs": None, "kv_transfer_params": None}
+    return completion(text, finish_reason, model=model, object="chat.completion", **further)
 
 
-def vllm_error(status, message, kind, param=None):
-    return reply(
-        {"error": {"message": message, "type": kind, "param": param, "code": status}}, status
-    )
-
-
-def sglang_answer(request, text="Fine.", finish_reason="stop"):
+def sglang_answer(model, text="Fine.", finish_reason="stop"):
     """``ChatCompletionResponse`` of SGLang, which repeats the name that it was asked by."""
-    message = {"role": "assistant", "content": text, "reasoning_content": None, "tool_calls": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
-    usage = {"prompt_tokens": 9, "total_tokens": 14, "completion_tokens": 5, "reasoning_tokens": 0}
-    body = {"id": "1", "object": "chat.completion", "created": 1, "model": request["model"]}
-    metadata = {"weight_version": "default"}
-    return reply(
-        body | {"choices": [choice | {"matched_stop": 2}], "usage": usage, "metadata": metadata}
-    )
+    return completion(text, finish_reason, model=model, metadata={"weight_version": "default"})
 
 
 def sglang_error(status, message, kind):
@@ -103,15 +75,13 @@ def sglang_error(status, message, kind):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def server(server, monkeypatch):
+    """A server of one's own, as vLLM starts it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
-    with serving() as server:
-        monkeypatch.setenv("AOR_SERVER_URL", server.url)
-        server.models = vllm_models(MODEL)
-        server.reply = lambda request: vllm_answer(request["model"])
-        yield server
+    monkeypatch.setenv("AOR_SERVER_URL", server.url)
+    server.models = vllm_models(MODEL)
+    server.reply = lambda request: vllm_answer(request["model"])
+    return server
 
 
 def card(id="qwen2-audio-7b-instruct-served", **reach):
@@ -159,16 +129,8 @@ def test_the_twelve_are_loaded_without_them():
 @pytest.mark.parametrize(
     ("models", "answer", "described"),
     [
-        (
-            vllm_models(MODEL),
-            vllm_answer(MODEL),
-            f"a server (vllm) of {MODEL}, at most 8192 tokens",
-        ),
-        (
-            sglang_models(MODEL),
-            sglang_answer({"model": MODEL}),
-            f"a server (sglang) of {MODEL}, at most 32768 tokens",
-        ),
+        (vllm_models(MODEL), vllm_answer(MODEL), f"(vllm) of {MODEL}, at most 8192 tokens"),
+        (sglang_models(MODEL), sglang_answer(MODEL), f"(sglang) of {MODEL}, at most 32768 tokens"),
     ],
     ids=["vllm", "sglang"],
 )
@@ -180,25 +142,28 @@ def test_what_a_server_says_of_its_model_is_kept_with_who_answered(
     assert model.answer([SPOKEN], GENERATION) == [
         Answer("Fine.", 5, finish_reason="stop", served_by=MODEL)
     ]
-    assert provenance_of(model).device == described
+    assert provenance_of(model).device == f"a server {described}"
 
 
-def test_a_server_that_has_another_model_is_asked_nothing(server):
-    server.models = sglang_models("Qwen/Qwen3-8B")
-    with pytest.raises(ModelError, match=f"has no '{MODEL}', but Qwen/Qwen3-8B"):
-        OpenAIModel(card())
+@pytest.mark.parametrize(
+    ("id", "models", "problem"),
+    [
+        ("qwen2-audio-7b-instruct", ["Qwen/Qwen3-8B"], f"has no '{MODEL}', but Qwen/Qwen3-8B"),
+        ("phi-4-multimodal-instruct", [PHI4], "has no 'speech'"),
+    ],
+)
+def test_a_server_that_has_another_model_or_no_adapter_is_asked_nothing(
+    server, id, models, problem
+):
+    server.models = vllm_models(*models)
+    with pytest.raises(ModelError, match=problem):
+        OpenAIModel(card(f"{id}-served"))
     assert not sent(server)
 
 
 @pytest.mark.parametrize(
     "models",
-    [
-        None,
-        (404, {}, b'{"detail": "Not Found"}'),
-        (503, {}, b""),
-        (200, {}, b"[1]"),
-        (200, {}, b"{"),
-    ],
+    [None, (404, {}, b'{"detail": "Not Found"}'), (200, {}, b"[1]"), (200, {}, b"{")],
 )
 def test_a_server_that_is_not_ready_is_said_with_the_command_that_starts_it(server, models):
     server.models = models
@@ -234,11 +199,7 @@ def test_sound_is_sent_as_a_data_url_and_a_penalty_that_a_checkpoint_brings_is_o
 
 @pytest.mark.parametrize(
     ("conversation", "name"),
-    [
-        (SPOKEN, "speech"),
-        ((*SPOKEN, Turn("assistant", text="Yes?"), *WRITTEN), "speech"),
-        (WRITTEN, "microsoft/Phi-4-multimodal-instruct"),
-    ],
+    [((*SPOKEN, Turn("assistant", text="Yes?"), *WRITTEN), "speech"), (WRITTEN, PHI4)],
 )
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(
     server, conversation, name
@@ -248,13 +209,6 @@ def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(
     [answer] = OpenAIModel(phi4).answer([conversation], GENERATION)
     assert [body["model"] for body in sent(server)] == [name]
     assert answer.served_by == phi4.source, "both are one model in the store"
-
-
-def test_a_server_without_the_adapter_is_asked_nothing(server):
-    phi4 = card("phi-4-multimodal-instruct-served")
-    server.models = vllm_models(phi4.source)
-    with pytest.raises(ModelError, match="has no 'speech'"):
-        OpenAIModel(phi4)
 
 
 def test_voxtral_gets_its_instruction_in_the_users_turn(server):
@@ -272,19 +226,9 @@ def test_voxtral_gets_its_instruction_in_the_users_turn(server):
 @pytest.mark.parametrize(
     ("answer", "tries", "reason"),
     [
-        (
-            vllm_error(
-                400,
-                "At most 1 audio(s) may be provided in one prompt. (parameter=audio)",
-                "BadRequestError",
-                "audio",
-            ),
-            1,
-            "At most 1 audio",
-        ),
+        (error(400, "At most 1 audio(s) may be provided in one prompt."), 1, "At most 1 audio"),
         (sglang_error(503, "The request queue is full.", "503"), 2, "queue is full"),
-        (vllm_answer(MODEL, "Half an ans", "abort"), 1, "broke the answer off"),
-        (sglang_answer({"model": MODEL}, "", "abort"), 1, "broke the answer off"),
+        (sglang_answer(MODEL, "", "abort"), 1, "broke the answer off"),
         (vllm_answer(MODEL, "Half an ans", "error"), 1, "broke the answer off"),
     ],
 )

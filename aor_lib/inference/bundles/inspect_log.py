@@ -198,15 +198,13 @@ class _Log:
     def _of_no_trial(self, sample: Any, trials: InspectTrials) -> BundleError:
         """Error that names the first thing in which a sample differs from the study's trial."""
         logged, where = sample.metadata, f"sample {sample.id!r}: "
-        own = [trial for trial in trials.plan if trial.stimulus_id == logged.get("stimulus_id")]
-        if not own:
-            name = logged.get("stimulus_id")
-            return self._unlike(f"{where}stimulus_id", name, "the study has no such stimulus")
-        alike = [trial for trial in own if trial.arm.mitigation == logged.get("mitigation")]
-        if not alike:
-            why = "the study has no such trial"
-            return self._unlike(f"{where}mitigation", logged.get("mitigation"), why)
-        for name, value in facts(alike[0]).items():
+        alike = list(map(facts, trials.plan))
+        for name in ("stimulus_id", "mitigation"):
+            alike = [trial for trial in alike if trial[name] == logged.get(name)]
+            if not alike:
+                why = "the study has no such trial"
+                return self._unlike(f"{where}{name}", logged.get(name), why)
+        for name, value in alike[0].items():
             if logged.get(name) != value:
                 return self._unlike(f"{where}{name}", logged.get(name), f"the study's is {value!r}")
         raise AssertionError("a trial with these facts has this key")

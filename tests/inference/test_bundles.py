@@ -5,11 +5,13 @@ import pytest
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.config.params import Decoding
 from aor_lib.config.records import Generation, Intent, content_hash
-from aor_lib.inference.bundles import (
-    BundleError,
-    exchange,
-    forget_model,
-    import_results,
+from aor_lib.inference import bundles
+from aor_lib.inference.bundles import BundleError, forget_model, import_results
+from aor_lib.inference.provenance import (
+    read_cards,
+    read_provenance,
+    record_cards,
+    record_provenance,
 )
 from aor_lib.inference.store import STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
@@ -74,8 +76,7 @@ def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
     assert set(load_results(here.build)["model"]) == {"other", "third"}
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_machines_that_each_did_a_part_make_a_whole(machine, model, order):
+def test_machines_that_each_did_a_part_make_a_whole(machine, model):
     def only(numbers):
         return lambda text: Answer(text, 1) if int(text[5:]) in numbers else Failure("busy")
 
@@ -84,8 +85,8 @@ def test_machines_that_each_did_a_part_make_a_whole(machine, model, order):
         for n, numbers in enumerate([(0, 1, 2), (2, 3, 4, 5)])
     ]
     whole = machine("whole")
-    for n in order:
-        take(halves[n].export(), whole)
+    for half in halves:
+        take(half.export(), whole)
     results = load_results(whole.build)
     assert results["response"].to_list() == [f"text {n}" for n in range(6)]
     assert (results["label"] != "unjudged").all()
@@ -196,7 +197,7 @@ def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
     def fail(*arguments):
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(exchange, "record_provenance", fail)
+    monkeypatch.setattr(bundles, "record_provenance", fail)
     assert "the disk is full" in refused(there.export(), here)
 
 
@@ -229,9 +230,11 @@ def test_the_order_in_which_answers_came_leaves_no_trace(machine, model):
         answers = list(store.answers())[::-1]
         to.record(response for response, _ in answers)
         to.record_verdicts((response, v) for response, verdicts in answers for v in verdicts)
-        exchange.record_cards(to, reversed(exchange.read_cards(store).values()))
-        exchange.record_provenance(to, reversed(exchange.read_provenance(store)))
-    bundles = [machine.export() for machine in (there, here)]
-    first, second = ({p.name: p.read_bytes() for p in bundle.iterdir()} for bundle in bundles)
+        record_cards(to, reversed(read_cards(store).values()))
+        record_provenance(to, reversed(read_provenance(store)))
+    first, second = (
+        {path.name: path.read_bytes() for path in machine.export().iterdir()}
+        for machine in (there, here)
+    )
     assert first == second
     assert len(first) == 5

@@ -1,0 +1,33 @@
+"""Fixtures of the tests of checkpoints, and of models behind an API."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.models.loopback import KEY, completion, serving
+
+
+@pytest.fixture
+def copied(checkpoint, tmp_path):
+    """Copy a tiny checkpoint, perhaps with settings changed in one of its files."""
+
+    def copy(name, file=None, **settings):
+        folder = shutil.copytree(checkpoint(name), tmp_path / name)
+        if file:
+            whole = json.loads((folder / file).read_text())
+            (folder / file).write_text(json.dumps(whole | settings))
+        return folder
+
+    return copy
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server on this machine that gives the same answer to everything; $TEST_KEY holds a key."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
+    with serving() as server:
+        server.reply = lambda _: completion("Fine.")
+        yield server
