@@ -51,7 +51,7 @@ def book(
     study, folder = study_of(params, build)
     unexecuted: Sequence[str] = ()
     if source is None:
-        stages = study_stages(params, folder)
+        stages = study_stages(params, study, folder)
     else:
         folder = build or Path("build/from") / study.profile.name
         stages = [(f"results of {source.name}", partial(_unpack, source, study, folder))]

@@ -1,10 +1,13 @@
 """The verb that brings a whole study up to date, as `make book` does before it makes pages."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,7 +15,9 @@ from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, run_stages, study_of
-from aor_lib.storage.stages import STATE
+
+if TYPE_CHECKING:
+    from aor_lib.config.params import Study
 
 app = typer.Typer()
 
@@ -20,15 +25,16 @@ app = typer.Typer()
 @app.command()
 def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
-    _, folder = study_of(params, build)
-    run_stages(study_stages(params, folder))
+    study, folder = study_of(params, build)
+    run_stages(study_stages(params, study, folder))
 
 
-def study_stages(params: Path, folder: Path) -> list[tuple[str, Callable[[], object]]]:
+def study_stages(
+    params: Path, study: Study, folder: Path
+) -> list[tuple[str, Callable[[], object]]]:
     """Titles of the steps of a study, and what does each."""
     from aor_lib.models.base import ModelError
 
-    study, _ = study_of(params, folder)
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
         more = f" (and {len(unable) - 1} more models)" if len(unable) > 1 else ""
@@ -54,6 +60,7 @@ def record_state(folder: Path, judge_id: str) -> None:
 
     from aor_lib.analysis.results import load_results
     from aor_lib.stimuli.manifest import VALIDATION
+    from aor_lib.storage.stages import STATE
     from aor_lib.storage.whole_file import whole_file
 
     digest = hashlib.sha256()
