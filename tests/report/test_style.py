@@ -13,10 +13,10 @@ def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
     assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(titles)
 
 
-def test_kinds_of_scene_have_the_first_colours_of_the_palette_in_their_order():
-    kinds = ["threatening_scene", "neutral_scene", "benign_scene"]
+def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
+    kinds = ["of no design", "threatening_scene", "benign_scene", "threatening_scene"]
     shown = style.series("condition", kinds, None)
-    assert shown.titles == ["Benign scene", "Neutral scene", "Threatening scene"]
+    assert shown.titles == ["Benign scene", "Threatening scene", "Of no design"]
     assert shown.colour.to_dict()["scale"]["range"] == list(style.PALETTE[:3])
 
 
@@ -28,15 +28,6 @@ def test_the_reader_of_words_has_a_title_and_no_colour_of_a_models(tmp_path):
 def test_every_method_of_steering_has_a_point_of_its_own_shape():
     shapes = style.series("method", METHODS, METHODS).shape.to_dict()["scale"]["range"]
     assert len(set(shapes)) == len(METHODS)
-
-
-def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
-    assert style.ordered(["z", "noise", "a", "benign_scene", "z"]) == [
-        "benign_scene",
-        "noise",
-        "z",
-        "a",
-    ]
 
 
 def contrast(one, other):
