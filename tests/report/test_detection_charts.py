@@ -23,6 +23,12 @@ def rates():
     return keys.to_frame(index=False).assign(**estimate)
 
 
+@pytest.fixture
+def one(rates):
+    """Those of one model alone."""
+    return rates[rates["model"] == MODELS[0]].drop(columns="model")
+
+
 def test_the_tradeoff_is_drawn_with_intervals_both_ways(rates):
     figure = tradeoff(rates[rates["mitigation"] == "none"].drop(columns="mitigation"), title="T")
     fields = set(re.findall(r'"field": "(\w+)"', json.dumps(figure.spec["layer"])))
@@ -40,8 +46,7 @@ def test_a_pair_with_a_rate_that_nobody_judged_is_not_drawn(rates):
     assert [row["model"] for row in rows_of(tradeoff(rates, title="T"))] == [MODELS[1]]
 
 
-def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(rates):
-    one = rates[rates["model"] == MODELS[0]].drop(columns="model")
+def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(one):
     one = one[one["mitigation"] == "none"]
     arms = [one.assign(mitigation=arm, rate=rate) for arm, rate in (("a", 0.2), ("b", 0.3))]
     figure = moves(pd.concat([one, *arms]), "mitigation", title="T")
@@ -50,8 +55,8 @@ def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(rates):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-def test_names_of_points_on_top_of_each_other_stand_one_below_the_other_above_the_axis(rates, rate):
-    one = rates[rates["model"] == MODELS[0]].drop(columns="model").assign(rate=rate)
+def test_names_of_points_on_top_of_each_other_stand_one_below_the_other_above_the_axis(one, rate):
+    one = one.assign(rate=rate)
     lower, upper = sorted(
         row["hrr"] for row in inside(moves(one, "mitigation", title="T"), "names")
     )
