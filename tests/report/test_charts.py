@@ -129,9 +129,10 @@ def test_what_is_said_of_some_rows_alone_is_missing_from_the_others(differences)
     assert [row["prompt"] for row in rows_of(figure)] == ["a prompt", None]
 
 
-def test_a_confusion_matrix_shows_shares_of_each_row(figures):
+def test_a_confusion_matrix_shows_shares_of_each_row_and_a_heat_map_counts(figures):
     shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(figures("confusion"))}
     assert shares == {("X: A", "A"): 0.5, ("X: A", "B"): 0.5, ("Y: B", "B"): 1}
+    assert {row["counts"] for row in rows_of(figures("heat_map"))} == {"2/10"}
 
 
 def test_a_histogram_shows_shares_of_each_group():
@@ -160,7 +161,3 @@ def test_the_numbers_under_a_chart_have_titles_intervals_and_counts(figures):
     html = figures("rates").html()
     for shown in ("<td>The permissive one</td>", "10.0%\N{NO-BREAK SPACE}(2.0%", "<td>10</td>"):
         assert shown in html
-
-
-def test_cells_of_a_heat_map_hold_counts(figures):
-    assert {row["counts"] for row in rows_of(figures("heat_map"))} == {"2/10"}

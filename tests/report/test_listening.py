@@ -82,17 +82,15 @@ def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged(card
     ],
 )
 def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
-    intent, condition, when_refused, when_answered
+    card, intent, condition, when_refused, when_answered
 ):
     assert verdict_of(intent, condition, "full_refusal") == when_refused
     assert verdict_of(intent, condition, "partial_refusal") == when_refused
     assert verdict_of(intent, condition, "full_compliance") == when_answered
     assert verdict_of(intent, condition, "blocked") == "none"
-
-
-def test_whether_an_answer_is_right_is_told_in_words_too(card):
-    assert "Full refusal, wrong" in card(label="full_refusal")
-    assert "Full refusal, right" in card({"intent": "harmful"}, label="full_refusal")
+    worth = {"open": "<"}.get(when_refused, f", {when_refused}")
+    shown = card({"intent": intent, "condition": condition}, label="full_refusal")
+    assert f"Full refusal{worth}" in shown
 
 
 def test_what_a_model_heard_is_shown_beside_its_answer(card):
