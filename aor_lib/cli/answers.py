@@ -212,8 +212,9 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     lacks = (counts["failed"] + counts["missing"] > 0) | (counts["judged"] < counts["trials"])
     rows: list[tuple[str, ...]] = []
     for model, title in model_titles(folder, sorted(set(results["model"]))).items():
-        rows.append((model, title, *map(str, counts.loc[model].sum())))
-        for mitigation, arm in counts.loc[model][lacks.loc[model]].iterrows():
+        rows.append((model, title, *map(str, counts.loc[[model]].sum())))
+        lacking = counts.loc[[model]].droplevel("model")[lacks.loc[[model]].to_numpy()]
+        for mitigation, arm in lacking.iterrows():
             rows.append(("", f"  lacks in {mitigation}", *map(str, arm)))
     print_table(("model", "title", *counts.columns), rows)
 
