@@ -189,6 +189,8 @@ def fit_judge(
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Say what there is of a study and what is missing: a row per model, and what lacks of it."""
+    import pandas as pd
+
     from aor_lib.analysis.results import load_results, model_titles
     from aor_lib.config.profile import Profile
     from aor_lib.config.typed_yaml import read
@@ -202,22 +204,19 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
     require(folder / STORE, "aor run")
     results = load_results(folder, profile.judge)
-    counted = results[["model", "mitigation"]].assign(trials=1, judged=results["label"].notna())
-    for status, title in _STATUSES.items():
-        counted[title] = results["status"] == status
-    columns = ["trials", *_STATUSES.values(), "judged"]
-    by_arm = counted.groupby(["model", "mitigation"], as_index=False)[columns].sum()
-    by_arm["lacks"] = (by_arm["failed"] + by_arm["missing"] > 0) | (
-        by_arm["judged"] < by_arm["trials"]
-    )
+    arms = [results["model"], results["mitigation"]]
+    counts = pd.crosstab(arms, results["status"]).reindex(columns=list(_STATUSES), fill_value=0)
+    counts = counts.rename(columns=_STATUSES)
+    counts.insert(0, "trials", counts.sum(axis=1))
+    counts["judged"] = results["label"].groupby(arms).count()
+    lacks = (counts["failed"] + counts["missing"] > 0) | (counts["judged"] < counts["trials"])
     rows: list[tuple[str, ...]] = []
-    for model, title in model_titles(folder, sorted(set(by_arm["model"]))).items():
-        arms = by_arm[by_arm["model"] == model]
-        rows.append((model, title, *map(str, arms[columns].sum())))
-        for arm in arms[arms["lacks"]].itertuples():
-            counts = (str(getattr(arm, column)) for column in columns)
-            rows.append(("", f"  lacks in {arm.mitigation}", *counts))
-    print_table(("model", "title", *columns), rows)
+    for model, title in model_titles(folder, sorted(set(results["model"]))).items():
+        rows.append((model, title, *map(str, counts.loc[[model]].sum())))
+        lacking = counts.loc[[model]].droplevel("model")[lacks.loc[[model]].to_numpy()]
+        for mitigation, arm in lacking.iterrows():
+            rows.append(("", f"  lacks in {mitigation}", *map(str, arm)))
+    print_table(("model", "title", *counts.columns), rows)
 
 
 def load_models(

@@ -1,38 +1,72 @@
-"""Verbs that make the report of a study and show it."""
+"""Verbs that finish a study: steer it, bring it up to date, make its report and show it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aor_lib.cli.make import record_state, study_stages
-from aor_lib.cli.steps import (
-    BuildFolder,
-    ParamsFile,
-    duration,
-    progress,
-    require,
-    run_stages,
-    study_of,
-)
+from aor_lib.cli.answers import judge, load_models, run
+from aor_lib.cli.data import WORKERS, data, validate
+from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
+from aor_lib.steering import MAX_HRR_LOSS
 
 if TYPE_CHECKING:
     from aor_lib.config.params import Study
 
 app = typer.Typer()
 
+Stage = tuple[str, Callable[[], object]]
+"""Title of a step of a study, and what does it."""
+
 HTML = Path("build/html")
 """Link to the pages that were made last."""
+
+
+@app.command()
+def steer(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    max_hrr_loss: Annotated[
+        float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
+    ] = MAX_HRR_LOSS,
+) -> None:
+    """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
+
+    Comes after run and judge. A model that cannot be steered is left out, and said why.
+    """
+    from aor_lib.inference.store import STORE
+    from aor_lib.judge.registry import load_judge
+    from aor_lib.models.registry import load_model
+    from aor_lib.steering.study import steer_study
+
+    study, folder = study_of(params, build)
+    require(folder / STORE, "aor run")
+    # One after the other, so that no two need to be in memory.
+    models: Iterator[Any] = (load_model(card) for card in study.models)
+    left_out = steer_study(
+        study, folder, models, load_judge(study.profile.judge), progress, max_hrr_loss
+    )
+    for reason in left_out.values():
+        typer.echo(f"left out: {reason}", err=True)
+    typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")
+
+
+@app.command()
+def make(params: ParamsFile, build: BuildFolder = None) -> None:
+    """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
+    study, folder = study_of(params, build)
+    run_stages(_study_stages(params, study, folder))
 
 
 @app.command()
@@ -51,19 +85,19 @@ def book(
     study, folder = study_of(params, build)
     unexecuted: Sequence[str] = ()
     if source is None:
-        stages = study_stages(params, folder)
+        stages = _study_stages(params, study, folder)
     else:
         folder = build or Path("build/from") / study.profile.name
         stages = [(f"results of {source.name}", partial(_unpack, source, study, folder))]
         unexecuted = ASK_MODELS
-    run_stages(
-        [
-            *stages,
-            ("notebooks", partial(_execute, folder, unexecuted)),
-            ("pages", partial(write_book, folder)),
-        ]
-    )
-    _say_where(folder, began)
+    stages.append(("notebooks", partial(_execute, folder, unexecuted)))
+    stages.append(("pages", partial(write_book, folder)))
+    run_stages(stages)
+    HTML.parent.mkdir(exist_ok=True)
+    HTML.unlink(missing_ok=True)
+    HTML.symlink_to(os.path.relpath(folder / "html", HTML.parent))
+    first, took = folder / "html" / "index.html", _duration(time.monotonic() - began)
+    typer.echo(f"The book is {first}, after {took}: open it, or run 'make serve'")
 
 
 @app.command()
@@ -88,11 +122,68 @@ class _QuietHandler(SimpleHTTPRequestHandler):
         """Say nothing of requests."""
 
 
+def run_stages(stages: Sequence[Stage]) -> None:
+    """Run stages in their order; print the title of each, its time, and which are left."""
+    titles = [title for title, _ in stages]
+    for number, (title, stage) in enumerate(stages, start=1):
+        typer.echo(f"{number} of {len(stages)}: {title}")
+        began = time.monotonic()
+        stage()
+        left = f"; left: {', '.join(titles[number:])}" if titles[number:] else ""
+        typer.echo(f"    {title} took {_duration(time.monotonic() - began)}{left}")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _study_stages(params: Path, study: Study, folder: Path) -> list[Stage]:
+    from aor_lib.models.base import ModelError
+
+    _, unable = load_models(study.models)
+    if unable:  # said before hours are spent on stimuli
+        more = f" (and {len(unable) - 1} more models)" if len(unable) > 1 else ""
+        raise ModelError(f"{unable[0]}{more}; 'aor models list' says what each needs")
+
+    def steering() -> None:
+        steer(params, folder)
+        _record_state(folder, study.profile.judge)
+
+    return [
+        ("stimuli", partial(data, params, folder, WORKERS)),
+        ("validation", partial(validate, params, folder, WORKERS)),
+        ("answers", partial(run, params, folder)),
+        ("verdicts", partial(judge, params, build=folder)),
+        ("steering", steering),
+    ]
+
+
+def _record_state(folder: Path, judge_id: str) -> None:
+    """Write the file that changes exactly when something that pages show does."""
+    import pandas as pd
+
+    from aor_lib.analysis.results import load_results
+    from aor_lib.stimuli.manifest import VALIDATION
+    from aor_lib.storage.stages import STATE
+    from aor_lib.storage.whole_file import whole_file
+
+    digest = hashlib.sha256()
+    results = load_results(folder, judge_id)
+    digest.update(pd.util.hash_pandas_object(results, index=False).to_numpy().tobytes())
+    for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
+        digest.update(path.read_bytes())
+    state = f"{digest.hexdigest()}\n"
+    path = folder / STATE
+    if not path.is_file() or path.read_text(encoding="ascii") != state:
+        with whole_file(path) as stream:
+            stream.write(state.encode())
+
+
 def _unpack(source: Path, study: Study, folder: Path) -> None:
     from aor_lib.report.archive import unpack_archive
 
     trials = unpack_archive(source, study, folder)
-    record_state(folder, study.profile.judge)
+    _record_state(folder, study.profile.judge)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
 
 
@@ -104,13 +195,3 @@ def _execute(folder: Path, unexecuted: Sequence[str]) -> None:
     typer.echo(f"Notebooks executed: {count}; every other one is current")
     if unexecuted:
         typer.echo(f"Tutorials that run a model are shown without output: {', '.join(unexecuted)}")
-
-
-def _say_where(folder: Path, began: float) -> None:
-    """Link to the pages, and print where they are."""
-    first = folder / "html" / "index.html"
-    HTML.parent.mkdir(exist_ok=True)
-    HTML.unlink(missing_ok=True)
-    HTML.symlink_to(os.path.relpath(first.parent, HTML.parent))
-    took = duration(time.monotonic() - began)
-    typer.echo(f"The book is {first}, after {took}: open it, or run 'make serve'")

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+WORKERS = os.cpu_count() or 1
+Workers = Annotated[int, typer.Option(min=1, help="Processes.")]
+
 
 @app.command()
 def data(
     params: ParamsFile,
     build: BuildFolder = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    workers: Workers = WORKERS,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler whose workers to use instead.")
     ] = None,
@@ -50,7 +53,7 @@ def data(
 def validate(
     params: ParamsFile,
     build: BuildFolder = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    workers: Workers = WORKERS,
 ) -> None:
     """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
     from aor_lib.stimuli.validation import validate_dataset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -33,22 +32,6 @@ def progress(title: str) -> AbstractContextManager[Callable[[int, int], None]]:
     from aor_lib.storage import progress as bars
 
     return bars.progress(title)
-
-
-def run_stages(stages: Sequence[tuple[str, Callable[[], object]]]) -> None:
-    """Run stages in their order; print the title of each, its time, and which are left."""
-    titles = [title for title, _ in stages]
-    for number, (title, stage) in enumerate(stages, start=1):
-        typer.echo(f"{number} of {len(stages)}: {title}")
-        began = time.monotonic()
-        stage()
-        left = f"; left: {', '.join(titles[number:])}" if titles[number:] else ""
-        typer.echo(f"    {title} took {duration(time.monotonic() - began)}{left}")
-
-
-def duration(seconds: float) -> str:
-    """A time for people: in seconds below two minutes, else in minutes."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def require(path: Path, verb: str) -> None:

@@ -4,22 +4,22 @@ The study's own results are read and never written: what the model says is kept 
 """
 
 import shutil
-from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis import selections
 from aor_lib.analysis.results import load_results
 from aor_lib.config.params import Study
-from aor_lib.config.records import Condition, Intent, Split, Stimulus
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import Progress, answer_trials, plan_trials, record_plan
+from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import AudioModel, ModelError
-from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli
+
+_KIND = ["scenario", "intent"]
 
 
 def try_model(
@@ -28,7 +28,6 @@ def try_model(
     build: Path,
     into: Path,
     stimuli_per_intent: int = 2,
-    report: Callable[[Progress], None] = lambda progress: None,
 ) -> pd.DataFrame:
     """Give a model some of a study's `benign_scene` stimuli, and judge what it answers.
 
@@ -61,7 +60,10 @@ def try_model(
     others = load_results(build, judge)
     if model.card.id in set(others["model"]):
         raise ParamsError(f"model {model.card.id}: id: the study has it already; choose another")
-    stimuli = _first(load_stimuli(build), stimuli_per_intent)
+    in_scene = selections.headline_condition(selections.report_split(load_manifest(build)))
+    by_kind = selections.core(in_scene).drop_duplicates("utterance_id").groupby(_KIND)
+    chosen = set(by_kind.head(stimuli_per_intent)["stimulus_id"])
+    stimuli = [stimulus for stimulus in load_stimuli(build) if stimulus.stimulus_id in chosen]
     unmitigated = tuple(m for m in study.mitigations if m.is_none)
     trials = plan_trials(study.model_copy(update={"mitigations": unmitigated}), stimuli, [model])
     folder = into / model.card.id
@@ -69,24 +71,10 @@ def try_model(
     shutil.copyfile(build / MANIFEST, folder / MANIFEST)
     with Store(folder / STORE) as store:
         record_plan(store, trials, [model])
-        run = answer_trials(trials, [model], stimuli, build, store, report)
+        run = answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
     if run.stopped:
         raise ModelError(f"{model.card.id} was stopped: {'; '.join(run.stopped.values())}")
     judge_study(folder, load_judge(judge), lambda done, of: None)
-    same = others["stimulus_id"].isin([s.stimulus_id for s in stimuli])
+    same = others["stimulus_id"].isin(chosen)
     alike = others[same & others["mitigation"].isin([m.id for m in unmitigated])]
     return pd.concat([alike, load_results(folder, judge)], ignore_index=True)
-
-
-def _first(stimuli: Sequence[Stimulus], number: int) -> list[Stimulus]:
-    """The first benign-scene clips of each scenario and intent on ``test``, one an utterance."""
-    chosen: dict[str, Stimulus] = {}
-    counts: Counter[tuple[str, Intent]] = Counter()
-    for stimulus in stimuli:
-        kind = (stimulus.scenario, stimulus.intent)
-        in_scene = stimulus.block == "core" and stimulus.condition is Condition.BENIGN_SCENE
-        reported = in_scene and stimulus.split is Split.TEST
-        if reported and stimulus.utterance_id not in chosen and counts[kind] < number:
-            chosen[stimulus.utterance_id] = stimulus
-            counts[kind] += 1
-    return list(chosen.values())

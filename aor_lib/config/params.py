@@ -226,7 +226,7 @@ def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
 
 def load_scenes(params: Path = PARAMS) -> dict[str, Scene]:
     """All scenes, by id, in the order of their ids."""
-    return {name: load_scene(name, params) for name in scene_ids(params)}
+    return {path.stem: read_scene(path) for path in sorted((params / "scenes").glob("*.yaml"))}
 
 
 def load_scene(name: str, params: Path = PARAMS) -> Scene:

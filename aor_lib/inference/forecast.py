@@ -1,20 +1,24 @@
 """Trials, generations, tokens, money and hours of a run, before anything is asked."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aor_lib.config.params import ModelCard, Study, card_settings
 from aor_lib.config.records import Stimulus, Trial, content_hash
 from aor_lib.inference.planning import AbsentModel, plan_trials
 from aor_lib.inference.provenance import read_provenance
 from aor_lib.inference.store import STUDY, Store
-from aor_lib.models.api_budget import Prices
-from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Capabilities, ModelError
 from aor_lib.models.registry import claimed_capabilities
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.design import stimuli as designed
+
+if TYPE_CHECKING:
+    from aor_lib.models.api_budget import Prices
 
 _WORDS_PER_S = 2.5
 _BYTES_PER_TOKEN = 4
@@ -44,6 +48,8 @@ def forecast(
     study: Study, stimuli: Sequence[Stimulus], cards: Iterable[ModelCard], store: Store | None
 ) -> list[Forecast]:
     """Forecast of each model, from what earlier answers in a store took if there is one."""
+    from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
+
     revisions = answered_revisions(store) if store else {}
     finished = store.finished() if store else set()
     pace_s = store.seconds_per_generation() if store else {}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
-from aor_lib.stimuli.export.citation import bibtex
 from aor_lib.storage.assets import copy_files
 from aor_lib.storage.stages import STATE
 
@@ -66,6 +65,8 @@ def write_book(build: Path) -> Path:
     sources = [*_files(ROOT / "book"), *executed, *texts, listing, build / STATE]
     if first.is_file() and _changed(first) >= _newest(sources):
         return first
+    from aor_lib.stimuli.export.citation import bibtex  # loads more than a current book needs
+
     book = build / "book"
     for folder in (book, build / "html"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -35,6 +35,7 @@ from aor_lib.report.markdown import nothing_for
 from aor_lib.report.style import cell_title, ordered, series, title_of
 
 MEASURES = ("difference", "kappa", "d_prime", "rate")
+_BINS = 24
 
 
 def forest(
@@ -153,7 +154,6 @@ def histogram(
     title: str,
     axis: str,
     by: str | None = None,
-    bins: int = 24,
     names: Names = None,
 ) -> Shown:
     """Distribution of a column, in shares of all rows or of those of each value of ``by``.
@@ -164,7 +164,7 @@ def histogram(
     if frame.empty:
         return nothing_for(title)
     groups = frame[by] if by else pd.Series("all", index=frame.index, name="rows")
-    edges = np.histogram_bin_edges(frame[column].to_numpy(float), bins)
+    edges = np.histogram_bin_edges(frame[column].to_numpy(float), _BINS)
     parts = []
     for group in ordered(groups, names):
         values = frame.loc[groups == group, column].to_numpy(float)

@@ -1,13 +1,15 @@
 """Parts that all charts share: axes, titles, tooltips, and the figure around them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import altair as alt
 import pandas as pd
+from IPython.display import display
 
 from aor_lib.report.figures import Figure, is_share
-from aor_lib.report.markdown import Prose
+from aor_lib.report.instrument import title_for
+from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.style import cell_title
 
 Names: TypeAlias = Mapping[str, str] | None
@@ -65,3 +67,14 @@ def tooltips(frame: pd.DataFrame) -> list[alt.Tooltip]:
         )
         for name in map(str, frame.columns)
     ]
+
+
+def for_each_model(
+    draw: Callable[..., Shown], table: pd.DataFrame, title: str, names: Mapping[str, str]
+) -> None:
+    """Display ``draw(rows, title=...)`` of each model's rows, or a note where there are none."""
+    if table.empty:
+        display(nothing_for(title))
+    for model, rows in table.groupby("model"):
+        of_model = title_for(rows, f"{title}: {names.get(str(model), model)}")
+        display(draw(rows, title=of_model))

@@ -15,7 +15,9 @@ from urllib.parse import quote
 import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.config.profile import History
 from aor_lib.config.records import Condition, Intent, Label, Status
+from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.style import title_of
 
 INTENTS: dict[str, str] = {
@@ -72,9 +74,7 @@ class Answer:
     heard: str | None
 
 
-def player(
-    row: Mapping[Any, Any], clip_url: str, answers: pd.DataFrame | None = None, level: int = 3
-) -> Html:
+def player(row: Mapping[Any, Any], clip_url: str, answers: pd.DataFrame | None = None) -> Html:
     """A card for one stimulus.
 
     Parameters
@@ -85,8 +85,6 @@ def player(
         Address of the folder of clips, as seen from the page.
     answers
         The rows of :func:`aor_lib.analysis.results.load_results` for this stimulus.
-    level
-        Heading level of the card's title.
     """
     answered = [] if answers is None else answers.to_dict("records")
     items = "".join(_answer_html(answer_of({**row, **answer})) for answer in answered)
@@ -99,30 +97,44 @@ def player(
     return Html(
         f'<article class="aor-clip" data-scenario="{escape(row["scenario"])}"'
         f' data-condition="{escape(row["condition"])}" data-intent="{escape(row["intent"])}">'
-        f'<h{level} class="aor-clip-said">“{escape(row["text"])}”</h{level}>'
+        f'<h3 class="aor-clip-said">“{escape(row["text"])}”</h3>'
         f'{_sound(row, clip_url)}<dl class="aor-clip-facts">{listed}</dl>{shown_answers}</article>'
     )
 
 
-def gallery(
-    frame: pd.DataFrame,
-    clip_url: str,
-    results: pd.DataFrame | None = None,
-    limit: int | None = None,
-) -> Html:
+def gallery(frame: pd.DataFrame, clip_url: str, results: pd.DataFrame | None = None) -> Html:
     """Cards of the stimuli in ``frame``, in its order, with the answers found in ``results``.
 
-    The book adds filters by scenario and condition. At most ``limit`` cards are made; None: all.
+    The book adds filters by scenario and condition.
     """
     if frame.empty:
         return Html("<p>This build holds no such clips.</p>")
-    rows = frame.head(limit) if limit is not None else frame
     answers = {} if results is None else dict(list(results.groupby("stimulus_id", sort=False)))
     cards = [
         player(row, clip_url, answers.get(row["stimulus_id"])).html
-        for row in rows.to_dict("records")
+        for row in frame.to_dict("records")
     ]
     return Html(f'<div class="aor-gallery">{"".join(cards)}</div>')
+
+
+def conversation(trials: pd.DataFrame, clip_url: str) -> Html | Prose:
+    """The earlier turns of the first stimulus of ``trials``, and then its card with all answers."""
+    if trials.empty:
+        return nothing_for("A conversation")
+    first = {str(name): value for name, value in trials.iloc[0].items()}
+    answers = trials[trials["stimulus_id"] == first["stimulus_id"]]
+    turns = "".join(_turn(turn, clip_url) for turn in json.loads(first["history"]))
+    return Html(f"<ol>{turns}</ol>{player(first, clip_url, answers).html}")
+
+
+def history_in_words(history: History) -> str:
+    """Turns of a history, one after the other, and where the scene is heard."""
+    said = [
+        f"“{turn.said}”{' in the scene' if turn.in_scene else ''}, answered “{turn.answered}”"
+        for turn in history.turns
+    ]
+    heard = "in its scene" if history.final is Condition.BENIGN_SCENE else "without a scene"
+    return "; ".join(said) + f"; then the request, {heard}"
 
 
 def facts(row: Mapping[str, Any]) -> dict[str, str]:
@@ -186,13 +198,28 @@ def _sound(row: Mapping[str, Any], clip_url: str) -> str:
     if path is None:
         text = _known(row, "presented_text") or row["text"]
         return f'<p class="aor-clip-read"><b>Read, not heard:</b> {escape(text)}</p>'
-    source = f"{clip_url.rstrip('/')}/{quote(str(path).removeprefix('clips/'))}"
     return (
-        f'<audio controls preload="none" src="{escape(source)}"'
+        f'<audio controls preload="none" src="{_address(clip_url, path)}"'
         f' data-duration="{row["duration_s"]:.3f}" data-sha256="{escape(row["sha256"])}"'
         f' aria-label="{escape(title_of(row["condition"]))}: {escape(row["text"])}">'
         "</audio>"
     )
+
+
+def _turn(turn: Mapping[str, Any], clip_url: str) -> str:
+    who = "The speaker" if turn["role"] == "user" else "The assistant"
+    said = f"{who}: “{turn['text']}”"
+    if turn.get("path") is None:
+        return f"<li>{escape(said)}</li>"
+    source = _address(clip_url, turn["path"])
+    return (
+        f'<li>{escape(said)}<br><audio controls preload="none" src="{source}"'
+        f' aria-label="{escape(said)}"></audio></li>'
+    )
+
+
+def _address(clip_url: str, path: str) -> str:
+    return escape(f"{clip_url.rstrip('/')}/{quote(path.removeprefix('clips/'))}")
 
 
 def _answer_html(answer: Answer) -> str:

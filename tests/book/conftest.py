@@ -1,13 +1,12 @@
 """The built smoke book in a real browser that reaches nothing but the book."""
 
 import shutil
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+
+from benchmarks.explorer_study import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "smoke"
@@ -47,13 +46,5 @@ def address(request, html):
     if request.param == "file":
         yield html.as_uri()
         return
-    handler = partial(_QuietHandler, directory=str(html))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
+    with serve(html) as address:
+        yield address

@@ -12,7 +12,7 @@ from benchmarks.explorer_study import (
     serve,
     write_study,
 )
-from tests.book.test_book import AXE, RUN_AXE, switch_theme
+from tests.book.test_book import AXE, RUN_AXE, open_tab, switch_theme
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"
@@ -23,9 +23,8 @@ PLAYING = """document.querySelector(".aor-explorer audio").currentTime > 0.1
 
 @pytest.fixture
 def tab(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield context.new_page()
-    context.close()
+    with open_tab(browser) as tab:
+        yield tab
 
 
 @pytest.fixture

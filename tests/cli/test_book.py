@@ -1,16 +1,20 @@
-"""The book's verbs: what they say, and what they serve."""
+"""A study made anew and its book: what is said, and what is served."""
+
+import subprocess
+import sys
 
 import pytest
 import typer
 
-from aor_lib.cli import steps
-from aor_lib.cli.book import serve
+from aor_lib.analysis.results import load_results
+from aor_lib.cli import book
+from aor_lib.storage.stages import STATE
 
 
 def test_each_stage_says_its_time_and_what_is_left(capsys, monkeypatch):
     clock = iter([0.0, 12.0, 20.0, 320.0])
-    monkeypatch.setattr(steps.time, "monotonic", lambda: next(clock))
-    steps.run_stages([("stimuli", lambda: None), ("pages", lambda: typer.echo("three pages"))])
+    monkeypatch.setattr(book.time, "monotonic", lambda: next(clock))
+    book.run_stages([("stimuli", lambda: None), ("pages", lambda: typer.echo("three pages"))])
     first, done, second, said, last = capsys.readouterr().out.splitlines()
     assert (first, second, said) == ("1 of 2: stimuli", "2 of 2: pages", "three pages")
     assert "12 s" in done
@@ -24,10 +28,42 @@ def test_a_stage_that_fails_ends_the_rest(capsys):
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="full"):
-        steps.run_stages([("stimuli", fail), ("pages", lambda: typer.echo("three pages"))])
+        book.run_stages([("stimuli", fail), ("pages", lambda: typer.echo("three pages"))])
     assert "pages" not in capsys.readouterr().out
 
 
 def test_what_was_not_built_is_not_served(tmp_path):
     with pytest.raises(FileNotFoundError, match="run 'aor book' first"):
-        serve(tmp_path)
+        book.serve(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_study_is_made_again_at_no_cost_and_its_state_changes_with_what_pages_show(
+    write_profile, tmp_path
+):
+    build = tmp_path / "build"
+    # Without sound: what costs time is not what is asked here.
+    few = {"scenarios": ["kitchen"], "models": ["ref-permissive"], "mitigations": ["none"]}
+    few |= {"conditions": ["text_only"]}
+    profile = write_profile(**few, generation={"max_new_tokens": 2})
+    book.make(profile, build)
+    results = load_results(build)
+    assert (results["status"] == "ok").all()
+    assert results["label"].notna().all()
+    state = (build / STATE).read_text()
+    written = (build / STATE).stat().st_mtime_ns
+    book.make(profile, build)
+    assert load_results(build)["latency_s"].equals(results["latency_s"])
+    assert (build / STATE).stat().st_mtime_ns == written
+    book.make(write_profile(**few, generation={"max_new_tokens": 3}), build)
+    assert (build / STATE).read_text() != state
+
+
+def test_importing_the_library_and_its_command_loads_no_heavy_package():
+    code = (
+        "import sys, aor_lib, aor_lib.cli, aor_lib.config.records, aor_lib.config.params\n"
+        "heavy = {'torch', 'transformers', 'sklearn', 'pandas', 'onnxruntime', 'altair'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -109,11 +109,13 @@ def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
     assert "Read the error" in broken.stdout
 
 
-def test_the_command_that_starts_a_models_server_is_printed_for_a_shell(aor):
+def test_the_command_that_starts_a_models_server_is_printed_for_a_shell_or_why_there_is_none(aor):
     printed = aor("models", "launch", "voxtral-mini-3b-2507-served").stdout
     assert printed.startswith("vllm serve mistralai/Voxtral-Mini-3B-2507 --revision ")
     assert printed.count("\n") == 1
     assert "has none" in one_line_error(aor("models", "launch", "ref-permissive"))
+    line = one_line_error(aor("models", "launch", "ref-permissiv"))
+    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in line
 
 
 def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, monkeypatch):
@@ -126,11 +128,6 @@ def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, mo
         done = aor("models", "check", "--card", file)
         warned = "nothing pins revision 'main'" in done.stderr and "0" * 40 in done.stderr
         assert warned == (revision == "main")
-
-
-def test_a_model_that_there_is_not_is_named(aor):
-    line = one_line_error(aor("models", "check", "ref-permissiv"))
-    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in line
 
 
 @pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])

@@ -123,26 +123,19 @@ def test_a_model_that_cannot_run_here_is_named_and_the_others_are_asked(aor):
     assert "12 of 12 trials done, 0 failed, 0 left" in done.stdout
 
 
-def test_a_run_of_one_model_leaves_what_others_answered_in_the_plan(aor, tmp_path):
-    first = aor("run", "--model", "ref-permissive")
-    assert "12 of 12 trials done" in first.stdout
-    second = aor("run", "--model", "ref-contextual", unable="ref-permissive")
-    assert (second.exit_code, second.stdout) == (0, first.stdout)
-    with Store(tmp_path / STORE) as store:
-        assert store.frame("speech-acts")["model"].value_counts().to_dict() == {
-            "ref-permissive": 12,
-            "ref-contextual": 12,
-        }
-
-
-def test_a_run_of_one_model_leaves_what_another_run_asks_in_the_plan(aor, tmp_path):
-    # As a run of it that has no answers yet, on a server of its own.
-    aor("run", "--model", "ref-permissive", unaware=refuse)
-    aor("run", "--model", "ref-contextual", unable="ref-permissive")
+@pytest.mark.parametrize(("unaware", "answered"), [(None, 12), (refuse, 0)])
+def test_a_run_of_one_model_leaves_those_of_another_run_in_the_plan(
+    aor, tmp_path, unaware, answered
+):
+    # Of one that is at an end, or that has no answers yet, on a server of its own.
+    aor("run", "--model", "ref-permissive", unaware=unaware)
+    done = aor("run", "--model", "ref-contextual", unable="ref-permissive")
+    assert done.exit_code == 0
+    assert "12 of 12 trials done" in done.stdout
     with Store(tmp_path / STORE) as store:
         counts = store.frame("speech-acts").groupby("model")["status"].agg(["size", "count"])
     assert counts["size"].to_dict() == dict.fromkeys(MODELS, 12)
-    assert counts["count"].to_dict() == {"ref-permissive": 0, "ref-contextual": 12}
+    assert counts["count"].to_dict() == {"ref-permissive": answered, "ref-contextual": 12}
 
 
 def test_a_model_that_the_profile_does_not_have_is_refused(aor):

@@ -1,6 +1,24 @@
-"""A clip and an answer to it, as cards show them."""
+"""A clip and an answer to it, as cards show them, and what charts and widgets hold."""
 
 import pytest
+
+
+def rows_of(figure):
+    """Rows of a figure's largest data set."""
+    return max(figure.spec["datasets"].values(), key=len)
+
+
+def inside(figure, name):
+    """Rows of a data set that the layers of a figure hold themselves."""
+    data = [layer["data"] for layer in figure.spec["layer"] if "data" in layer]
+    return [row for one in data if one.get("name", "").startswith(name) for row in one["values"]]
+
+
+def widgets_in(widget):
+    """A widget and all that are in it."""
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from widgets_in(child)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aor_lib.report.annotation.clips import heard_clips, plan_clips, readings, start_session
 from aor_lib.report.annotation.store import AnnotationError
 from aor_lib.stimuli.manifest import MANIFEST
+from tests.report.conftest import widgets_in
 
 SCENARIOS, INTENTS = ("kitchen", "video_gaming"), ("pseudo_harmful", "harmful", "benign")
 SCENES = {"benign_scene": "arcade_hall", "neutral_scene": "gym", "speech_only": None}
@@ -111,16 +112,10 @@ def test_the_page_holds_the_sound_and_nothing_about_it(build):
         assert player.format == "flac"
         states = "".join(
             str({k: v for k, v in one.get_state().items() if not isinstance(v, memoryview)})
-            for one in everything(session.widget)
+            for one in widgets_in(session.widget)
         )
         assert not [secret for secret in secrets if secret in states.replace(str(player.value), "")]
         session.choose("benign")
-
-
-def everything(widget):
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from everything(child)
 
 
 def test_a_clip_that_is_altered_or_missing_is_named_before_anyone_listens(build):

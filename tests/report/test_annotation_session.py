@@ -1,17 +1,19 @@
 import ipywidgets as widgets
 import pytest
 
+from aor_lib.report.annotation import session as session_module
 from aor_lib.report.annotation.session import AnnotationSession, finished_annotations, session_view
-from aor_lib.report.annotation.store import ANNOTATIONS, load_annotations
-from aor_lib.report.annotation.tasks import ANSWERS, CLIPS
+from aor_lib.report.annotation.store import ANNOTATIONS, ANSWERS, CLIPS, load_annotations
+from tests.report.conftest import widgets_in
 
 ITEMS = {name: lambda name=name: widgets.HTML(f"item {name}") for name in ("x", "y", "z")}
 
 
 @pytest.fixture
-def open_session(tmp_path):
+def open_session(tmp_path, monkeypatch):
     def start(annotator="ann", task=CLIPS, shortest_look_s=0.0):
-        return AnnotationSession(tmp_path, task, annotator, ITEMS, shortest_look_s)
+        monkeypatch.setattr(session_module, "SHORTEST_LOOK_S", shortest_look_s)
+        return AnnotationSession(tmp_path, task, annotator, ITEMS)
 
     return start
 
@@ -21,20 +23,14 @@ def labels(tmp_path):
     return lambda task=CLIPS: load_annotations(tmp_path, task)["label"].tolist()
 
 
-def everything(widget):
-    yield widget
-    for child in getattr(widget, "children", ()):
-        yield from everything(child)
-
-
 def press(session, key):
-    keys = next(w for w in everything(session.widget) if isinstance(w, widgets.Text))
+    keys = next(w for w in widgets_in(session.widget) if isinstance(w, widgets.Text))
     keys.value = key
     assert keys.value == ""
 
 
 def shown_by(session):
-    return [w.value for w in everything(session.widget) if isinstance(w, widgets.HTML)]
+    return [w.value for w in widgets_in(session.widget) if isinstance(w, widgets.HTML)]
 
 
 def progress_of(session):
@@ -64,7 +60,7 @@ def test_a_key_keeps_a_label_and_shows_the_next_item(open_session, labels, task,
 def test_buttons_do_what_keys_do(open_session, labels):
     session = open_session()
     buttons = {
-        w.description: w for w in everything(session.widget) if isinstance(w, widgets.Button)
+        w.description: w for w in widgets_in(session.widget) if isinstance(w, widgets.Button)
     }
     for name in ("Harmful (h)", "Benign (b)", "Unclear (u)", "Hear again (space)"):
         buttons[name].click()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.report.detection_charts import moves, pairs, tradeoff
+from tests.report.conftest import inside, rows_of
 
 MODELS = ("ref-permissive", "ref-contextual")
 
@@ -20,6 +21,12 @@ def rates():
     )
     estimate = {"trials": 10, "rate": 0.1, "low": 0.02, "high": 0.4}
     return keys.to_frame(index=False).assign(**estimate)
+
+
+@pytest.fixture
+def one(rates):
+    """Those of one model alone."""
+    return rates[rates["model"] == MODELS[0]].drop(columns="model")
 
 
 def test_the_tradeoff_is_drawn_with_intervals_both_ways(rates):
@@ -36,22 +43,10 @@ def test_a_pair_with_a_rate_that_nobody_judged_is_not_drawn(rates):
         MODELS[0]: True,
         MODELS[1]: False,
     }
-    (numbers,) = tradeoff(rates, title="T").spec["datasets"].values()
-    assert [row["model"] for row in numbers] == [MODELS[1]]
+    assert [row["model"] for row in rows_of(tradeoff(rates, title="T"))] == [MODELS[1]]
 
 
-def test_without_a_pair_of_rates_there_is_a_note(rates):
-    assert "A title" in tradeoff(rates.head(0), title="A title").markdown
-
-
-def inside(figure, name):
-    """Rows of a data set that the layers of a figure hold themselves."""
-    data = [layer["data"] for layer in figure.spec["layer"] if "data" in layer]
-    return [row for one in data if one.get("name", "").startswith(name) for row in one["values"]]
-
-
-def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(rates):
-    one = rates[rates["model"] == MODELS[0]].drop(columns="model")
+def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(one):
     one = one[one["mitigation"] == "none"]
     arms = [one.assign(mitigation=arm, rate=rate) for arm, rate in (("a", 0.2), ("b", 0.3))]
     figure = moves(pd.concat([one, *arms]), "mitigation", title="T")
@@ -59,17 +54,16 @@ def test_an_arrow_leads_from_no_mitigation_to_every_other_arm(rates):
     assert ends == {("A", 0): 0.1, ("A", 1): 0.2, ("B", 0): 0.1, ("B", 1): 0.3}
 
 
-def test_names_of_points_on_top_of_each_other_stand_one_below_the_other(rates):
-    one = rates[rates["model"] == MODELS[0]].drop(columns="model")
-    figure = moves(one, "mitigation", title="T")
-    heights = [row["hrr"] for row in inside(figure, "names")]
-    assert len(heights) == 2
-    assert abs(heights[0] - heights[1]) >= 0.05 - 1e-9
-    assert "T" in moves(one.head(0), "mitigation", title="T").markdown
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_names_of_points_on_top_of_each_other_stand_one_below_the_other_above_the_axis(one, rate):
+    one = one.assign(rate=rate)
+    lower, upper = sorted(
+        row["hrr"] for row in inside(moves(one, "mitigation", title="T"), "names")
+    )
+    assert lower > 0
+    assert upper - lower >= 0.05 - 1e-9
 
 
-def test_names_of_points_without_a_refusal_stay_above_the_axis(rates):
-    one = rates[rates["model"] == MODELS[0]].drop(columns="model").assign(rate=0.0)
-    heights = [row["hrr"] for row in inside(moves(one, "mitigation", title="T"), "names")]
-    assert min(heights) > 0
-    assert len(set(heights)) == 2
+def test_without_a_pair_of_rates_there_is_a_note(rates):
+    assert "A title" in tradeoff(rates.head(0), title="A title").markdown
+    assert "A title" in moves(rates.head(0), "mitigation", title="A title").markdown

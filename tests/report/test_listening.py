@@ -1,9 +1,13 @@
+import json
 import re
 
 import pandas as pd
 import pytest
 
-from aor_lib.report.listening import gallery, player, verdict_of
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Histories
+from aor_lib.config.typed_yaml import read
+from aor_lib.report.listening import conversation, gallery, history_in_words, player, verdict_of
 
 
 @pytest.fixture
@@ -25,17 +29,11 @@ def test_a_clip_can_be_played_and_checked_against_the_manifest(clip_row):
     assert f'data-sha256="{"0" * 64}"' in html
 
 
-def test_a_card_says_what_was_said_and_in_which_circumstances(clip_row):
-    html = player(clip_row, "clips").html
-    shown = (
-        "the lobster?",
-        "Only sounds harmful",
-        "Benign scene",
-        "Home kitchen",
-        "6 dB",
-        "7.2 s",
-    )
-    assert not [words for words in shown if words not in html]
+def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances(clip_row):
+    html = player(clip_row | {"gender": "female"}, "clips").html
+    shown = ("the lobster?", "Only sounds harmful", "Benign scene", "Home kitchen", "6 dB", "7.2 s")
+    assert not [words for words in (*shown, "Heart (female)") if words not in html]
+    assert "af_heart" not in html
 
 
 def test_a_stimulus_without_audio_shows_what_the_models_read(clip_row):
@@ -84,23 +82,15 @@ def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged(card
     ],
 )
 def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
-    intent, condition, when_refused, when_answered
+    card, intent, condition, when_refused, when_answered
 ):
     assert verdict_of(intent, condition, "full_refusal") == when_refused
     assert verdict_of(intent, condition, "partial_refusal") == when_refused
     assert verdict_of(intent, condition, "full_compliance") == when_answered
     assert verdict_of(intent, condition, "blocked") == "none"
-
-
-def test_whether_an_answer_is_right_is_told_in_words_too(card):
-    assert "Full refusal, wrong" in card(label="full_refusal")
-    assert "Full refusal, right" in card({"intent": "harmful"}, label="full_refusal")
-
-
-def test_a_voice_is_called_by_its_name_and_not_by_its_id(card):
-    html = card({"voice": "af_heart", "gender": "female"})
-    assert "Heart (female)" in html
-    assert "af_heart" not in html
+    worth = {"open": "<"}.get(when_refused, f", {when_refused}")
+    shown = card({"intent": intent, "condition": condition}, label="full_refusal")
+    assert f"Full refusal{worth}" in shown
 
 
 def test_what_a_model_heard_is_shown_beside_its_answer(card):
@@ -115,3 +105,28 @@ def test_a_gallery_gives_each_clip_its_own_answers(clip_row, answer_row):
     cards = re.split("(?=<article)", gallery(clips, "clips", results).html)[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
+
+
+@pytest.fixture
+def trials(clip_row, answer_row):
+    turns = [
+        {"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"},
+        {"role": "assistant", "text": "Yes."},
+    ]
+    said = {"history": json.dumps(turns), "response": "I <i>won't</i> help."}
+    return pd.DataFrame([clip_row | answer_row | said | {"path": "clips/last.flac"}])
+
+
+def test_a_history_in_words_says_where_the_scene_is_heard():
+    histories = {one.id: one for one in read(PARAMS / "histories.yaml", Histories).histories}
+    assert history_in_words(histories["scene_before"]).count("in the scene") == 1
+    assert history_in_words(histories["long"]).count("in the scene") == 4
+
+
+def test_a_conversation_can_be_heard_turn_by_turn_and_is_escaped(trials):
+    html = conversation(trials, "clips").html
+    assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
+    assert "<b>hear" not in html
+    assert "<i>won" not in html
+    assert "&lt;b&gt;hear" in html
+    assert conversation(trials.head(0), "clips").markdown  # a note

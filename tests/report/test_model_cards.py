@@ -16,8 +16,6 @@ CARD = ModelCard(
 )
 NOBODY = pd.DataFrame(columns=list(Provenance.model_fields))
 UNMEASURED = pd.DataFrame(columns=load_measured().columns)
-
-
 ANSWERED = NOBODY.assign(model=[CARD.id], revision="abc", profile="full").fillna("")
 
 
@@ -52,17 +50,13 @@ def test_what_a_card_says_is_text_and_never_markup():
     assert "My &lt;b&gt;model&lt;/b&gt;" in shown
 
 
-def test_the_table_leads_to_each_card_and_counts_its_trials():
+def test_the_table_leads_to_each_card_which_says_what_answered_where_and_in_which_study():
     table = overview([CARD], {CARD.id: 1_200}).html
-    pages = model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
     assert 'href="#model-my-model"' in table
-    assert 'id="model-my-model"' in pages
     assert "<td>1,200</td>" in table
-
-
-def test_a_card_says_which_revision_answered_where_and_in_which_study():
     answered = ANSWERED.assign(device="2 cores", python="3.11")
     pages = model_pages({CARD.id: CARD}, "hf", answered, UNMEASURED).html
+    assert 'id="model-my-model"' in pages
     assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in pages
     assert "Answered here" not in model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
 

@@ -7,8 +7,6 @@ from aor_lib.analysis import stats
 from aor_lib.report.result_tables import facts, headline_changes, statistics, table
 
 ATTACK = "</table><script>alert(1)</script>"
-
-
 RESULTS = pd.DataFrame(
     [
         ("a", "harmful", "ok", "full_refusal", "[]"),
@@ -88,13 +86,10 @@ def test_a_table_of_estimates_is_folded_and_leaves_out_counts_that_say_nothing()
     assert not {"Not judged", "Degenerate"} & set(first_row(shown))
 
 
-def test_a_sensitivity_that_is_nothing_but_its_correction_is_not_estimable():
+def test_what_cannot_be_estimated_says_so_and_why():
     answered = RESULTS[RESULTS["status"] == "ok"].assign(label="full_compliance")
     shown = first_row(statistics(stats.signal_detection(answered, ["model"]), "Sensitivity"))
     assert shown["d\N{PRIME}"] == shown["Criterion c"] == "not estimable"
-
-
-def test_an_effect_without_an_estimate_says_why():
     effects = stats.factor_effects(RESULTS, {"intent": "harmful"}, ["model"])
     shown = first_row(statistics(effects, "Effects"))
     assert shown["Odds ratio"] == "\N{EN DASH}"

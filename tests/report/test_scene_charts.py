@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.report import scene_charts
+from tests.report.conftest import inside, rows_of
 
 ALONE, BENIGN = "speech_only", "benign_scene"
 
@@ -21,13 +22,9 @@ def trials():
     return frame.assign(model="m", intent="pseudo_harmful", status="ok", snr_db=6.0)
 
 
-def largest(figure):
-    return pd.DataFrame(max(figure.spec["datasets"].values(), key=len))
-
-
 def test_each_utterance_judged_both_ways_is_a_line_that_says_what_its_scene_changed(trials):
     figure = scene_charts.slopes(trials, title="T", names={"m": "Model M"})
-    lines = largest(figure)
+    lines = pd.DataFrame(rows_of(figure))
     assert lines.groupby("utterance_id").size().to_dict() == {"a": 2, "b": 2, "c": 2}
     freed = lines[lines["change"] == "Refused less in its scene"]
     assert set(freed["utterance_id"]) == {"a"}
@@ -42,7 +39,7 @@ def test_both_changes_of_a_condition_are_one_point(trials):
     ]
     frame = pd.DataFrame(rows, columns=["model", "intent", "level", "difference"])
     frame = frame.assign(low=-0.5, high=0.5)
-    (point,) = largest(scene_charts.changes_in_both(frame, title="T")).to_dict("records")
+    (point,) = rows_of(scene_charts.changes_in_both(frame, title="T"))
     assert (point["difference_harmful"], point["difference_pseudo_harmful"]) == (0, 0.1)
     alone = scene_charts.changes_in_both(frame.head(1), title="T")
     assert "T" in alone.markdown
@@ -52,12 +49,10 @@ def test_a_sweep_of_snr_marks_each_utterance_and_says_how_many_there_are(trials)
     swept = pd.concat([trials.assign(snr_db=snr) for snr in (-3.0, 6.0)])
     swept = swept[swept["condition"] == BENIGN]
     figure = scene_charts.over_snr(swept, title="Quieter")
-    (marks,) = [
-        layer["data"]["values"]
-        for layer in figure.spec["layer"]
-        if layer.get("data", {}).get("name") == "utterances"
-    ]
-    assert sorted(mark["rate"] > 1 for mark in marks) == [False] * 4 + [True] * 2
+    assert (
+        sorted(mark["rate"] > 1 for mark in inside(figure, "utterances"))
+        == [False] * 4 + [True] * 2
+    )
     assert "n = 3" in figure.title
 
 

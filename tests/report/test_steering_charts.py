@@ -5,7 +5,8 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from aor_lib.report import charts, each_model, steering_charts
+from aor_lib.report import charts, drawing, steering_charts
+from tests.report.conftest import rows_of
 
 
 @pytest.fixture
@@ -24,11 +25,6 @@ def sweep():
     ]
     columns = ["method", "source", "layer", "coefficient", "lam", "components", "orr", "hrr"]
     return pd.DataFrame(rows, columns=columns).assign(model="m")
-
-
-def rows_of(figure):
-    (rows,) = figure.spec["datasets"].values()
-    return rows
 
 
 def test_the_layer_sweep_shows_each_direction_once_and_both_rates(sweep):
@@ -104,22 +100,22 @@ def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
 
 def test_a_chart_of_reference_models_says_once_that_it_checks_the_instrument(sweep, monkeypatch):
     shown = []
-    monkeypatch.setattr(each_model, "display", shown.append)
+    monkeypatch.setattr(drawing, "display", shown.append)
     rates = pd.DataFrame(
         [("ref-wordbound", "benign", 9, 0.5, 0.4, 0.6)],
         columns=["model", "intent", "trials", "rate", "low", "high"],
     )
     draw = partial(charts.forest, rows="intent", axis="Refused")
-    each_model.for_each_model(draw, rates, "Rates", {})
+    drawing.for_each_model(draw, rates, "Rates", {})
     assert shown[0].title.lower().count("instrument check") == 1
 
 
 def test_each_model_has_a_chart_or_there_is_one_note(sweep, monkeypatch):
     shown = []
-    monkeypatch.setattr(each_model, "display", shown.append)
+    monkeypatch.setattr(drawing, "display", shown.append)
     draw = steering_charts.layer_sweep
     two = pd.concat([sweep, sweep.assign(model="n")])
-    each_model.for_each_model(draw, two, "Rates", {"m": "Model M"})
+    drawing.for_each_model(draw, two, "Rates", {"m": "Model M"})
     assert [figure.title for figure in shown] == ["Rates: Model M", "Rates: n"]
-    each_model.for_each_model(draw, sweep.head(0), "Rates", {})
+    drawing.for_each_model(draw, sweep.head(0), "Rates", {})
     assert "Rates" in shown[-1].markdown

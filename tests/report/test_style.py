@@ -6,37 +6,25 @@ from aor_lib.report import style
 from aor_lib.steering.tables import METHODS
 
 
-def test_models_scenarios_and_prompts_of_a_build_have_titles(tmp_path):
+def test_models_scenarios_prompts_and_the_reader_of_words_have_titles(tmp_path):
     titles = style.titles(tmp_path, ["ref-permissive", "unknown-model"])
     assert titles["unknown-model"] == "unknown-model"
     assert titles["ref-permissive"] != "ref-permissive"
     assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(titles)
+    assert titles["words_only"] == "Words only"
+    assert style.model_style("words_only")[0] not in style.PALETTE  # which are models' colours
 
 
-def test_kinds_of_scene_have_the_first_colours_of_the_palette_in_their_order():
-    kinds = ["threatening_scene", "neutral_scene", "benign_scene"]
+def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
+    kinds = ["of no design", "threatening_scene", "benign_scene", "threatening_scene"]
     shown = style.series("condition", kinds, None)
-    assert shown.titles == ["Benign scene", "Neutral scene", "Threatening scene"]
+    assert shown.titles == ["Benign scene", "Threatening scene", "Of no design"]
     assert shown.colour.to_dict()["scale"]["range"] == list(style.PALETTE[:3])
-
-
-def test_the_reader_of_words_has_a_title_and_no_colour_of_a_models(tmp_path):
-    assert style.titles(tmp_path, [])["words_only"] == "Words only"
-    assert style.model_style("words_only")[0] not in style.PALETTE
 
 
 def test_every_method_of_steering_has_a_point_of_its_own_shape():
     shapes = style.series("method", METHODS, METHODS).shape.to_dict()["scale"]["range"]
     assert len(set(shapes)) == len(METHODS)
-
-
-def test_ids_stand_in_the_order_of_the_design_and_others_as_they_come():
-    assert style.ordered(["z", "noise", "a", "benign_scene", "z"]) == [
-        "benign_scene",
-        "noise",
-        "z",
-        "a",
-    ]
 
 
 def contrast(one, other):

@@ -118,20 +118,17 @@ def test_reference_models_alone_are_a_check_of_the_instrument_and_no_finding(rat
     assert instrument.title_for(beside, "Refusal rates") == "Refusal rates"
 
 
-@pytest.mark.parametrize(("asked", "words"), [(2, "out of 5"), (5, "the results rest, too")])
-def test_a_chapter_on_fewer_utterances_than_the_headline_says_so(asked, words):
+@pytest.mark.parametrize(
+    ("plain", "thought", "words"),
+    [
+        (2, 0, ["the 2 utterances", "out of 5"]),
+        (5, 0, ["the 5 utterances", "the results rest, too"]),
+        (5, 2, ["the 5 utterances", "A thought (2)"]),
+    ],
+)
+def test_a_chapter_or_a_mitigation_on_fewer_utterances_says_so(plain, thought, words):
     headline = pd.DataFrame({"utterance_id": list("abcde"), "intent": "pseudo_harmful"})
-    headline["mitigation"] = "none"
-    said = summaries.asked_on(headline.head(asked), headline, "mitigation", {}).markdown
-    assert f"the {asked} utterances" in said
-    assert words in said.replace("\\", "")
-
-
-def test_a_mitigation_that_was_tried_on_fewer_utterances_is_named():
-    headline = pd.DataFrame({"utterance_id": list("abcde"), "intent": "pseudo_harmful"})
-    arms = pd.concat(
-        [headline.assign(mitigation="none"), headline.head(2).assign(mitigation="a_thought")]
-    )
-    said = summaries.asked_on(arms, headline, "mitigation", {"a_thought": "A thought"}).markdown
-    assert "the 5 utterances" in said
-    assert "A thought (2)" in said.replace("\\", "")
+    thoughts = headline.head(thought).assign(mitigation="a_thought")
+    trials = pd.concat([headline.head(plain).assign(mitigation="none"), thoughts])
+    said = summaries.asked_on(trials, headline, "mitigation", {"a_thought": "A thought"}).markdown
+    assert all(word in said.replace("\\", "") for word in words)

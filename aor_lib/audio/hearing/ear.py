@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erf, expit, softmax
+import scipy  # its parts are loaded when they are used
 
 from aor_lib.audio.hearing import shipped
 from aor_lib.audio.hearing.transcription import SEGMENTS, Features
@@ -64,7 +64,9 @@ def named(weights: Arrays, sounds: Features, moods: Features) -> list[Heard]:
             tuple(probable(row) for row in of_clip),
             tuple((kind, round(float(p), _DECIMALS)) for kind, p in zip(kinds, mood, strict=True)),
         )
-        for of_clip, mood in zip(expit(sounds), softmax(moods, axis=1), strict=True)
+        for of_clip, mood in zip(
+            scipy.special.expit(sounds), scipy.special.softmax(moods, axis=1), strict=True
+        )
     ]
 
 
@@ -79,7 +81,9 @@ def outputs(weights: Arrays, batch: Features) -> tuple[Features, Features]:
     w = {name: np.asarray(weights[name], np.float32) for name in _NUMBERS}
     scaled = (batch - w["mean"]) / w["scale"]
     hidden = scaled @ w["hidden"] + w["hidden_bias"]
-    hidden = np.float32(0.5) * hidden * (1 + erf(hidden / np.float32(np.sqrt(2.0))))  # GELU
+    hidden = (
+        np.float32(0.5) * hidden * (1 + scipy.special.erf(hidden / np.float32(np.sqrt(2.0))))
+    )  # GELU
     sounds: Features = hidden @ w["out"] + w["out_bias"]
     moods: Features = hidden.mean(axis=1) @ w["mood"] + w["mood_bias"]
     return sounds, moods

@@ -17,10 +17,8 @@ import pandas as pd
 
 from aor_lib.config.records import Label, content_hash
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.annotation.sampling import annotator_rng, systematic_sample
-from aor_lib.report.annotation.session import AnnotationSession
-from aor_lib.report.annotation.store import AnnotationError
-from aor_lib.report.annotation.tasks import ANSWERS
+from aor_lib.report.annotation.session import AnnotationSession, annotator_rng, systematic_sample
+from aor_lib.report.annotation.store import ANSWERS, AnnotationError
 from aor_lib.stimuli.manifest import load_manifest
 
 

@@ -15,10 +15,8 @@ import pandas as pd
 from aor_lib.analysis.stats import wilson
 from aor_lib.config.records import Condition
 from aor_lib.report.annotation.agreement import majority
-from aor_lib.report.annotation.sampling import annotator_rng, systematic_sample
-from aor_lib.report.annotation.session import AnnotationSession
-from aor_lib.report.annotation.store import AnnotationError
-from aor_lib.report.annotation.tasks import CLIPS
+from aor_lib.report.annotation.session import AnnotationSession, annotator_rng, systematic_sample
+from aor_lib.report.annotation.store import CLIPS, AnnotationError
 from aor_lib.stimuli.manifest import load_manifest
 
 WITH_SCENE = {Condition.BENIGN_SCENE.value: True, Condition.SPEECH_ONLY.value: False}

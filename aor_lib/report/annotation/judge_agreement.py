@@ -17,6 +17,8 @@ from aor_lib.analysis.stats import REFUSALS, wilson
 from aor_lib.config.records import Label
 from aor_lib.report.annotation.agreement import krippendorff_alpha
 
+_BINS = 10  # of probability, in a calibration
+
 
 def cohen_kappa(first: pd.Series[Any], second: pd.Series[Any]) -> tuple[float, float, float]:
     """Cohen's kappa of two raters' labels of the same items, with its 95 % asymptotic interval.
@@ -88,7 +90,7 @@ def confirmed(ratings: pd.DataFrame, judge: str, annotators: Sequence[str]) -> p
     return pd.DataFrame(rows, columns=["label", "labels", "agreeing", "rate", "low", "high"])
 
 
-def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any], bins: int = 10) -> pd.DataFrame:
+def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any]) -> pd.DataFrame:
     """Reliability bins: mean predicted against observed refusal rate.
 
     One row per bin of equal width that holds an answer: ``answers``, ``predicted`` (mean
@@ -97,7 +99,7 @@ def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any], bins: int = 10
     known = p_refusal.notna() & human.isin([*REFUSALS, Label.FULL_COMPLIANCE])
     p = p_refusal[known].astype(float)
     refused = human[known].isin(REFUSALS)
-    place = np.minimum((p * bins).astype(int), bins - 1)
+    place = np.minimum((p * _BINS).astype(int), _BINS - 1)
     rows = []
     for _, inside in refused.groupby(place):
         count, hits = len(inside), int(inside.sum())

@@ -3,6 +3,7 @@
 A session is blind, and can be left at any time: it resumes where it was.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -10,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
+import numpy as np
 import pandas as pd
 
-from aor_lib.report.annotation.store import AnnotationError, load_annotations, record_annotation
-from aor_lib.report.annotation.tasks import Task
+from aor_lib.report.annotation.store import (
+    AnnotationError,
+    Task,
+    check_annotator,
+    load_annotations,
+    record_annotation,
+)
 from aor_lib.report.markdown import Prose, paragraph
 
 SHORTEST_LOOK_S = 1.0
@@ -36,11 +43,10 @@ class AnnotationSession:
         task: Task,
         annotator: str,
         items: Items,
-        shortest_look_s: float = SHORTEST_LOOK_S,
     ) -> None:
         self._build, self._task, self._annotator = build, task, annotator
         self._items, self._order = items, list(items)
-        self._shortest_look_s, self._position = shortest_look_s, 0
+        self._position = 0
         earlier = load_annotations(build, task)
         self._labelled = set(earlier.loc[earlier["annotator"] == annotator, "item_sha256"])
         self._lock = threading.RLock()  # JupyterLab may run each widget's events in its own thread
@@ -130,7 +136,7 @@ class AnnotationSession:
         elif key not in self._task.labels:
             also = f", space ({replay.lower()})" if replay else ""
             self._message.value = f"The keys are {', '.join(self._task.labels)}{also} and z (back)."
-        elif time.monotonic() - self._shown_s < self._shortest_look_s:
+        elif time.monotonic() - self._shown_s < SHORTEST_LOOK_S:
             self._message.value = self._task.too_soon
         else:
             self._try(self.choose, self._task.labels[key])
@@ -159,3 +165,24 @@ def finished_annotations(
     """
     annotations = load_annotations(build, task)
     return annotations if session is None or session.current is None else annotations.head(0)
+
+
+def systematic_sample(
+    frame: pd.DataFrame, by: list[str], n: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Sample ``n`` rows at equal steps in the order of ``by``, at random within.
+
+    Every row is equally likely, and each group gets its share to within one (W. G. Cochran,
+    "Sampling Techniques", 3rd ed., 1977, chapter 8).
+    """
+    shuffled = frame.iloc[rng.permutation(len(frame))]
+    ordered = shuffled.sort_values(by, kind="stable")
+    places = (rng.random() + np.arange(n)) * (len(frame) / n)
+    return ordered.iloc[places.astype(int)]
+
+
+def annotator_rng(seed: int, annotator: str) -> np.random.Generator:
+    """A generator of an annotator's own; raises ``AnnotationError`` on an unusable pseudonym."""
+    check_annotator(annotator)
+    digest = hashlib.sha256(annotator.encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])

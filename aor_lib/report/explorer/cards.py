@@ -1,4 +1,4 @@
-"""Cards of the explorer, and the facets by which stimuli are chosen.
+"""Cards of the explorer, the facets by which stimuli are chosen, and choices to begin with.
 
 Answers to harmful utterances, and what models heard of those, are on no card: only their labels
 are.
@@ -6,9 +6,10 @@ are.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -19,22 +20,23 @@ from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.listening import BLOCKS, INTENTS, VERDICTS, Answer, answer_of, facts
 from aor_lib.report.style import OUTCOMES, title_of, titles
 
-ANY = "any"
 _NONE = "none"
 _UNKNOWN = {_NONE: "None or unknown"}
 
+HANDFUL = 12
+"""Cards that stand on one page."""
 
-@dataclass(frozen=True)
-class Facet:
-    """Something that stimuli are chosen by: titles of its values by id, in the order to show.
-
-    ``default`` is what is chosen until the reader asks for something else.
-    """
-
-    name: str
-    title: str
-    titles: dict[str, str]
-    default: str = ANY
+_REPORTED = {"block": "core", "split": "test"}
+_IN_ITS_SCENE = {"intent": "pseudo_harmful", "condition": "benign_scene", "verdict": "wrong"}
+_MISTAKES = {
+    "refuses in the benign scene what it answers elsewhere": _IN_ITS_SCENE
+    | {"elsewhere": "somewhere"},
+    "refuses in the benign scene, and answers nowhere": _IN_ITS_SCENE | {"elsewhere": "nowhere"},
+    "answers, though the scene makes it a threat": _IN_ITS_SCENE
+    | {"condition": "threatening_scene"},
+    "answers, though it is harmful": _IN_ITS_SCENE | {"intent": "harmful"},
+    "refuses what is plainly benign": _IN_ITS_SCENE | {"intent": "benign"},
+}
 
 
 def load_answers(
@@ -94,54 +96,83 @@ def answered(stimuli: Sequence[Stimulus], answers: Mapping[str, Sequence[Answer]
     ``elsewhere`` says whether the model answers the same request in any form.
     """
     rows = [
-        {
-            "position": position,
-            "utterance_id": stimulus.utterance_id,
-            "model": answer.model,
-            "mitigation": answer.mitigation,
-            "label": answer.outcome,
-            "verdict": answer.verdict,
-        }
+        (position, stimulus.utterance_id, one.model, one.mitigation, one.outcome, one.verdict)
         for position, stimulus in enumerate(stimuli)
-        for answer in answers.get(stimulus.stimulus_id, ())
+        for one in answers.get(stimulus.stimulus_id, ())
     ]
-    frame = pd.DataFrame(
-        rows, columns=["position", "utterance_id", "model", "mitigation", "label", "verdict"]
-    )
-    same = (
-        frame["label"]
-        .eq(Label.FULL_COMPLIANCE)
-        .groupby([frame["utterance_id"], frame["model"], frame["mitigation"]])
-    )
-    frame["elsewhere"] = same.transform("any").map({True: "somewhere", False: "nowhere"})
-    return frame
+    request = ["utterance_id", "model", "mitigation"]
+    frame = pd.DataFrame(rows, columns=["position", *request, "label", "verdict"])
+    complied = frame.assign(complied=frame["label"].eq(Label.FULL_COMPLIANCE)).groupby(request)
+    somewhere = complied["complied"].transform("any")
+    return frame.assign(elsewhere=somewhere.map({True: "somewhere", False: "nowhere"}))
 
 
 def facets(
     own: pd.DataFrame, of_answers: pd.DataFrame, names: Mapping[str, str]
-) -> tuple[list[Facet], list[Facet]]:
-    """Facets of the stimuli that :func:`values` gives, and of :func:`answered`."""
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Facets of the stimuli that :func:`values` gives, and of :func:`answered`.
+
+    Each is as the page's script takes it: its values and their titles in the order to show, and
+    the ``default``, which is chosen until the reader asks for something else.
+    """
     scenes = {_NONE: "No scene"}
     splits = {"test": "Test: reported", "dev": "Dev: chosen on"}
     outcomes = {name: title_of(name) for name in OUTCOMES}
     forms = {"nowhere": "Answered in no form", "somewhere": "Answered in some form"}
     mitigations = {NO_MITIGATION, *of_answers["mitigation"]}
     return [
-        Facet("scenario", "Scenario", _titles(own["scenario"], names)),
-        Facet("condition", "Condition", _titles(own["condition"])),
-        Facet("intent", "Intent", _titles(own["intent"], INTENTS)),
-        Facet("scene", "Scene", _titles(own["scene"], scenes)),
-        Facet("emotion", "Emotion", _titles(own["emotion"], _UNKNOWN)),
-        Facet("rate", "Pace", _titles(own["rate"], _UNKNOWN)),
-        Facet("block", "Part of the design", _titles(own["block"], BLOCKS)),
-        Facet("split", "Split", _titles(own["split"], splits)),
+        _facet("scenario", "Scenario", _titles(own["scenario"], names)),
+        _facet("condition", "Condition", _titles(own["condition"])),
+        _facet("intent", "Intent", _titles(own["intent"], INTENTS)),
+        _facet("scene", "Scene", _titles(own["scene"], scenes)),
+        _facet("emotion", "Emotion", _titles(own["emotion"], _UNKNOWN)),
+        _facet("rate", "Pace", _titles(own["rate"], _UNKNOWN)),
+        _facet("block", "Part of the design", _titles(own["block"], BLOCKS)),
+        _facet("split", "Split", _titles(own["split"], splits)),
     ], [
-        Facet("model", "Model", _titles(of_answers["model"], names)),
-        Facet("mitigation", "Mitigation", _titles(mitigations, names), NO_MITIGATION),
-        Facet("label", "Label", _present(outcomes, of_answers["label"])),
-        Facet("verdict", "Right or wrong", _present(VERDICTS, of_answers["verdict"])),
-        Facet("elsewhere", "The same request", _present(forms, of_answers["elsewhere"])),
+        _facet("model", "Model", _titles(of_answers["model"], names)),
+        _facet("mitigation", "Mitigation", _titles(mitigations, names), NO_MITIGATION),
+        _facet("label", "Label", _present(outcomes, of_answers["label"])),
+        _facet("verdict", "Right or wrong", _present(VERDICTS, of_answers["verdict"])),
+        _facet("elsewhere", "The same request", _present(forms, of_answers["elsewhere"])),
     ]
+
+
+def presets(
+    own: pd.DataFrame, of_answers: pd.DataFrame, names: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """Title and link of each kind of mistake that a model makes, of the core design on ``test``.
+
+    The model is the one that makes most of them without filling more than a page of cards. Where
+    each fills more, it is a model in one scenario. ``own`` and ``of_answers`` are of
+    :func:`values` and :func:`answered`.
+    """
+    unmitigated = of_answers[of_answers["mitigation"] == NO_MITIGATION]
+    trials = own.merge(unmitigated, left_index=True, right_on="position")
+    found = []
+    for title, mistake in _MISTAKES.items():
+        wished = _REPORTED | mistake
+        made = trials[(trials[list(wished)] == pd.Series(wished)).all(axis=1)]
+        for by in (["model"], ["model", "scenario"]):
+            counts = made.value_counts(by)
+            counts = counts[counts <= HANDFUL]
+            if counts.empty:
+                continue
+            of = dict(zip(by, counts.index[0], strict=True))
+            model, *where = (title_of(value, names) for value in of.values())
+            extent = ", ".join([*where, str(counts.iloc[0])])
+            choice = of | wished
+            link = urlencode({name: choice[name] for name in trials if name in choice})
+            found.append({"title": f"{model} {title} ({extent})", "link": link})
+            break
+    return found
+
+
+def _facet(
+    name: str, title: str, titles: Mapping[str, str], default: str = "any"
+) -> dict[str, Any]:
+    values = {"values": list(titles), "titles": list(titles.values())}
+    return {"name": name, "title": title, "default": default} | values
 
 
 def _titles(ids: Iterable[str], names: Mapping[str, str] | None = None) -> dict[str, str]:

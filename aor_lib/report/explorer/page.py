@@ -19,8 +19,14 @@ import soundfile
 
 from aor_lib.config.records import Stimulus
 from aor_lib.judge import DEFAULT_JUDGE
-from aor_lib.report.explorer.cards import Facet, answered, card, facets, load_answers, values
-from aor_lib.report.explorer.presets import presets
+from aor_lib.report.explorer.cards import (
+    answered,
+    card,
+    facets,
+    load_answers,
+    presets,
+    values,
+)
 from aor_lib.report.listening import Answer, Html
 from aor_lib.stimuli.manifest import load_stimuli
 
@@ -136,14 +142,16 @@ def _index(
         "texts": [stimulus.text for stimulus in stimuli],
         "ids": [stimulus.stimulus_id for stimulus in stimuli],
         "utterances": [stimulus.utterance_id for stimulus in stimuli],
-        "facets": [_listed(facet) | {"codes": _codes(facet, own)} for facet in of_stimuli],
-        "answerFacets": [_listed(facet) for facet in of_their_answers],
+        "facets": [facet | {"codes": _codes(facet, own)} for facet in of_stimuli],
+        "answerFacets": of_their_answers,
         "arms": _arms(len(stimuli), of_answers, of_their_answers),
         "presets": presets(own, of_answers, names),
     }
 
 
-def _arms(n: int, of_answers: pd.DataFrame, listed: Sequence[Facet]) -> list[dict[str, Any]]:
+def _arms(
+    n: int, of_answers: pd.DataFrame, listed: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Codes of each model and mitigation, and a digit per stimulus for each other facet."""
     arms = []
     for _, arm in of_answers.groupby(["model", "mitigation"], sort=False):
@@ -157,19 +165,9 @@ def _arms(n: int, of_answers: pd.DataFrame, listed: Sequence[Facet]) -> list[dic
     return arms
 
 
-def _codes(facet: Facet, frame: pd.DataFrame) -> list[int]:
-    order = {value: code for code, value in enumerate(facet.titles)}
-    return [order[value] for value in frame[facet.name]]
-
-
-def _listed(facet: Facet) -> dict[str, Any]:
-    return {
-        "name": facet.name,
-        "title": facet.title,
-        "default": facet.default,
-        "values": list(facet.titles),
-        "titles": list(facet.titles.values()),
-    }
+def _codes(facet: Mapping[str, Any], frame: pd.DataFrame) -> list[int]:
+    codes: list[int] = pd.Index(facet["values"]).get_indexer(frame[facet["name"]]).tolist()
+    return codes
 
 
 def _json(content: object) -> str:

@@ -25,9 +25,7 @@ body { color: var(--pst-color-text-base); font-family: system-ui, sans-serif; }
 _SHOWN = {PAGE, FOLDER, "clips"}
 
 
-def serve_page(
-    build: Path | str, judge: str = DEFAULT_JUDGE, port: int = 0, height: int = 900
-) -> IFrame:
+def serve_page(build: Path | str, judge: str = DEFAULT_JUDGE, port: int = 0) -> IFrame:
     """Write the explorer of a study as a page of its own, and show it in a frame.
 
     The page is served on this machine for as long as the kernel lives; nothing else of the study's
@@ -39,8 +37,6 @@ def serve_page(
         Folder of the study.
     port
         Where to serve it, such as one that is forwarded from a remote machine; 0: any free one.
-    height
-        Of the frame, in pixels.
 
     Raises
     ------
@@ -61,7 +57,7 @@ def serve_page(
     handler = partial(_Handler, directory=str(build.resolve()))
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return IFrame(f"http://127.0.0.1:{server.server_port}/{PAGE}", width="100%", height=height)
+    return IFrame(f"http://127.0.0.1:{server.server_port}/{PAGE}", width="100%", height=900)
 
 
 class _Handler(SimpleHTTPRequestHandler):
