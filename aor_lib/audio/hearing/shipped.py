@@ -14,9 +14,10 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 @functools.cache
 def load(name: str) -> Arrays:
-    """Arrays of shipped weights, by their names."""
+    """Arrays of shipped weights, by their names; those in half precision as float32."""
     with np.load(WEIGHTS / f"{name}.npz", allow_pickle=False) as stored:
-        return {key: stored[key] for key in stored.files}
+        arrays = {key: stored[key] for key in stored.files}
+    return {k: a.astype(np.float32) if a.dtype == np.float16 else a for k, a in arrays.items()}
 
 
 @functools.cache
