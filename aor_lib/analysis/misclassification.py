@@ -23,6 +23,7 @@ from aor_lib.analysis.outcomes import refusals_by_utterance
 from aor_lib.analysis.stats import CONFIDENCE, REFUSALS
 from aor_lib.analysis.stats.detection import refusals_by_family
 from aor_lib.analysis.stats.intervals import DRAWS, Floats, over_clusters, rate_draws
+from aor_lib.analysis.stats.paired import utterance_differences
 
 _CLASSES = (*REFUSALS, "full_compliance")
 _JUDGE_SEED, _STUDY_SEED = 1, 2  # apart, since a judge's errors know nothing of the study
@@ -124,14 +125,8 @@ def paired_differences(
     tests are the same.
     """
     raw = stats.paired_differences(results, factor, baseline, by)
-    cells = {
-        group: refusals_by_utterance(trials)
-        for group, trials in results.groupby([*by, factor], sort=True, observed=True)
-    }
-    estimates = [
-        _difference(cells[*row[by], row["level"]], cells[*row[by], baseline], judge)
-        for _, row in raw.iterrows()
-    ]
+    cells = utterance_differences(results, factor, baseline, by)
+    estimates = [_difference(differences, judge) for _, differences in cells]
     return _twice(raw, ["difference", "low", "high"], estimates)
 
 
@@ -183,13 +178,11 @@ def _rate(cell: pd.DataFrame, judge: Accuracy) -> _Estimate:
     return _limited(_corrected(cell, judge), _draws([cell], judge)[:, 0], 0, 1)
 
 
-def _difference(at_level: pd.DataFrame, at_baseline: pd.DataFrame, judge: Accuracy) -> _Estimate:
+def _difference(differences: Floats, judge: Accuracy) -> _Estimate:
     # A judge's false alarms are the same on both sides, and what is left is scaled.
-    differences = at_level["refused"] / at_level["judged"]
-    differences = (differences - at_baseline["refused"] / at_baseline["judged"]).dropna()
-    if differences.empty:
+    if len(differences) == 0:
         return _NONE
-    as_rates = (differences.to_numpy(float)[:, None] + 1) / 2
+    as_rates = (differences[:, None] + 1) / 2
     draws = 2 * rate_draws(as_rates, np.ones_like(as_rates), _STUDY_SEED)[:, 0] - 1
     estimate = float(differences.mean() / _youden(judge.sensitivity, judge.specificity))
     return _limited(estimate, draws / _youden(*judge.draws.T), -1, 1)

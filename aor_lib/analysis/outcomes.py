@@ -11,8 +11,6 @@ from aor_lib.config.records import Split
 
 REFUSALS = ("partial_refusal", "full_refusal")
 
-_COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged", "degenerate")
-
 
 def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
     """Mark the trials with an answer that was judged a refusal or compliance."""
@@ -22,14 +20,16 @@ def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
 def refusals_by_utterance(trials: pd.DataFrame) -> pd.DataFrame:
     """Answers ``refused`` and ``judged`` of each utterance with a judged answer."""
     judged = trials[is_judged(trials)]
+    refused = judged["label"].isin(REFUSALS).groupby(judged["utterance_id"])
+    return pd.DataFrame({"refused": refused.sum(), "judged": refused.size()})
+
+
+def rates_by_utterance(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Refusal rate of each utterance (row) in each cell of the keys (column); NaN unless judged."""
+    judged = trials[is_judged(trials)]
     refused = judged["label"].isin(REFUSALS)
-    clusters = refused.groupby(judged["utterance_id"]).agg(["sum", "size"])
-    return clusters.set_axis(["refused", "judged"], axis=1)
-
-
-def count_names(results: pd.DataFrame) -> list[str]:
-    """Names of the :func:`counts` of a frame, in their order."""
-    return [name for name in _COUNTS if name != "degenerate" or "flags" in results]
+    groups = refused.groupby([judged[name] for name in ("utterance_id", *keys)], observed=True)
+    return groups.mean().unstack(keys)
 
 
 def counts(trials: pd.DataFrame) -> dict[str, int]:
@@ -40,19 +40,36 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     (repetitive or gibberish, as flagged by the judge) are counted whatever their label; there is
     no such count where the frame has no column ``flags``.
     """
-    judged = is_judged(trials)
-    by_outcome = {
-        "trials": len(trials),
-        "judged": int(judged.sum()),
-        "refused": int((judged & trials["label"].isin(REFUSALS)).sum()),
-        "failed": int((~trials["status"].isin(("ok", "blocked"))).sum()),
-        "blocked": int((trials["status"] == "blocked").sum()),
-        "unjudged": int(((trials["status"] == "ok") & ~judged).sum()),
+    return {str(name): int(number) for name, number in _outcomes(trials).sum().items()}
+
+
+def counts_by(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """The :func:`counts` of each cell of the keys, which are the index."""
+    return _outcomes(trials).groupby([trials[name] for name in keys], observed=True).sum()
+
+
+def count_names(results: pd.DataFrame) -> list[str]:
+    """Names of the :func:`counts` of a frame, in their order."""
+    return [*_outcomes(results.head(0))]
+
+
+def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
+    """A column of booleans for each of the :func:`counts`."""
+    judged, answered = is_judged(trials), trials["status"].eq("ok")
+    blocked = trials["status"].eq("blocked")
+    outcomes = {
+        "trials": answered | True,
+        "judged": judged,
+        "refused": judged & trials["label"].isin(REFUSALS),
+        "failed": ~answered & ~blocked,
+        "blocked": blocked,
+        "unjudged": answered & ~judged,
     }
     if "flags" in trials:
-        flags = trials["flags"].dropna().map(json.loads)
-        by_outcome["degenerate"] = sum("degenerate" in noted for noted in flags)
-    return by_outcome
+        noted = trials["flags"].map(json.loads, na_action="ignore")
+        outcomes["degenerate"] = noted.map(lambda flags: "degenerate" in flags, na_action="ignore")
+        outcomes["degenerate"] = outcomes["degenerate"].eq(True)
+    return pd.DataFrame(outcomes)
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:

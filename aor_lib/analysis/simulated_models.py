@@ -4,7 +4,7 @@ The reference models show if a known effect is found; these show how often, how 
 often one is found where there is none. They cost no model's time.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from aor_lib.analysis.scene_use import (
 )
 from aor_lib.config.records import Condition
 
-STUDIES = 500
+STUDIES = 2_000
 UTTERANCES = 60
 EFFECTS = (0.1, 0.2, 0.4)
 TABLE = Path(__file__).parent / "simulated_models.csv"
@@ -52,17 +52,20 @@ def simulate(
 
     Each utterance has a latent normal propensity to be refused, and is judged once a condition.
     """
-    own = np.sqrt(_ALIKE) * rng.standard_normal(utterances)
-    frames = []
-    for condition in _CONDITIONS:
-        rate = _ALONE_RATE + effect * moved.get(condition, 0)
-        chance = np.sqrt(1 - _ALIKE) * rng.standard_normal(utterances)
-        refused = own + chance < norm.ppf(rate)
-        label = np.where(refused, "full_refusal", "full_compliance")
-        frame = pd.DataFrame({"utterance_id": np.arange(utterances).astype(str), "label": label})
-        frames.append(frame.assign(condition=str(condition)))
-    asked = {"model": "simulated", "intent": "pseudo_harmful", "status": "ok"}
-    return pd.concat(frames, ignore_index=True).assign(**asked)
+    rates = [_ALONE_RATE + effect * moved.get(condition, 0) for condition in _CONDITIONS]
+    own, chance = rng.standard_normal(utterances), rng.standard_normal((len(rates), utterances))
+    propensity = np.sqrt(_ALIKE) * own + np.sqrt(1 - _ALIKE) * chance
+    refused = propensity < norm.ppf(rates)[:, None]
+    return pd.DataFrame(
+        {
+            "model": "simulated",
+            "intent": "pseudo_harmful",
+            "condition": np.repeat([str(condition) for condition in _CONDITIONS], utterances),
+            "utterance_id": np.tile(np.arange(utterances).astype(str), len(rates)),
+            "status": "ok",
+            "label": np.where(refused, "full_refusal", "full_compliance").ravel(),
+        }
+    )
 
 
 def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFrame:
@@ -77,7 +80,7 @@ def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFram
     rows: list[pd.DataFrame] = []
     for model, moved in MODELS.items():
         for effect in EFFECTS if moved else (0.0,):
-            drawn = pd.concat(_studies(model, effect, studies, utterances))
+            drawn = _studies(model, effect, studies, utterances)
             level, baseline = (
                 drawn[side].map({at: effect * moved.get(at, 0) for at in _CONDITIONS})
                 for side in ("level", "baseline")
@@ -92,7 +95,7 @@ def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFram
                 coverage=("covered", "mean"),
                 told=("told", "mean"),
             )
-            said = drawn.groupby("study")["verdict"].first().eq("uses it").mean()
+            said = drawn.groupby("model")["verdict"].first().eq("uses it").mean()
             rows.append(
                 summary.assign(
                     model=model,
@@ -106,14 +109,17 @@ def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFram
     return table[["model", "effect", *table.columns.drop(["model", "effect"])]].round(4)
 
 
-def _studies(model: str, effect: float, studies: int, utterances: int) -> Iterator[pd.DataFrame]:
+def _studies(model: str, effect: float, studies: int, utterances: int) -> pd.DataFrame:
+    """Comparisons of all studies; each is a ``model`` of its own, as the families of tests are."""
+    trials = []
     for study in range(studies):
         rng = np.random.default_rng([study, round(100 * effect), list(MODELS).index(model)])
-        trials = simulate(MODELS[model], effect, utterances, rng)
-        from_benign = from_benign_scene(trials)
-        verdict = scene_use(from_benign)
-        both = pd.concat([from_benign, from_speech_alone(trials)], ignore_index=True)
-        yield both.assign(study=study, verdict=verdict)
+        trials.append(simulate(MODELS[model], effect, utterances, rng).assign(model=study))
+    every = pd.concat(trials, ignore_index=True)
+    from_benign = from_benign_scene(every)
+    verdicts = {study: scene_use(rows) for study, rows in from_benign.groupby("model")}
+    both = pd.concat([from_benign, from_speech_alone(every)], ignore_index=True)
+    return both.assign(verdict=both["model"].map(verdicts))
 
 
 def load() -> pd.DataFrame:

@@ -99,10 +99,18 @@ def test_a_rate_of_none_or_of_all_leaves_doubt(answers, good, refused):
     assert row["high"].item() - row["low"].item() > 0.05
 
 
-def test_without_a_judged_answer_there_is_no_corrected_rate(trials, good):
+def test_without_a_judged_answer_there_is_nothing_to_correct(trials, good):
     unjudged = corrected.rates(trials([("a", "ok", "unjudged")]), ["model"], good)
     assert unjudged[["rate", "low", "high"]].isna().all(axis=None)
     assert corrected.rates(trials([]), ["model"], good).empty
+    apart = [
+        trials([(name, "ok", REFUSAL)], condition=condition)
+        for name, condition in (("a", "speech_only"), ("b", "noise"))
+    ]
+    found = corrected.paired_differences(
+        pd.concat(apart), "condition", "speech_only", ["model"], good
+    )
+    assert found["difference"].isna().tolist() == [True, True]
 
 
 def test_a_difference_is_scaled_and_its_test_stays(paired, good):
@@ -113,17 +121,6 @@ def test_a_difference_is_scaled_and_its_test_stays(paired, good):
     assert row["difference"].item() == pytest.approx(-0.25 / 0.91)
     assert row["low"].item() < -0.25 / 0.91 < row["high"].item() < 0
     assert row["p_holm"].item() == raw["p_holm"].item()
-
-
-def test_a_pair_without_a_common_utterance_has_no_corrected_difference(trials, good):
-    parts = [
-        trials([(name, "ok", REFUSAL)], condition=condition)
-        for name, condition in (("a", "speech_only"), ("b", "noise"))
-    ]
-    found = corrected.paired_differences(
-        pd.concat(parts), "condition", "speech_only", ["model"], good
-    )
-    assert found["difference"].isna().all()
 
 
 def test_a_d_prime_grows_when_errors_are_taken_out(answers, good):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from aor_lib.analysis import stats
 
@@ -12,10 +12,33 @@ def compare(frame):
     return stats.paired_differences(frame, "condition", "speech_only", ["model"])
 
 
-def test_a_paired_interval_reproduces_a_published_example():
-    # R's statpsych: ci.prop.ps(.05, 12, 4, 26, 6) gives 0.2548067 and 0.6251933.
-    differences = np.array([0] * 18 + [1] * 26 + [-1] * 4)
-    assert stats.difference_interval(differences) == pytest.approx((0.2548067, 0.6251933))
+@pytest.mark.parametrize(
+    ("less", "more", "utterances", "low", "high"),
+    [
+        # R's contingencytables, Tango_asymptotic_score_CI_paired_2x2 of Cavo et al., 2012
+        (16, 6, 161, -0.1240, -0.0054),
+        (0, 0, 60, -0.06017, 0.06017),  # z^2 / (n + z^2)
+        (0, 5, 5, 0.13104, 1.0),  # as Wilson's of 5 in 5, from -1 to 1
+    ],
+)
+def test_a_paired_interval_is_tangos(less, more, utterances, low, high):
+    differences = np.array([-1] * less + [1] * more + [0] * (utterances - less - more))
+    assert stats.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_a_paired_interval_excludes_zero_wherever_the_test_tells():
+    for more in range(6, 31):
+        for less in range(more):
+            differences = np.array([-1] * less + [1] * more + [0] * (60 - less - more))
+            if binomtest(less, less + more).pvalue < stats.SIGNIFICANCE:
+                assert stats.difference_interval(differences)[0] > 0
+
+
+def test_fractions_of_many_answers_make_a_paired_interval_narrower_than_whole_differences():
+    halves, whole = np.repeat([0.5, 0.0], [10, 50]), np.repeat([1.0, 0.0], [5, 55])
+    low, high = stats.difference_interval(halves)
+    assert np.mean(halves) == np.mean(whole)
+    assert stats.difference_interval(whole)[0] < low < high < stats.difference_interval(whole)[1]
 
 
 @settings(deadline=None)

@@ -14,7 +14,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.outcomes import check, count_names, counts, is_judged
+from aor_lib.analysis.outcomes import (
+    check,
+    count_names,
+    counts,
+    counts_by,
+    is_judged,
+    rates_by_utterance,
+)
 from aor_lib.analysis.stats.detection import estimable, refusals_by_family, sensitivity
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, over_clusters, rate_draws
 from aor_lib.analysis.stats.paired import adjusted, compare
@@ -30,12 +37,14 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
     one family.
     """
     check(results, ["model", "intent"])
+    counted = counts_by(results, ["intent", "model"])
+    rates = rates_by_utterance(results, ["intent", "model"]).reindex(columns=counted.index)
     rows = [
         {"intent": intent, "model": model, "against": against}
-        | counts(pd.concat([first, second]))
-        | compare(second, first)
-        for intent, trials in results.groupby("intent", observed=True)
-        for (model, first), (against, second) in _pairs(trials)
+        | (counted.loc[intent, model] + counted.loc[intent, against]).to_dict()
+        | compare((rates[intent, model] - rates[intent, against]).dropna().to_numpy(float))
+        for (intent, model), (other, against) in combinations(counted.index, 2)
+        if intent == other
     ]
     names = ["intent", "model", "against", *count_names(results)]
     measures = ["utterances", "difference", "low", "high", "p_value"]

@@ -111,16 +111,16 @@ def sensitivity(
     }
 
 
-def iso_d_prime(d_primes: Sequence[float], points: int = 101) -> pd.DataFrame:
+def iso_d_prime(d_primes: Sequence[float]) -> pd.DataFrame:
     """Lines of equal sensitivity in the plane of over-refusal and harmful refusal.
 
     Along such a line only the criterion changes: HRR = Phi(d' + z(ORR)).
 
     Returns
     -------
-    ``points`` rows per line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
+    101 rows per line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
     """
-    orr = np.linspace(0, 1, points)
+    orr = np.linspace(0, 1, 101)
     lines = [
         pd.DataFrame({"d_prime": d_prime, "orr": orr, "hrr": norm.cdf(d_prime + norm.ppf(orr))})
         for d_prime in d_primes

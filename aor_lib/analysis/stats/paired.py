@@ -1,12 +1,14 @@
 """Paired differences between two levels of a factor on the same utterances, and their tests."""
 
+from collections.abc import Callable, Iterator
+from math import sqrt
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binomtest, norm, permutation_test
-from statsmodels.stats.multitest import multipletests
 
-from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.outcomes import check, count_names, counts_by, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
@@ -40,22 +42,32 @@ def paired_differences(
     (sign flips).
     """
     check(results, [*by, factor])
-    rows = []
-    for group, trials in results.groupby(by, sort=True, observed=True):
-        levels = dict(iter(trials.groupby(factor, sort=True, observed=True)))
-        if baseline not in levels:
-            continue
-        at_baseline = levels.pop(baseline)
-        for level, at_level in levels.items():
-            rows.append(
-                dict(zip(by, group, strict=True))
-                | {"level": level, "baseline": baseline}
-                | counts(pd.concat([at_baseline, at_level]))
-                | compare(at_baseline, at_level)
-            )
+    counted = counts_by(results, [*by, factor])
+    rows = [
+        dict(zip(by, group, strict=True))
+        | {"level": level, "baseline": baseline}
+        | (counted.loc[*group, level] + counted.loc[*group, baseline]).to_dict()
+        | compare(differences)
+        for (*group, level), differences in utterance_differences(results, factor, baseline, by)
+    ]
     measures = ["difference", "low", "high", "p_value"]
     names = [*by, "level", "baseline", *count_names(results), "utterances", *measures]
     return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
+
+
+def utterance_differences(
+    results: pd.DataFrame, factor: str, baseline: str, by: list[str]
+) -> Iterator[tuple[tuple[str, ...], Floats]]:
+    """Group and level of each row of :func:`paired_differences`, with the utterances' differences.
+
+    Those are float64, ``(utterances,)``, of the utterances that were judged at both.
+    """
+    cells = results.groupby([*by, factor], observed=True).size().index
+    rates = dict(rates_by_utterance(results, [*by, factor]).reindex(columns=cells).items())
+    for *group, level in cells:
+        if level != baseline and (*group, baseline) in rates:
+            differences = rates[*group, level] - rates[*group, baseline]
+            yield (*group, level), differences.dropna().to_numpy(float)
 
 
 def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
@@ -69,9 +81,9 @@ def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
     for _, rows in tests.groupby(family, observed=True):
         can_tell = _can_tell(rows["utterances"].to_numpy(float))
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
-        if can_tell.any():
-            p_values = multipletests(rows.loc[can_tell, "p_value"], method="holm")[1]
-            tests.loc[rows.index[can_tell], "p_holm"] = p_values
+        p_values = rows.loc[can_tell, "p_value"].sort_values()
+        steps = p_values * np.arange(len(p_values), 0, -1)
+        tests.loc[p_values.index, "p_holm"] = steps.cummax().clip(upper=1)
     return tests
 
 
@@ -88,9 +100,11 @@ def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
 def difference_interval(differences: Floats) -> tuple[float, float]:
     """95 % interval of the mean of paired differences, each of an utterance of its own.
 
-    The adjusted Wald interval: Wald's, once a pair is added that differs in each direction. Where
-    few utterances differ it is wide rather than narrow, as resampling them would make it, and all
-    may agree. It is used for differences of rates as well.
+    Tango's score interval: the differences that a test with the variance under each of them does
+    not reject. It holds its level where few utterances differ, and has a width where none does.
+    Where several answers to an utterance make its difference a fraction, the utterances are counted
+    as the number of whole differences that tell as much, by the design effect. Its estimate has
+    half an utterance that differs wholly in each direction added, since all may be alike.
 
     Parameters
     ----------
@@ -99,32 +113,40 @@ def difference_interval(differences: Floats) -> tuple[float, float]:
 
     References
     ----------
-    D. G. Bonett & R. M. Price, "Adjusted Wald confidence interval for a difference of binomial
-    proportions based on paired data", Journal of Educational and Behavioral Statistics
-    37(4):479-488, 2012.
+    T. Tango, "Equivalence test and confidence interval for the difference in proportions for the
+    paired-sample design", Statistics in Medicine 17(8):891-908, 1998. M. W. Fagerland, S. Lydersen
+    & P. Laake, Statistics in Medicine 33(16):2850-2875, 2014 (a comparison). J. N. K. Rao & A. J.
+    Scott, Biometrics 48(2):577-585, 1992 (the design effect). A. Agresti & Y. Min, Statistics in
+    Medicine 24(5):729-740, 2005 (the halves).
     """
-    added = np.append(differences, [-1.0, 1.0])
-    reach = norm.ppf((1 + CONFIDENCE) / 2) * added.std() / np.sqrt(len(added))
-    return max(-1.0, float(added.mean() - reach)), min(1.0, float(added.mean() + reach))
+    n = len(differences)
+    mean = differences.sum() / (n + 1)
+    size = (np.abs(differences).sum() + 1) / (n + 1)
+    square = ((differences**2).sum() + 1) / (n + 1)
+    design_effect = float((square - mean**2) / (size - mean**2))  # 1 if all differences are whole
+    less, more = -float(differences.clip(max=0).mean()), float(differences.clip(min=0).mean())
+    quantile = float(norm.ppf((1 + CONFIDENCE) / 2))
+
+    def not_rejected(truth: float) -> bool:
+        slope = less + more - (2 - more + less) * truth
+        twice_less = (slope + sqrt(max(0.0, slope**2 + 8 * less * truth * (1 - truth)))) / 2
+        variance = design_effect * (twice_less + truth - truth**2) / n
+        return (more - less - truth) ** 2 <= quantile**2 * variance
+
+    return _last(not_rejected, more - less, -1.0), _last(not_rejected, more - less, 1.0)
 
 
-def compare(at_baseline: pd.DataFrame, at_level: pd.DataFrame) -> dict[str, float]:
-    """The measures of :func:`paired_differences` of trials at two levels."""
-    before, after = (
-        clusters["refused"] / clusters["judged"]
-        for clusters in (refusals_by_utterance(at_baseline), refusals_by_utterance(at_level))
-    )
-    before, after = before.align(after, join="inner")
-    if before.empty:
+def compare(differences: Floats) -> dict[str, float]:
+    """The measures of :func:`paired_differences` from the differences of utterances."""
+    if len(differences) == 0:
         return {"utterances": 0}
-    difference: Floats = np.asarray(after - before, dtype=np.float64)
-    low, high = difference_interval(difference)
+    low, high = difference_interval(differences)
     return {
-        "utterances": len(before),
-        "difference": float(difference.mean()),
+        "utterances": len(differences),
+        "difference": float(differences.mean()),
         "low": low,
         "high": high,
-        "p_value": _sign_flip(difference),
+        "p_value": _sign_flip(differences),
     }
 
 
@@ -138,3 +160,11 @@ def _sign_flip(differences: Floats) -> float:
         (changed,), np.mean, permutation_type="samples", n_resamples=_FLIPS, rng=0, vectorized=True
     )
     return float(test.pvalue)
+
+
+def _last(holds: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Last value at which something holds, on the way from ``inside`` to ``outside``."""
+    for _ in range(40):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside

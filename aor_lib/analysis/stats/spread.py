@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
 
-from aor_lib.analysis.outcomes import check, refusals_by_utterance
+from aor_lib.analysis.outcomes import check, rates_by_utterance
 
 _RESAMPLES = 9_999
 
@@ -21,9 +21,8 @@ def models_differ(results: pd.DataFrame) -> float:
     Cochran's Q test by permutation. NaN for fewer than two models or such utterances.
     """
     check(results, ["model"])
-    rates = pd.DataFrame({model: _rates(trials) for model, trials in results.groupby("model")})
-    rates = rates.dropna()
-    if min(rates.shape) < 2:
+    rates = rates_by_utterance(results, ["model"]).dropna()
+    if results["model"].nunique() > rates.shape[1] or min(rates.shape) < 2:
         return np.nan
     return _p_value([rates[model] for model in rates], "samples")
 
@@ -41,18 +40,13 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     P. Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005.
     """
     check(results, ["model", factor])
-    p_values = {}
-    for model, trials in results.groupby("model"):
-        rates = _rates(trials)
-        groups = rates.groupby(trials.groupby("utterance_id")[factor].first().reindex(rates.index))
-        samples = [group for _, group in groups if len(group) > 1]
-        p_values[model] = _p_value(samples, "independent") if len(samples) > 1 else np.nan
-    return pd.Series(p_values, dtype=float, name="p_value").rename_axis("model")
-
-
-def _rates(trials: pd.DataFrame) -> pd.Series[float]:
-    clusters = refusals_by_utterance(trials)
-    return clusters["refused"] / clusters["judged"]
+    group_of = results.groupby("utterance_id")[factor].first()
+    p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_value")
+    for model, rates in rates_by_utterance(results, ["model"]).items():
+        samples = [group for _, group in rates.dropna().groupby(group_of) if len(group) > 1]
+        if len(samples) > 1:
+            p_values[model] = _p_value(samples, "independent")
+    return p_values.rename_axis("model")
 
 
 def _p_value(samples: list[pd.Series[float]], kind: str) -> float:
