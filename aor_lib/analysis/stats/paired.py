@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binomtest, norm, permutation_test
+from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import check, count_names, counts_by, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
@@ -81,9 +82,9 @@ def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
     for _, rows in tests.groupby(family, observed=True):
         can_tell = _can_tell(rows["utterances"].to_numpy(float))
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
-        p_values = rows.loc[can_tell, "p_value"].sort_values()
-        steps = p_values * np.arange(len(p_values), 0, -1)
-        tests.loc[p_values.index, "p_holm"] = steps.cummax().clip(upper=1)
+        if can_tell.any():
+            p_values = multipletests(rows.loc[can_tell, "p_value"], method="holm")[1]
+            tests.loc[rows.index[can_tell], "p_holm"] = p_values
     return tests
 
 
