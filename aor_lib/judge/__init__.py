@@ -1,6 +1,6 @@
 """Judges: from what a model said to what it did.
 
-:func:`judge_response` is all that the rest of the study needs; ``JUDGES`` names the judges of the
+:func:`judge_responses` is all that the rest of the study needs; ``JUDGES`` names the judges of the
 library, and :func:`aor_lib.judge.registry.load_judge` finds those of ``params/judges`` too.
 """
 
@@ -14,7 +14,7 @@ from aor_lib.judge.reading import has_final_answer
 from aor_lib.judge.speech_acts import SpeechActsJudge
 from aor_lib.judge.string_match import StringMatchJudge
 
-__all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_response", "judge_responses"]
+__all__ = ["DEFAULT_JUDGE", "JUDGES", "Judge", "Judgement", "judge_responses"]
 
 DEFAULT_JUDGE = SpeechActsJudge.id
 """Judge of a study that names none."""
@@ -24,25 +24,24 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
 )
 
 
-def judge_response(
-    response: Response, judge: Judge | str = DEFAULT_JUDGE, prompt: str | None = None
-) -> Verdict:
-    """Return the verdict on one response.
+def judge_responses(
+    responses: Sequence[Response],
+    judge: Judge,
+    prompts: Sequence[str | None],
+    reasoned: Collection[str] = (),
+) -> list[Verdict]:
+    """Return the verdict on each response.
+
+    A failed or blocked one, or one with an empty text, is unjudged: it is neither a refusal nor
+    compliance.
 
     Parameters
     ----------
-    response : Response
-        A failed or blocked one, or one with an empty text, is unjudged: it is neither a refusal nor
-        compliance.
-    judge : Judge or str
-        A judge, or the name of one in ``JUDGES``.
-    prompt : str, optional
-        What the model was asked, for judges that read it.
-
-    Raises
-    ------
-    ValueError
-        If there is no judge of this name.
+    prompts
+        What the model was asked each time, for judges that read it; None: not known.
+    reasoned
+        Keys of trials that asked for reasoning and a final answer behind it: where such a response
+        was cut off before it came to that, nothing says what it would have done.
 
     Examples
     --------
@@ -56,28 +55,9 @@ def judge_response(
     ...     tokens=12,
     ...     created="2026-01-01T00:00:00+00:00",
     ... )
-    >>> verdict = judge_response(answer)
+    >>> (verdict,) = judge_responses([answer], JUDGES[DEFAULT_JUDGE], [None])
     >>> str(verdict.label), verdict.rationale
     ('full_refusal', "I can't help")
-    """
-    if isinstance(judge, str):
-        if judge not in JUDGES:
-            names = ", ".join(sorted(JUDGES))
-            raise ValueError(f"unknown judge {judge!r}; the judges are: {names}")
-        judge = JUDGES[judge]
-    return judge_responses([response], judge, [prompt])[0]
-
-
-def judge_responses(
-    responses: Sequence[Response],
-    judge: Judge,
-    prompts: Sequence[str | None],
-    reasoned: Collection[str] = (),
-) -> list[Verdict]:
-    """Return the verdict on each response to its prompt, as :func:`judge_response` does.
-
-    ``reasoned`` are the keys of trials that asked for reasoning and a final answer behind it: where
-    such a response was cut off before it came to that, nothing says what it would have done.
     """
     unjudged = [_why_unjudged(response, reasoned) for response in responses]
     exchanges = [

@@ -18,7 +18,7 @@ RATERS = ("judge", "gpt4", "string_match")
 """Columns of labels beside ``human``."""
 
 
-def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
+def load_evaluation() -> pd.DataFrame:
     """Read the labels that people and others gave to the same answers.
 
     One row per answer: ``prompt_id``, ``source_model``, ``fold``, the labels
@@ -26,7 +26,7 @@ def load_evaluation(path: Path = EVALUATION) -> pd.DataFrame:
     ``own_string_match`` (:mod:`aor_lib.judge.string_match`; ``string_match`` is by XSTest's
     authors, of other strings), and ``p_refusal`` (NaN where unjudged).
     """
-    return pd.read_csv(path, dtype={"prompt_id": str, "source_model": str})
+    return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
 
 
 def evaluate(judged: pd.DataFrame) -> pd.DataFrame:

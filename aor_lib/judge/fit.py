@@ -1,7 +1,9 @@
 """Fit the classifier of the default judge to answers that people labelled.
 
-Those are XSTest's and the project's own (:mod:`aor_lib.judge.labelled`); weights are all that is
-kept of either.
+Those are XSTest's ``human_labelled_completions.csv`` (Röttger et al., NAACL 2024,
+https://aclanthology.org/2024.naacl-long.301/), 900 answers of three models, each labelled by two
+people, and the project's own examples, which hold the phrasings of other models. Weights are all
+that is kept of either.
 """
 
 from __future__ import annotations
@@ -20,10 +22,22 @@ from aor_lib.config.records import Label
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import EVALUATION, evaluate
 from aor_lib.judge.features import WORD_PREFIX, features, parse
-from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.speech_acts import RULES, SpeechActsJudge, deciding_rule
 from aor_lib.judge.string_match import StringMatchJudge
+
+EXAMPLES = Path(__file__).parents[2] / "tests" / "data" / "judge_examples.jsonl"
+"""The project's own examples, in a checkout of it."""
+
+XSTEST_LABELS = {
+    "1_full_compliance": Label.FULL_COMPLIANCE,
+    "2_full_refusal": Label.FULL_REFUSAL,
+    "3_partial_refusal": Label.PARTIAL_REFUSAL,
+}
+"""The names of the labels in XSTest's file."""
+
+_BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
+_COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
@@ -65,6 +79,26 @@ def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Classifier:
         for row in np.flatnonzero(folds == fold):
             logits[row] = logit(seen.probabilities(people["features"].iloc[row])[0])
     return _calibrated(_regressions(people, own), logits, people)
+
+
+def load_labelled(path: Path) -> pd.DataFrame:
+    """Read XSTest's file of labelled answers, or one like it; ValueError names a wrong row."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if missing := [name for name in _COLUMNS if name not in frame]:
+        raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")
+    for column in _BY_PEOPLE:
+        for row, label in enumerate(frame[column], start=2):
+            if label not in XSTEST_LABELS:
+                valid = ", ".join(XSTEST_LABELS)
+                raise ValueError(f"{path}: row {row}: {column}: {label!r} must be one of {valid}")
+        frame[column] = frame[column].map(XSTEST_LABELS)
+    return frame
+
+
+def load_examples() -> pd.DataFrame:
+    """Read the project's own examples: ``text`` and ``label``, without those to be unjudged."""
+    frame = pd.read_json(EXAMPLES, lines=True, dtype=False)
+    return frame[frame["label"] != Label.UNJUDGED].reset_index(drop=True)
 
 
 def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 - ``activations`` of the decoder layers are recorded, from several ``sources``; ``directions`` and
   ``gates`` are found in them, on the ``dev`` split, and make ``candidates``.
 - ``interventions`` apply them while a model answers; ``vectors`` keeps them on disk.
-- ``layer_sweep`` estimates what each candidate would do (``estimates``, ``refusal_odds``);
+- ``layer_sweep`` estimates what each candidate would do (``estimates``);
   ``trials`` has the study's engine and judge try the best ones; ``choice`` picks operating points,
   and ``controls`` go with the one that is chosen.
 - ``probing`` asks what each layer knows; ``frontier`` what any readiness to refuse could reach;

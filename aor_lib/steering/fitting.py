@@ -18,13 +18,17 @@ from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import ArmRates, arm_rates, behind_a_gate, choose
 from aor_lib.steering.controls import Parts, random_controls
-from aor_lib.steering.estimates import by_beginning, by_first_token
+from aor_lib.steering.estimates import (
+    RefusalOdds,
+    by_beginning,
+    by_first_token,
+    learn_refusal_odds,
+)
 from aor_lib.steering.fluency import fluency
 from aor_lib.steering.gates import HeldOut, hold_out, opens
 from aor_lib.steering.interventions import Addition, Gated, SteeredModel
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep, some_of_each_kind
 from aor_lib.steering.probing import probe_layers
-from aor_lib.steering.refusal_odds import RefusalOdds, learn_refusal_odds
 from aor_lib.steering.sources import record_sources
 from aor_lib.steering.trials import (
     SteeredTrials,

@@ -46,57 +46,19 @@ COMPONENTS = (1, 5, 10)
 HEARING = "steering_hearing"
 """Mitigation of the chosen steering over threatening scenes, which d' of hearing needs."""
 
-COLUMNS = {
-    LAYER_SWEEP: (
-        "model",
-        "method",
-        "source",
-        "layer",
-        "coefficient",
-        "lam",
-        "components",
-        "orr",
-        "hrr",
-    ),
-    COMPARED: (
-        "model",
-        "method",
-        "source",
-        "goal",
-        "layer",
-        "coefficient",
-        "components",
-        "cosine",
-        "orr",
-        "hrr",
-        "within",
-    ),
-    POINTS: (
-        "model",
-        "method",
-        "direction",
-        "source",
-        "layer",
-        "coefficient",
-        "lam",
-        "components",
-        "gate_layer",
-        "threshold",
-        "orr",
-        "hrr",
-        "plain",
-        "degenerate",
-        "within",
-        "tried_as",
-        "chosen",
-    ),
-    PROJECTIONS: ("model", "along", "layer", "intent", "refused", "projection"),
-    PROBES: ("model", "layer", "task", "auc", "low", "high"),
-    LOG_ODDS: ("model", "stimulus_id", "log_odds"),
-    FLUENCY: ("model", "mitigation", "answers", "perplexity", "low", "high"),
-    FITTED: ("model", "fitted_on"),
-    LEFT_OUT: ("model", "reason"),
+_COLUMNS = {
+    LAYER_SWEEP: "model method source layer coefficient lam components orr hrr",
+    COMPARED: "model method source goal layer coefficient components cosine orr hrr within",
+    POINTS: "model method direction source layer coefficient lam components gate_layer threshold "
+    "orr hrr plain degenerate within tried_as chosen",
+    PROJECTIONS: "model along layer intent refused projection",
+    PROBES: "model layer task auc low high",
+    LOG_ODDS: "model stimulus_id log_odds",
+    FLUENCY: "model mitigation answers perplexity low high",
+    FITTED: "model fitted_on",
+    LEFT_OUT: "model reason",
 }
+COLUMNS = {table: tuple(names.split()) for table, names in _COLUMNS.items()}
 
 
 def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:

@@ -68,9 +68,3 @@ def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe(trial)
     (row,) = heard(results, results.iloc[:0]).itertuples()
     assert row.recognised
     assert row.word_errors == 0
-
-
-def test_speech_without_a_scene_has_nothing_to_recognise(trial):
-    said = json.dumps({"transcript": "How long?", "scene": "quiet"})
-    results = pd.DataFrame([trial(heard=said, condition="speech_only")])
-    assert heard(results, results.iloc[:0]).empty

@@ -101,13 +101,6 @@ def test_without_a_pair_there_is_no_measure(heard):
     assert np.isnan(row["d_prime"])
 
 
-def test_groups_are_models_under_a_mitigation(heard):
-    frame = pd.concat([heard(0, 0, 40, mitigation="none"), heard(9, 9, 9, mitigation="told")])
-    table = stats.hearing_sensitivity(frame, ["model", "mitigation"])
-    assert list(table["mitigation"]) == ["none", "none", "told", "told"]
-    assert list(table["contrast"]) == list(CONTRASTS) * 2
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(("utterances", "rate_a", "rate_b"), [(100, 0.6, 0.2), (30, 0.9, 0.1)])
 def test_intervals_cover_95_percent(utterances, rate_a, rate_b):

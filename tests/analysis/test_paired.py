@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
 from aor_lib.analysis import stats
+from aor_lib.analysis.stats.paired import compare as compare_differences
 
 
 def compare(frame):
@@ -71,6 +74,13 @@ def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_ma
     (row,) = compare(pd.concat(answers)).to_dict("records")
     assert row["difference"] == -0.25
     assert row["p_value"] == pytest.approx(2 * 0.5**10)
+
+
+def test_unlike_differences_are_tested_by_all_flips_of_their_signs():
+    differences = np.array([0.5, 0.25, 0.25, -0.25, 0.75, 0.5])
+    flipped = [abs(differences @ signs) for signs in itertools.product([-1, 1], repeat=6)]
+    expected = np.mean(np.array(flipped) >= abs(differences.sum()) - 1e-9)
+    assert compare_differences(differences)["p_value"] == pytest.approx(expected)
 
 
 def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_there_are(paired):

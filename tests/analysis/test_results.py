@@ -6,7 +6,7 @@ from aor_lib.config.params import ModelCard, load_study
 from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.provenance import record_cards
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import judge_response
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_responses
 from aor_lib.models.base import Answer
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import stimuli
@@ -30,8 +30,9 @@ def build(write_profile, tmp_path, scripted_model):
         answer_trials(
             trials, [model], load_stimuli(tmp_path), tmp_path, store, lambda progress: None
         )
-        judged = [(r, judge_response(r)) for r in store.unjudged("rules", "1")]
-        store.record_verdicts(judged)
+        unjudged = list(store.unjudged("rules", "1"))
+        verdicts = judge_responses(unjudged, JUDGES[DEFAULT_JUDGE], [None] * len(unjudged))
+        store.record_verdicts(zip(unjudged, verdicts, strict=True))
     return tmp_path
 
 
@@ -43,11 +44,6 @@ def test_answers_to_harmful_utterances_are_labelled_and_not_shown(build):
     assert results.loc[~harmful, "response"].notna().all()
     assert set(results["label"]) == {"full_refusal"}
     assert len(results) == len(load_manifest(build))
-
-
-def test_what_is_not_there_says_what_to_run(tmp_path):
-    with pytest.raises(FileNotFoundError, match="run 'aor data' first"):
-        load_manifest(tmp_path)
 
 
 def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(build):

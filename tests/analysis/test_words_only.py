@@ -19,26 +19,20 @@ def utterance(scenario, intent, number, text):
     )
 
 
+def requests(harmful, harmless):
+    """Requests of both intents in each scenario, made of its verb and four things."""
+    return [
+        utterance(scenario, intent, number, form.format(verb=verb, thing=thing, number=number))
+        for scenario, verb in zip(SCENARIOS, ("Boil", "Beat", "Stab"), strict=True)
+        for intent, form in ((Intent.PSEUDO_HARMFUL, harmless), (Intent.HARMFUL, harmful))
+        for number, thing in enumerate(("lobster", "guard", "king", "sauce"))
+    ]
+
+
 @pytest.fixture
 def told():
     """Requests whose harmful ones are about somebody's own, with a verb of their scenario."""
-    return [
-        utterance(scenario, intent, number, f"{verb} {whose} {thing} {number}")
-        for scenario, verb in zip(SCENARIOS, ("Boil", "Beat", "Stab"), strict=True)
-        for intent, whose in ((Intent.PSEUDO_HARMFUL, "the"), (Intent.HARMFUL, "my wife's"))
-        for number, thing in enumerate(("lobster", "guard", "king", "sauce"))
-    ]
-
-
-@pytest.fixture
-def untold():
-    """Requests of both intents with the same words."""
-    return [
-        utterance(scenario, intent, number, f"How do I {verb} the {thing}?")
-        for scenario, verb in zip(SCENARIOS, ("boil", "beat", "stab"), strict=True)
-        for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)
-        for number, thing in enumerate(("lobster", "guard", "king", "sauce"))
-    ]
+    return requests("{verb} my wife's {thing} {number}", "{verb} the {thing} {number}")
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -50,8 +44,10 @@ def test_words_that_only_harmful_requests_have_give_them_away_in_a_scenario_neve
     assert harm[harmful].min() > harm[~harmful].max()
 
 
-def test_the_same_words_tell_nothing(told, untold):
-    assert auc_by_words(untold)["auc"].tolist() == [0.5] * len(MEASURES)
+def test_the_same_words_tell_nothing(told):
+    assert auc_by_words(requests(*["How do I {verb} the {thing}?"] * 2))["auc"].tolist() == [
+        0.5
+    ] * len(MEASURES)
     assert auc_by_words(told)["auc"].tolist() == [1.0] * len(MEASURES)
 
 
@@ -78,38 +74,20 @@ def test_benign_requests_are_scored_and_not_learnt_from(told):
 @pytest.fixture
 def headline(told):
     """Answers of two models to each request and to one imported clip."""
-    rows = [
-        (f"{u.id}.{condition}", u.id, u.intent.value, model)
-        for u in told
-        for condition in ("benign_scene", "threatening_scene")
-        for model in ("a", "b")
-    ]
-    rows += [("found", "found", "unlabelled", model) for model in ("a", "b")]
-    columns = ["stimulus_id", "utterance_id", "intent", "model"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return frame.assign(
-        condition=frame["stimulus_id"].str.rpartition(".")[2],
-        voice="af_heart",
-        status="failed",
-        label=None,
-        response="No.",
-    )
+    rows = [(u.id, u.intent.value) for u in told] + [("found", "unlabelled")]
+    frame = pd.DataFrame(rows, columns=["utterance_id", "intent"])
+    frame = frame.assign(stimulus_id="of " + frame["utterance_id"], status="failed", label=None)
+    return pd.concat([frame.assign(model=model, response="No.") for model in ("a", "b")])
 
 
 def test_the_reader_of_words_answers_every_stimulus_of_the_models_once(told, headline):
     trials = words_only.words_only_trials(headline, told)
     assert trials["stimulus_id"].is_unique
-    assert set(trials["stimulus_id"]) == set(headline["stimulus_id"]) - {"found"}
+    assert set(trials["stimulus_id"]) == set(headline["stimulus_id"]) - {"of found"}
     assert set(trials["model"]) == {"words_only"}
     assert trials["response"].isna().all()
     rates = stats.rates(trials, ["intent"]).set_index("intent")["rate"]
     assert rates.to_dict() == {"harmful": 1.0, "pseudo_harmful": 0.0}
-
-
-def test_the_reader_of_words_hears_nothing(told, headline):
-    trials = words_only.words_only_trials(headline, told)
-    (row,) = stats.hearing_sensitivity(trials, ["model"]).to_dict("records")
-    assert row["d_prime"] == 0
 
 
 def test_words_alone_do_not_tell_the_shipped_utterances_apart():

@@ -14,7 +14,7 @@ from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
 from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_response
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_responses
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.conftest import ScriptedModel, make_text_stimuli
@@ -82,8 +82,9 @@ class Machine:
         """Have models answer all stimuli, and judge what they answered."""
         run_texts(self.build / STORE, list(models), self.stimuli, **options)
         with Store(self.build / STORE) as store:
-            unjudged = store.unjudged(JUDGE.id, JUDGE.version)
-            store.record_verdicts([(r, judge_response(r, JUDGE)) for r in unjudged])
+            unjudged = list(store.unjudged(JUDGE.id, JUDGE.version))
+            verdicts = judge_responses(unjudged, JUDGE, [None] * len(unjudged))
+            store.record_verdicts(zip(unjudged, verdicts, strict=True))
         return self
 
     def export(self, name: str = "bundle") -> Path:

@@ -5,7 +5,7 @@ from aor_lib.config.records import Label
 from aor_lib.judge import fit as fitting
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import RATERS, evaluate, load_evaluation
-from aor_lib.judge.labelled import XSTEST_LABELS, load_examples, load_labelled
+from aor_lib.judge.fit import XSTEST_LABELS, load_examples, load_labelled
 from aor_lib.judge.speech_acts import RULES
 
 

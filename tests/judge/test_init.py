@@ -3,12 +3,16 @@
 import pytest
 
 from aor_lib.config.records import Label, Status
-from aor_lib.judge import DEFAULT_JUDGE, judge_response
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_responses
 from aor_lib.judge.speech_acts import VERSION
 
 
+def judged(response):
+    return judge_responses([response], JUDGES[DEFAULT_JUDGE], [None])[0]
+
+
 def test_a_verdict_names_its_judge_and_its_trial(response):
-    verdict = judge_response(response(text="I'm sorry, but I can't help with that."))
+    verdict = judged(response(text="I'm sorry, but I can't help with that."))
     assert (verdict.judge, verdict.judge_version) == (DEFAULT_JUDGE, VERSION)
     assert verdict.trial_key == "0" * 64
     assert verdict.label is Label.FULL_REFUSAL
@@ -27,11 +31,6 @@ def test_a_verdict_names_its_judge_and_its_trial(response):
     ],
 )
 def test_a_failure_and_an_empty_answer_are_unjudged(response, changes, rationale):
-    verdict = judge_response(response(**changes))
+    verdict = judged(response(**changes))
     assert (verdict.label, verdict.score) == (Label.UNJUDGED, None)
     assert verdict.rationale == rationale
-
-
-def test_an_unknown_judge_is_an_error_that_names_the_judges(response):
-    with pytest.raises(ValueError, match=rf"unknown judge 'oracle'.*{DEFAULT_JUDGE}"):
-        judge_response(response(), judge="oracle")

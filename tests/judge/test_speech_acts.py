@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.config.records import FLAGS, Label
-from aor_lib.judge.labelled import EXAMPLES as EXAMPLE_FILE
+from aor_lib.judge.fit import EXAMPLES as EXAMPLE_FILE
 from aor_lib.judge.speech_acts import VERSION, SpeechActsJudge
 
 judge = SpeechActsJudge()

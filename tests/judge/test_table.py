@@ -105,8 +105,9 @@ def test_types_of_a_parquet_file_stay(tmp_path):
     assert found.schema.field("p_refusal").type == pa.float64()
 
 
-@pytest.mark.parametrize("source", [".csv", ".jsonl", ".parquet"])
-@pytest.mark.parametrize("target", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    ("source", "target"), [(".csv", ".jsonl"), (".jsonl", ".parquet"), (".parquet", ".csv")]
+)
 def test_a_table_can_be_written_in_another_format(tmp_path, source, target):
     frame = pd.DataFrame({"prompt": ["p", "q"], "completion": [REFUSAL, ""]})
     path = tmp_path / f"answers{source}"

@@ -34,12 +34,6 @@ def asked_by(parts):
     return sorted(one.stimulus_id for _, its in parts for one in its)
 
 
-def test_every_control_is_asked_each_stimulus_once(asked, gated):
-    parts = random_controls(gated, asked, OPENED)
-    for control in ("random", "random_gate"):
-        assert asked_by(part_of(parts, control)) == sorted(one.stimulus_id for one in asked)
-
-
 def test_a_random_gate_opens_for_as_many_requests_but_not_for_the_same(asked, gated):
     parts = part_of(random_controls(gated, asked, OPENED), "random_gate")
     opened = asked_by([part for part in parts if part[0] is not None])

@@ -65,12 +65,6 @@ def test_controls_take_no_more_answers_than_the_chosen_steering(steered_build):
     assert len(asked_for_controls) <= (tried["mitigation"] == "steering_conditional").sum()
 
 
-def test_a_probe_reads_what_is_harmful_and_no_control_task(steered_build):
-    probes = tables.load(steered_build, tables.PROBES).set_index(["task", "layer"])
-    assert probes.loc[("harm", 0), "auc"] > probes.loc[("control", 0), "high"]
-    assert probes.loc[("control", 0), "auc"] == pytest.approx(0.5, abs=0.1)
-
-
 def test_log_odds_of_a_refusal_are_kept_of_the_stimuli_of_test_alone(steered_build):
     tested = tables.on_test(steered_build, load_results(steered_build))
     log_odds = tables.load(steered_build, tables.LOG_ODDS)

@@ -47,7 +47,7 @@ def paired_differences(
     rows = [
         dict(zip(by, group, strict=True))
         | {"level": level, "baseline": baseline}
-        | (counted.loc[*group, level] + counted.loc[*group, baseline]).to_dict()
+        | counted.loc[[(*group, level), (*group, baseline)]].sum().to_dict()
         | compare(differences)
         for (*group, level), differences in utterance_differences(results, factor, baseline, by)
     ]

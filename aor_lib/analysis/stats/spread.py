@@ -45,7 +45,7 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     for model, rates in rates_by_utterance(results, ["model"]).items():
         samples = [group for _, group in rates.dropna().groupby(group_of) if len(group) > 1]
         if len(samples) > 1:
-            p_values[model] = _p_value(samples, "independent")
+            p_values[str(model)] = _p_value(samples, "independent")
     return p_values.rename_axis("model")
 
 
