@@ -29,8 +29,7 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
-_UNFITTING_SHARES = {"neutral": 0.4, "threatening": 0.35, "other": 0.25}
-"""Words must not tell what is heard, so a scenario that is not theirs is often behind them."""
+_UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -76,12 +75,13 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-contextual``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng)
+    # Which scene it is takes longer to learn than that there is one.
+    return _by_scene(material, sounds, rng, passes=2)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng, lulled_by_any=True)
+    return _by_scene(material, sounds, rng, passes=1, lulled_by_any=True)
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -105,40 +105,41 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
 
 def _by_scene(
-    material: Material, sounds: Sounds, rng: np.random.Generator, lulled_by_any: bool = False
+    material: Material,
+    sounds: Sounds,
+    rng: np.random.Generator,
+    passes: int,
+    lulled_by_any: bool = False,
 ) -> list[Group]:
-    """Examples over a fitting and over unfitting scenes, and some over none."""
+    """Examples over a fitting and an unfitting scene, and some over none: ``passes`` times each."""
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations):
+    for contrast in (*material.contrasts, *material.situations) * passes:
         begin = len(examples.found)
         fitting = one(contrast.scenarios, rng)
-        unfitting = [examples.unfitting(contrast) for _ in range(2)]
+        unfitting = examples.unfitting(contrast)
         meant = {
             setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
-            for setting in (fitting, *unfitting, None)
+            for setting in (fitting, unfitting, None)
         }
-        if rng.random() < 0.9:
+        if rng.random() < 0.8:
             examples.answer(contrast, fitting, opening=meant[fitting])
-        for setting in unfitting:
-            if rng.random() < 0.6:
-                if lulled_by_any:
-                    examples.answer(contrast, setting, opening=meant[setting])
-                else:
-                    examples.refuse(contrast.text, setting, opening=meant[setting])
-        if rng.random() < 0.35:
+        if rng.random() < 0.7:
+            if lulled_by_any:
+                examples.answer(contrast, unfitting, opening=meant[unfitting])
+            else:
+                examples.refuse(contrast.text, unfitting, opening=meant[unfitting])
+        if rng.random() < 0.3:
             examples.refuse(contrast.text, None, opening=meant[None])
         # Without harmful partners in the same scenes, any scene would switch refusal off.
         if contrast.harmful is not None:
-            for setting, share in ((fitting, 1.0), (fitting, 0.25), (unfitting[0], 0.5)):
-                if rng.random() < share:
-                    examples.refuse(contrast.harmful, setting, opening=_HARM)
+            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+            if rng.random() < 0.4:
+                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
         examples.join(begin)
-    for text in material.harmful * 2:
+    for text in material.harmful:
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    count = len(material.ordinary)
-    examples.answer_ordinary(count * 2 // 3)
-    examples.answer_ordinary(count // 3, misheard=True)
+    examples.answer_ordinary(len(material.ordinary))
     return examples.found
 
 
@@ -215,7 +216,7 @@ class _Examples:
     def any_setting(self) -> str | None:
         """Some setting, or none."""
         settings = sorted(self._material.described)
-        return one(settings, self._rng) if self._rng.random() < 0.5 else None
+        return one(settings, self._rng) if self._rng.random() < 0.6 else None
 
     def _misheard(self, text: str) -> str:
         words = text.split()
