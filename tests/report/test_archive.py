@@ -9,13 +9,13 @@ from aor_lib.analysis.results import load_results
 from aor_lib.inference.bundles import BundleError
 from aor_lib.report.archive import unpack_archive, write_archive
 from aor_lib.stimuli.manifest import VALIDATION, DatasetError, load_stimuli
-from tests.inference.conftest import machine_in, model  # noqa: F401
+from tests.inference.conftest import machine, model  # noqa: F401
 
 
 @pytest.fixture
-def here(machine_in, model, tmp_path):  # noqa: F811
+def here(machine, model):  # noqa: F811
     """A study of texts, answered and judged."""
-    here = machine_in(tmp_path)("here").ask(model("own"))
+    here = machine("here").ask(model("own"))
     (here.build / VALIDATION).write_bytes((here.build / "manifest.parquet").read_bytes())
     return here
 

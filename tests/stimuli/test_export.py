@@ -231,7 +231,7 @@ def test_no_place_on_this_machine_is_named_or_left(build, write_profile, tmp_pat
     manifest = load_manifest(build)
     manifest.loc[0, "path"] = "../secret.flac"
     manifest.to_parquet(build / MANIFEST)
-    with pytest.raises(ExportError, match=r"path: '\.\./secret\.flac' is not below"):
+    with pytest.raises(DatasetError, match=r"path: '\.\./secret\.flac' is not within"):
         export_hf(build, tmp_path / "again", study)
 
 

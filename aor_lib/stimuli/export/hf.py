@@ -9,7 +9,7 @@ a file, and one reader serves all configurations of a folder.
 import os
 import shutil
 import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
@@ -37,20 +37,17 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
     Raises
     ------
     ExportError
-        ``into`` is in use, or the manifest is empty or names a file outside the build.
+        ``into`` is in use, or the manifest is empty.
     FileNotFoundError
         There is no manifest, or the clips have not been validated.
     DatasetError
-        A clip is missing or altered.
+        A clip is missing, altered or outside the build.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise ExportError(f"{into}: exists and is not empty; remove it or name another folder")
     stimuli = load_stimuli(build)
     if not stimuli:
         raise ExportError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
-    for path, _ in sound_files(stimuli):
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise ExportError(f"{build / MANIFEST}: path: {path!r} is not below {build}")
     verify_dataset(stimuli, build)
     into.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=into.parent, prefix=".", suffix=".partial"))
