@@ -71,9 +71,9 @@ def test_a_zipped_bundle_without_clips_and_what_is_no_zip_file_are_named(here, t
 
 
 @pytest.mark.slow
-def test_a_clip_that_is_not_the_manifests_is_refused(tiny_study, model, machine_in, tmp_path):  # noqa: F811
+def test_a_clip_that_is_not_the_manifests_is_refused(tiny_study, model, machine, tmp_path):  # noqa: F811
     _, tiny = tiny_study
-    here = machine_in(tmp_path)("clips", load_stimuli(tiny)).ask(model("own"))
+    here = machine("clips", load_stimuli(tiny)).ask(model("own"))
     shutil.copytree(tiny / "clips", here.build / "clips")
     (here.build / VALIDATION).write_bytes((here.build / "manifest.parquet").read_bytes())
     altered = min((here.build / "clips").iterdir())
