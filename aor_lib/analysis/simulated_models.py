@@ -4,7 +4,7 @@ The reference models show if a known effect is found; these show how often, how 
 often one is found where there is none. They cost no model's time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -68,19 +68,20 @@ def simulate(
     )
 
 
-def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFrame:
+def measure(models: Iterable[str] = MODELS) -> pd.DataFrame:
     """Bias, coverage and tests of the chapter on context over many simulated studies.
 
-    One row per model, effect and comparison: ``model``, ``effect``, ``level``, ``baseline``,
-    ``truth`` (of the difference), ``bias`` (mean estimate less the truth), ``coverage`` (of the 95
-    % interval), ``told`` (share of studies that tell the difference from zero: false alarms where
-    the truth is zero, power elsewhere), ``said_to_use_it`` (share with that verdict), ``studies``,
-    ``utterances``.
+    ``models`` are keys of :data:`MODELS`. One row per model, effect and comparison: ``model``,
+    ``effect``, ``level``, ``baseline``, ``truth`` (of the difference), ``bias`` (mean estimate less
+    the truth), ``coverage`` (of the 95 % interval), ``told`` (share of studies that tell the
+    difference from zero: false alarms where the truth is zero, power elsewhere), ``said_to_use_it``
+    (share with that verdict), ``studies``, ``utterances``.
     """
     rows: list[pd.DataFrame] = []
-    for model, moved in MODELS.items():
+    for model in models:
+        moved = MODELS[model]
         for effect in EFFECTS if moved else (0.0,):
-            drawn = _studies(model, effect, studies, utterances)
+            drawn = _studies(model, effect)
             level, baseline = (
                 drawn[side].map({at: effect * moved.get(at, 0) for at in _CONDITIONS})
                 for side in ("level", "baseline")
@@ -101,20 +102,20 @@ def measure(studies: int = STUDIES, utterances: int = UTTERANCES) -> pd.DataFram
                     model=model,
                     effect=effect,
                     said_to_use_it=said,
-                    studies=studies,
-                    utterances=utterances,
+                    studies=STUDIES,
+                    utterances=UTTERANCES,
                 )
             )
     table = pd.concat(rows, ignore_index=True)
     return table[["model", "effect", *table.columns.drop(["model", "effect"])]].round(4)
 
 
-def _studies(model: str, effect: float, studies: int, utterances: int) -> pd.DataFrame:
+def _studies(model: str, effect: float) -> pd.DataFrame:
     """Comparisons of all studies; each is a ``model`` of its own, as the families of tests are."""
     trials = []
-    for study in range(studies):
+    for study in range(STUDIES):
         rng = np.random.default_rng([study, round(100 * effect), list(MODELS).index(model)])
-        trials.append(simulate(MODELS[model], effect, utterances, rng).assign(model=study))
+        trials.append(simulate(MODELS[model], effect, UTTERANCES, rng).assign(model=study))
     every = pd.concat(trials, ignore_index=True)
     from_benign = from_benign_scene(every)
     verdicts = {study: scene_use(rows) for study, rows in from_benign.groupby("model")}
