@@ -60,6 +60,15 @@ def test_every_comparison_of_the_context_chapter_is_held_against_what_was_plante
     }
 
 
+def test_a_model_that_answers_more_over_any_scene_is_reported_as_unexpected():
+    def lulled(cell, number):
+        return cell["condition"] in ("speech_only", "noise", "threatening_scene")
+
+    found = verdicts(answered("ref-contextual", lulled, SCENES))
+    assert found["neutral_scene-speech_only"] == "unexpected"
+    assert found["neutral_scene-benign_scene"] == "not recovered"
+
+
 def test_the_effect_of_anger_is_recovered_and_is_not_taken_for_one_of_gender_or_pace(emotive):
     # Here every angry clip is of a male voice, as it may be where there are few clips.
     results = emotive[(emotive["emotion"] != "angry") | (emotive["gender"] == "male")]
@@ -69,6 +78,14 @@ def test_the_effect_of_anger_is_recovered_and_is_not_taken_for_one_of_gender_or_
         "male-female": "silent",
         "fast-normal": "silent",
     }
+
+
+def test_each_emotion_is_a_comparison_of_its_own():
+    def refuses(cell, number):
+        return cell["emotion"] == "happy"
+
+    found = verdicts(answered("ref-emotive", refuses, VOICES, "paralinguistics"))
+    assert (found["happy-neutral"], found["angry-neutral"]) == ("unexpected", "not recovered")
 
 
 @pytest.mark.parametrize(

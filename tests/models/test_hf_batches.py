@@ -44,6 +44,7 @@ def no_room_for_more_than(size, error):
     [
         torch.OutOfMemoryError("Tried to allocate 3 GiB"),
         torch.AcceleratorError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("DefaultCPUAllocator: can't allocate memory"),
     ],
 )
@@ -75,6 +76,7 @@ def test_an_error_that_is_the_fault_of_one_conversation_costs_no_other(error, as
     "error",
     [
         torch.AcceleratorError("CUDA error: device-side assert triggered"),
+        RuntimeError("CUDA error: unspecified launch failure"),
         RuntimeError("CUDA error: an illegal memory access was encountered"),
     ],
 )
