@@ -29,7 +29,7 @@ _NEXT_TURN = re.compile(
 
 Check = Callable[[Asked], str]
 CHECKS: list[tuple[str, str, Check]] = []
-"""Of each: its name, what to do where it fails, and the check."""
+"""Name of each check, what to do where it fails, and the check itself."""
 
 
 def _check(name: str, what_to_do: str) -> Callable[[Check], Check]:

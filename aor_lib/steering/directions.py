@@ -16,7 +16,7 @@ from aor_lib.steering.activations import Floats
 Mask = npt.NDArray[np.bool_]
 
 _REGULARISATION = 0.01
-"""Of probes (C of scikit-learn): there are more dimensions than requests."""
+"""Inverse regularisation of probes (C of scikit-learn): there are more dimensions than requests."""
 
 
 def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:

@@ -23,7 +23,7 @@ from aor_lib.models.reference.material import Material
 ANGRY = "angry"
 CLIPS = 1296
 BARE_CLIPS = 216
-"""Of noise and of silence."""
+"""Number of clips of noise and of silence together."""
 _SEED = 1_000_000
 _READ_SHARE, _DESCRIBED_SHARE = 0.3, 0.15
 _MOST_SOUNDS = 4
