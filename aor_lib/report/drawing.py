@@ -20,7 +20,7 @@ PERCENT = alt.Axis(format="~%", grid=True)
 UNIT = alt.Scale(domain=[0, 1])
 _SIGNED = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 POINTS = alt.Axis(labelExpr=_SIGNED, labelSeparation=8, grid=True)
-WIDE = alt.Axis(labelLimit=300)
+WIDE = alt.Axis(labelLimit=340)
 
 
 def figure(
