@@ -1,4 +1,4 @@
-"""Verbs that finish a study: steer it, bring it up to date, make its report and show it."""
+"""Verbs that finish a study: bring it up to date, make its report and show it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aor_lib.cli.answers import judge, load_models, run
 from aor_lib.cli.data import WORKERS, data, validate
+from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
-from aor_lib.steering import MAX_HRR_LOSS
 
 if TYPE_CHECKING:
     from aor_lib.config.params import Study
@@ -31,35 +31,6 @@ Stage = tuple[str, Callable[[], object]]
 
 HTML = Path("build/html")
 """Link to the pages that were made last."""
-
-
-@app.command()
-def steer(
-    params: ParamsFile,
-    build: BuildFolder = None,
-    max_hrr_loss: Annotated[
-        float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
-    ] = MAX_HRR_LOSS,
-) -> None:
-    """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
-
-    Comes after run and judge. A model that cannot be steered is left out, and said why.
-    """
-    from aor_lib.inference.store import STORE
-    from aor_lib.judge.registry import load_judge
-    from aor_lib.models.registry import load_model
-    from aor_lib.steering.study import steer_study
-
-    study, folder = study_of(params, build)
-    require(folder / STORE, "aor run")
-    # One after the other, so that no two need to be in memory.
-    models: Iterator[Any] = (load_model(card) for card in study.models)
-    left_out = steer_study(
-        study, folder, models, load_judge(study.profile.judge), progress, max_hrr_loss
-    )
-    for reason in left_out.values():
-        typer.echo(f"left out: {reason}", err=True)
-    typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")
 
 
 @app.command()

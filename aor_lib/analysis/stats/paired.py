@@ -101,11 +101,10 @@ def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
 def difference_interval(differences: Floats) -> tuple[float, float]:
     """95 % interval of the mean of paired differences, each of an utterance of its own.
 
-    Tango's score interval: the differences that a test with the variance under each of them does
-    not reject. It holds its level where few utterances differ, and has a width where none does.
-    Where several answers to an utterance make its difference a fraction, the utterances are counted
-    as the number of whole differences that tell as much, by the design effect. Its estimate has
-    half an utterance that differs wholly in each direction added, since all may be alike.
+    Tango's score interval: every difference that the score test does not reject. It holds its level
+    where few utterances differ, and has a width where none does. Fractional differences, of
+    utterances with several answers, count as fewer or more whole ones by a design effect, to whose
+    estimate half a whole difference in each direction is added, since all may be alike.
 
     Parameters
     ----------
