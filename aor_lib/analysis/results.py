@@ -15,8 +15,10 @@ from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.stimuli.manifest import load_manifest
 
 
-def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
+def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     """Trials of a study with their answers and verdicts; those of probes left aside.
+
+    Verdicts are those of ``judge``, or else of the study's own judge.
 
     Returns
     -------
@@ -37,16 +39,16 @@ def load_results(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
 
 def load_probes(build: Path | str) -> pd.DataFrame:
     """Trials that ask what is heard: rows as of :func:`load_results`, without verdicts."""
-    trials = _load_trials(Path(build), DEFAULT_JUDGE)
+    trials = _load_trials(Path(build), None)
     return trials[trials["mitigation"].isin(PROBES)].reset_index(drop=True)
 
 
-def _load_trials(build: Path, judge: str) -> pd.DataFrame:
+def _load_trials(build: Path, judge: str | None) -> pd.DataFrame:
     manifest = load_manifest(build)
     if not (build / STORE).is_file():
         raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
     with Store(build / STORE) as store:
-        trials = store.frame(judge)
+        trials = store.frame(judge or store.judge() or DEFAULT_JUDGE)
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     others = trials["part"] != STUDY
     if others.any():

@@ -141,12 +141,15 @@ def judge(
     from aor_lib.judge.registry import load_judge
 
     if file.suffix in (".yaml", ".yml"):
-        from aor_lib.inference.store import STORE
+        from aor_lib.inference.store import STORE, Store
         from aor_lib.judge.study import judge_study
 
         study, folder = study_of(file, build)
         chosen = load_judge(judge_id or study.profile.judge)
         require(folder / STORE, "aor run")
+        if judge_id is None:
+            with Store(folder / STORE) as store:
+                store.set_judge(chosen.id)
         with progress("verdicts") as report:
             count = judge_study(folder, chosen, report)
         typer.echo(f"{count} responses judged now by {chosen.id} {chosen.version}")

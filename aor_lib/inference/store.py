@@ -195,6 +195,18 @@ class Store:
                 values = [tuple(row.values()) for row in some]
                 db.executemany(insertion("INSERT OR REPLACE", "verdicts", VERDICT), values)
 
+    def set_judge(self, judge: str) -> None:
+        """Make a judge's verdicts those of the study; what others said stays."""
+        if self.judge() != judge:
+            with self.transaction() as db:
+                db.execute("DELETE FROM judge")
+                db.execute("INSERT INTO judge VALUES (?)", (judge,))
+
+    def judge(self) -> str | None:
+        """Id of the study's judge; None where nothing was judged."""
+        rows = self.read("SELECT id FROM judge")
+        return str(rows[0][0]) if rows else None
+
     def frame(self, judge: str) -> pd.DataFrame:
         """One row per planned trial, with its response and the judge's verdict if there are any.
 

@@ -3,7 +3,8 @@
 ``trials`` says what was asked, once for each key; ``plan`` which trials make up the study, and
 under which stimulus and mitigation; ``responses`` and ``verdicts`` what came of them; ``cards`` and
 ``provenance`` who answered (:mod:`aor_lib.inference.provenance`); ``locks`` what is being asked
-(:mod:`aor_lib.inference.locks`); ``silences`` how often a model was asked and said nothing.
+(:mod:`aor_lib.inference.locks`); ``silences`` how often a model was asked and said nothing;
+``judge`` whose verdicts are the study's.
 """
 
 import functools
@@ -71,6 +72,7 @@ CREATE TABLE IF NOT EXISTS silences (
     trial_key TEXT PRIMARY KEY REFERENCES trials,
     times INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS judge (id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS locks (trial_key TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID;
 """
 

@@ -22,7 +22,7 @@ from aor_lib.config.records import Condition, Stimulus
 from aor_lib.inference.engine import answer_trials, plan_trials
 from aor_lib.inference.planning import conversation
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import DEFAULT_JUDGE, Judge
+from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import SteeringError
@@ -47,7 +47,7 @@ def spoken_trials(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def unsteered_trials(
-    build: Path | str, model: AudioModel, judge: str = DEFAULT_JUDGE
+    build: Path | str, model: AudioModel, judge: str | None = None
 ) -> pd.DataFrame:
     """The :func:`spoken_trials` of a model in a study, with its answers and their labels.
 

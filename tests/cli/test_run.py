@@ -1,8 +1,10 @@
 import pandas as pd
 import pytest
 import yaml
+from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
 
+from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
 from aor_lib.config.params import load_model_cards, load_study
 from aor_lib.inference.store import STORE, Store
@@ -173,3 +175,16 @@ def test_a_dry_run_says_where_a_cap_may_not_suffice_before_anything_is_made(
     assert "No stimuli have been made" in said.stdout
     assert "poor: its card's max_spend_usd (0.01) may not suffice" in said.stdout
     assert "gpt-audio: its card" not in said.stdout
+
+
+def test_chapters_read_the_verdicts_of_the_judge_that_the_profile_names(aor, profile, tmp_path):
+    aor("run", unaware=lambda text: Answer("I'm sorry, but I can't help with that.", 9))
+    aor("judge")
+    by_default = load_results(tmp_path)
+    profile.write_text(profile.read_text() + "judge: string-match\n")
+    aor("judge", "--judge", "speech-acts")
+    assert_frame_equal(load_results(tmp_path), by_default)
+    aor("judge")
+    assert_frame_equal(load_results(tmp_path), load_results(tmp_path, "string-match"))
+    assert load_results(tmp_path)["label"].notna().all()
+    assert (load_results(tmp_path)["score"] != by_default["score"]).any()

@@ -145,6 +145,7 @@ def add_bundle(
     _refuse_asked_otherwise(source, trials, study)
     try:
         with Store(build / STORE) as store, store.transaction():
+            store.set_judge(study.profile.judge)
             new, answered = _merge(store, bundle, trials)
     except StoreError as error:
         raise BundleError(f"{source}: is not imported: {error}") from error

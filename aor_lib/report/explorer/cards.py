@@ -16,7 +16,6 @@ import pandas as pd
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import NO_MITIGATION
 from aor_lib.config.records import Label, Stimulus
-from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.listening import BLOCKS, INTENTS, VERDICTS, Answer, answer_of, facts
 from aor_lib.report.style import OUTCOMES, title_of, titles
 
@@ -39,14 +38,12 @@ _MISTAKES = {
 }
 
 
-def load_answers(
-    build: Path | str, judge: str = DEFAULT_JUDGE
-) -> tuple[dict[str, list[Answer]], dict[str, str]]:
+def load_answers(build: Path | str) -> tuple[dict[str, list[Answer]], dict[str, str]]:
     """The answers of a study by stimulus, in the order of its plan, and the titles of its ids.
 
     A model that was asked in several revisions counts as several models.
     """
-    results = load_results(build, judge)
+    results = load_results(build)
     names = titles(build, results["model"])
     several = results.groupby("model")["revision"].transform("nunique") > 1
     suffix = (" @ " + results["revision"]).where(several, "")

@@ -18,7 +18,6 @@ import pandas as pd
 import soundfile
 
 from aor_lib.config.records import Stimulus
-from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.explorer.cards import (
     answered,
     card,
@@ -41,7 +40,7 @@ _NOT_ASKED = "-"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> Html:
+def write_page(build: Path | str, clip_url: str) -> Html:
     """Write the explorer's data into the folder ``explorer`` of a study.
 
     Parameters
@@ -62,7 +61,7 @@ def write_page(build: Path | str, clip_url: str, judge: str = DEFAULT_JUDGE) -> 
     """
     build = Path(build)
     stimuli = load_stimuli(build)
-    answers, names = load_answers(build, judge)
+    answers, names = load_answers(build)
     folder = build / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

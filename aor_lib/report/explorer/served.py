@@ -10,7 +10,6 @@ from typing import BinaryIO
 from IPython.display import IFrame
 
 from aor_lib.config.params import PARAMS
-from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.explorer.page import FOLDER, write_page
 
 PAGE = "explorer.html"
@@ -25,7 +24,7 @@ body { color: var(--pst-color-text-base); font-family: system-ui, sans-serif; }
 _SHOWN = {PAGE, FOLDER, "clips"}
 
 
-def serve_page(build: Path | str, judge: str = DEFAULT_JUDGE, port: int = 0) -> IFrame:
+def serve_page(build: Path | str, port: int = 0) -> IFrame:
     """Write the explorer of a study as a page of its own, and show it in a frame.
 
     The page is served on this machine for as long as the kernel lives; nothing else of the study's
@@ -44,7 +43,7 @@ def serve_page(build: Path | str, judge: str = DEFAULT_JUDGE, port: int = 0) -> 
         As :func:`aor_lib.report.explorer.page.write_page`.
     """
     build = Path(build)
-    root = write_page(build, "clips", judge)
+    root = write_page(build, "clips")
     styles = [_THEME, *(_static(name) for name in ("aor.css", "explorer.css"))]
     names = ("explorer-cards.js", "explorer-choice.js", "explorer.js")
     scripts = "".join(f"<script>{_static(name)}</script>" for name in names)
