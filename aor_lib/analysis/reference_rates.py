@@ -8,12 +8,12 @@ import pandas as pd
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
+from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.records import Condition, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.whole_file import whole_file
 
 MEASURED = Path(__file__).parent / "reference_rates.csv"
-MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled")
 _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
@@ -28,7 +28,9 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
         results = load_results(build, judge)
         rates = member_rates(results)
         if rates.empty:
-            raise ParamsError(f"{build}: holds no trial of {', '.join(MEMBERS)} on the test split")
+            raise ParamsError(
+                f"{build}: holds no trial of {', '.join(REFERENCE_MODELS)} on the test split"
+            )
         revisions = results.groupby("model")["revision"].first()
         revision = rates["model"].map(revisions)
         rounded = rates.infer_objects().round(4)
@@ -49,7 +51,7 @@ def load_measured(path: Path = MEASURED) -> pd.DataFrame:
 
 def member_trials(results: pd.DataFrame) -> pd.DataFrame:
     """Trials of the reference models on ``test``, without a mitigation."""
-    on_test = results[results["model"].isin(MEMBERS) & (results["split"] == Split.TEST)]
+    on_test = results[results["model"].isin(REFERENCE_MODELS) & (results["split"] == Split.TEST)]
     return unmitigated(on_test)
 
 

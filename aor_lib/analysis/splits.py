@@ -11,7 +11,15 @@ import pandas as pd
 from aor_lib.config.errors import AorError
 from aor_lib.config.records import Split
 
-TRAINED_ON_DEV = frozenset({"ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled"})
+REFERENCE_MODELS = (
+    "ref-permissive",
+    "ref-wordbound",
+    "ref-contextual",
+    "ref-emotive",
+    "ref-lulled",
+)
+"""Models whose refusals the project planted, in the order in which they are shown."""
+TRAINED_ON_DEV = frozenset(REFERENCE_MODELS) - {"ref-permissive"}
 """Models whose training material holds utterances of ``dev``."""
 
 

@@ -118,17 +118,6 @@ def export(
     typer.echo(f"The data set of profile {study.profile.name} is in {written}, with its data card")
 
 
-@app.command()
-def assets(
-    listing: Annotated[Path, typer.Argument(help="Such as params/weights.yaml.")],
-    into: Annotated[Path, typer.Option(help="Folder to copy the verified files to.")],
-) -> None:
-    """Fetch and verify the assets of a listing, and copy their files."""
-    from aor_lib.storage.assets import copy_files
-
-    copy_files(listing, into)
-
-
 def _say_imported(done: ImportReport, into: Path) -> None:
     for file, reason in done.skipped:
         typer.echo(f"{file}: {reason}", err=True)

@@ -23,12 +23,6 @@ class Params(BaseModel):
 
 T = TypeVar("T", bound=Params)
 
-_RENAMED_CONDITIONS = {
-    "matched": "'matched' is called 'benign_scene' now",
-    "mismatched": "there is no 'mismatched' any more; use 'neutral_scene'",
-}
-"""Conditions of version 1 of the data set, and what to write instead."""
-
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 
 
@@ -96,8 +90,6 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     elif first["type"] == "value_error":
         message = first["msg"].removeprefix("Value error, ")
         text = f"{where}: {message}" if where else message
-    elif first["type"] in ("enum", "literal_error") and str(first["input"]) in _RENAMED_CONDITIONS:
-        text = f"{where}: {_RENAMED_CONDITIONS[str(first['input'])]}"
     else:
         text = f"{where}: {first['msg']}, not {first['input']!r}"
     more = error.error_count() - 1

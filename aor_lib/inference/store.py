@@ -62,9 +62,6 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA)
-            present = {name for _, name, *_ in self._db.execute("PRAGMA table_info(responses)")}
-            for name in set(RESPONSE) - present:  # the file is of an earlier version
-                self._db.execute(f"ALTER TABLE responses ADD COLUMN {name} TEXT")
 
     def __enter__(self) -> Store:
         """Return the store itself, open."""

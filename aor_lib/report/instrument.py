@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.analysis.reference_rates import MEMBERS
 from aor_lib.analysis.results import load_cards, load_results, model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
+from aor_lib.analysis.splits import REFERENCE_MODELS
 
 NOTE = (
     "All models of this build are reference models, whose refusals are known because they were "
@@ -25,7 +25,7 @@ _CHECK = "Instrument check: "
 def is_check(models: Iterable[str]) -> bool:
     """Tell if there are models, and all of them are reference models or the reader of words."""
     asked = set(models) - {WORDS_ONLY}
-    return bool(asked) and asked <= set(MEMBERS)
+    return bool(asked) and asked <= set(REFERENCE_MODELS)
 
 
 def title_for(frame: pd.DataFrame, title: str) -> str:
@@ -50,5 +50,5 @@ def banner(build: Path | str) -> str:
 def audio_language_models(build: Path | str, models: Collection[str]) -> list[str]:
     """Models that take sound in: neither reference models nor other cascades."""
     cards = load_cards(build)
-    known = sorted((set(models) & set(cards)) - set(MEMBERS))
+    known = sorted((set(models) & set(cards)) - set(REFERENCE_MODELS))
     return [model for model in known if cards[model].kind != "cascade"]

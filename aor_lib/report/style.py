@@ -9,6 +9,7 @@ import altair as alt
 
 from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
+from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.prompts import Mitigation
 from aor_lib.config.typed_yaml import read
@@ -82,13 +83,6 @@ TITLES = {
 """Titles of ids, in the order to show; other ids are shown without underscores."""
 
 _NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
-_OWN_STYLE = {
-    "ref-permissive": 0,
-    "ref-wordbound": 1,
-    "ref-contextual": 2,
-    "ref-emotive": 3,
-    "ref-lulled": 4,
-}
 
 
 def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
@@ -157,9 +151,10 @@ def model_style(model: str) -> tuple[str, str]:
     if model == WORDS_ONLY:
         return _NEUTRAL, "cross"
     digest = hashlib.sha256(model.encode()).digest()
-    if model in _OWN_STYLE:
-        return PALETTE[_OWN_STYLE[model]], SHAPES[_OWN_STYLE[model]]
-    taken = len(_OWN_STYLE)
+    taken = len(REFERENCE_MODELS)
+    if model in REFERENCE_MODELS:
+        place = REFERENCE_MODELS.index(model)
+        return PALETTE[place], SHAPES[place]
     colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
     return colour, SHAPES[digest[1] % len(SHAPES)]
 

@@ -66,7 +66,9 @@ def exported_stimuli(export: Path) -> Exported:
         )
     found: Exported = {}
     for path in tables:
-        version = (pq.read_schema(path).metadata or {}).get(b"aor_dataset_version", b"1").decode()
+        version = (
+            (pq.read_schema(path).metadata or {}).get(b"aor_dataset_version", b"none").decode()
+        )
         if version != str(DATASET_VERSION):
             raise DatasetError(
                 f"{path}: is of version {version} of the data set, and this aor has version "

@@ -3,6 +3,7 @@ import pytest
 
 from aor_lib.analysis import reference_rates
 from aor_lib.analysis.reference_rates import load_measured, measure, member_rates
+from aor_lib.analysis.splits import REFERENCE_MODELS
 
 
 def trials(label, **changes):
@@ -84,5 +85,5 @@ def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monk
 def test_rates_of_the_shipped_models_are_of_one_revision_each():
     shipped = load_measured()
     assert shipped.groupby("model")["revision"].nunique().to_dict() == {
-        model: 1 for model in reference_rates.MEMBERS
+        model: 1 for model in REFERENCE_MODELS
     }

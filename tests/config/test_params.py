@@ -45,7 +45,6 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing.snr: unknown key; did you mean 'snr_db'\?"),
         ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
-        ({"conditions": ["matched"]}, r"tiny.yaml: conditions.0: 'matched' is called 'benign_sc"),
         ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
         (
             {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},

@@ -110,15 +110,6 @@ def test_a_version_that_is_not_known_says_what_to_do(bundle, kind, version, reme
     assert remedy in reason
 
 
-def test_a_bundle_without_a_version_of_the_data_set_is_of_the_first(bundle):
-    def as_before(manifest):
-        del manifest["dataset_version"]
-        manifest.update(format_version=1)
-
-    rewrite(bundle, "manifest.json", as_before)
-    assert "holds results on version 1 of the data set" in refused(bundle)
-
-
 def change(**values):
     return lambda rows: rows[0].update(values)
 

@@ -1,5 +1,4 @@
 import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -51,16 +50,6 @@ def verdict(of: Trial, label: Label = Label.FULL_COMPLIANCE, flags=()) -> Verdic
 def store(path):
     with Store(path) as store:
         yield store
-
-
-def test_a_store_of_an_earlier_version_takes_what_responses_hold_now(path):
-    Store(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("ALTER TABLE responses DROP COLUMN served_by")
-    with Store(path) as store:
-        store.set_plan([trial("a")])
-        store.record([response(trial("a"), served_by="tiny-2025-08-28")])
-        assert [kept.served_by for kept, _ in store.answers()] == ["tiny-2025-08-28"]
 
 
 def test_everything_that_can_change_an_answer_changes_the_key():

@@ -5,6 +5,7 @@ import pytest
 import soundfile
 import torch
 
+from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.audio.hearing.transcription import SEGMENTS, word_error_rate
 from aor_lib.config.params import load_model_cards, read_scene
@@ -19,7 +20,6 @@ from aor_lib.stimuli.manifest import load_stimuli
 
 GREEDY = Generation(max_new_tokens=6)
 
-MEMBERS = ("ref-permissive", "ref-wordbound", "ref-contextual", "ref-emotive", "ref-lulled")
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_the_name_of_a_scene_reaches_no_model(clips):
 
 
 def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp_path):
-    assert len({cascade(name).revision for name in MEMBERS}) == len(MEMBERS)
+    assert len({cascade(name).revision for name in REFERENCE_MODELS}) == 5
     card = load_model_cards()["ref-wordbound"]
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes((WEIGHTS / "ref-wordbound.safetensors").read_bytes())

@@ -95,7 +95,7 @@ def test_an_export_of_another_design_is_refused_with_the_field_that_differs(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda table: table.replace_schema_metadata(None), "is of version 1 of the data set"),
+        (lambda table: table.replace_schema_metadata(None), "is of version none of the data set"),
         (lambda table: table.drop_columns("seed"), r"is not of version \d .*seed: Field required"),
     ],
 )

@@ -122,7 +122,7 @@ def _read_manifest(folder: Path) -> Manifest:
         version = data["format_version"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BundleError(f"{path}: is not the manifest of a results bundle") from error
-    if (dataset := data.get("dataset_version", 1)) != DATASET_VERSION:
+    if (dataset := data.get("dataset_version")) != DATASET_VERSION:
         raise BundleError(
             f"{path}: dataset_version: holds results on version {dataset!r} of the data set, and "
             f"this aor has version {DATASET_VERSION}, of other words and scenes; run the models "
