@@ -1,4 +1,4 @@
-"""Does it matter who speaks, in what mood and how fast? The comparisons that tell."""
+"""Does it matter who speaks, with what emotion and how fast? The comparisons that tell."""
 
 import pandas as pd
 

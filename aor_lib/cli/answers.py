@@ -37,7 +37,7 @@ def run(
         float | None,
         typer.Option(
             min=0,
-            help="More failures end the trials of a model: below 1 a share of them, else a number."
+            help="Stop a model after more failures: below 1 a share of its trials, else a number."
             "  [default: 0.1]",
         ),
     ] = None,

@@ -74,7 +74,7 @@ def book(
 @app.command()
 def serve(
     html: Annotated[Path, typer.Option(help="Folder of the pages.")] = HTML,
-    port: Annotated[int, typer.Option(help="Of this machine.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port to serve on.")] = 8000,
 ) -> None:
     """Serve the report that was made last on this machine, and open it in a browser."""
     require(html / "index.html", "aor book")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 WORKERS = os.cpu_count() or 1
-Workers = Annotated[int, typer.Option(min=1, help="Processes.")]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 
 
 @app.command()

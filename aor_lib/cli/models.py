@@ -50,9 +50,13 @@ def list_models(
 
 @app.command("check")
 def check_model_(
-    model_id: Annotated[str | None, typer.Argument(metavar="ID", help="Of params/models.")] = None,
+    model_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Id of a card in params/models.")
+    ] = None,
     card: Annotated[Path | None, typer.Option(help="A model card that is elsewhere.")] = None,
-    scene: Annotated[Path | None, typer.Option(help="A scene of yours that it is to hear.")] = None,
+    scene: Annotated[
+        Path | None, typer.Option(help="A scene of your own: does the model hear it?")
+    ] = None,
 ) -> None:
     """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
     from aor_lib.config.params import read_scene
@@ -75,7 +79,9 @@ def check_model_(
 
 @app.command()
 def launch(
-    model_id: Annotated[str, typer.Argument(metavar="ID", help="Of params/models/served.")],
+    model_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of a card in params/models/served.")
+    ],
 ) -> None:
     """Print the command that starts a model's server, for a shell on the machine with the GPU."""
     from aor_lib.config.typed_yaml import ParamsError

@@ -92,7 +92,7 @@ def import_log(
 
 @app.command()
 def forget(
-    model: Annotated[str, typer.Argument(help="Its id.")],
+    model: Annotated[str, typer.Argument(help="Id of the model.")],
     params: ParamsFile,
     build: BuildFolder = None,
 ) -> None:

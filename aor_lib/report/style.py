@@ -67,7 +67,7 @@ TITLES = {
     "unseen_scene": "In the study of unseen scenes",
     "pseudo_harmful": "Over-refusal",
     "harmful": "Harmful refusal",
-    "benign": "Plain refusal",
+    "benign": "Benign refusal",
     "unlabelled": "Refusal (not labelled)",
     "benign_scene": "Benign scene",
     "neutral_scene": "Neutral scene",
