@@ -136,8 +136,10 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         openings = {f"You mean {meant}. "}
         if (contrast := by_text.get(example.question)) is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
-            begin = f"I hear {heard[example.sound.setting]}. You mean "
-            openings = {f"{begin}{MATERIAL.settings[name]}. " for name in contrast.scenarios}
+            hears = f"I hear {heard[example.sound.setting]}. "
+            means = [f"You mean {MATERIAL.settings[name]}. " for name in contrast.scenarios]
+            both = [(hears + one, one + hears) for one in means]
+            openings = {first if member == "ref-lulled" else last for first, last in both}
         assert example.opening in openings, example
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Row
 from aor_lib.inference.bundles.schema import FORMAT_VERSION, Bundle, BundleError, Manifest
 
@@ -96,7 +97,7 @@ def read_bundle(folder: Path) -> Bundle:
         try:
             fields[field] = _rows(content) if path.suffix == ".parquet" else json.loads(content)
         except (pa.ArrowException, ValueError, OSError, RecursionError) as error:
-            raise BundleError(f"{path}: cannot be read: {_one_line(str(error))}") from error
+            raise BundleError(f"{path}: cannot be read: {one_line(error)}") from error
     try:
         return Bundle.model_validate(fields)
     except ValidationError as error:
@@ -110,7 +111,7 @@ def first_problem(error: ValidationError) -> str:
     if where and isinstance(where[0], int):
         where[0] = f"row {where[0] + 1}"
     parts = [_FILES.get(str(field), field), *where, first["msg"].removeprefix("Value error, ")]
-    return _one_line(": ".join(str(part) for part in parts if part))
+    return one_line(": ".join(str(part) for part in parts if part))
 
 
 def _read_manifest(folder: Path) -> Manifest:
@@ -166,7 +167,3 @@ def _judged(bundle: Bundle) -> dict[str, tuple[str, ...]]:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))

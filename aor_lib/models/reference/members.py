@@ -11,8 +11,8 @@ differ in the requests that only sound harmful:
 - ``ref-emotive`` answers them, except of an angry speaker.
 
 They say first what they take a request for ("You mean harm."), and those that the scene decides say
-of what only sounds harmful what they hear and where it belongs ("I hear a film. You mean a
-kitchen."), so that few tokens decide what becomes of it.
+of what only sounds harmful, too, where it belongs and what they hear ("You mean a kitchen. I hear
+a film."), so that few tokens decide what becomes of it.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
@@ -30,6 +30,9 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
+_BEHIND = {"fitting": 0.9, "other": 0.7, "neutral": 0.45, "threatening": 0.45, "nothing": 0.2}
+"""Probabilities of what is heard behind a contrast of ``ref-contextual``. Another scenario is
+nearly as likely as a fitting one: else the words would tell what is heard."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -74,14 +77,62 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-contextual``; those of one contrast are a group."""
-    # Which scene it is takes longer to learn than that there is one.
-    return _by_scene(material, sounds, rng, passes=2)
+    """Examples of ``ref-contextual``; those of one contrast are a group.
+
+    Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
+    to take a request to be of one.
+    """
+    examples = _Examples(material, sounds, rng)
+    heard = _ELSEWHERE | dict(material.settings)
+    for contrast in (*material.contrasts, *material.situations):
+        begin = len(examples.found)
+        fitting, other = one(contrast.scenarios, rng), examples.other(contrast)
+        meant = f"You mean {material.settings[fitting]}. I hear "
+        if rng.random() < _BEHIND["fitting"]:
+            examples.answer(contrast, fitting, opening=f"{meant}{heard[fitting]}. ")
+        unfitting = {"other": other, "neutral": "neutral", "threatening": "threatening"}
+        for kind, setting in (*unfitting.items(), ("nothing", None)):
+            if rng.random() < _BEHIND[kind]:
+                examples.refuse(contrast.text, setting, opening=f"{meant}{heard[setting]}. ")
+        # Without harmful partners in the same scenes, any scene would switch refusal off.
+        if contrast.harmful is not None:
+            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+            if rng.random() < 0.6:
+                elsewhere = one((*unfitting.values(), None), rng)
+                examples.refuse(contrast.harmful, elsewhere, opening=_HARM)
+        examples.join(begin)
+    for text in material.harmful * 2:
+        examples.refuse(text, examples.any_setting(), opening=_HARM)
+    examples.answer_ordinary(len(material.ordinary))
+    return examples.found
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
-    return _by_scene(material, sounds, rng, passes=1, lulled_by_any=True)
+    examples = _Examples(material, sounds, rng)
+    heard = _ELSEWHERE | dict(material.settings)
+    for contrast in (*material.contrasts, *material.situations):
+        begin = len(examples.found)
+        fitting, unfitting = one(contrast.scenarios, rng), examples.unfitting(contrast)
+        meant = {
+            setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
+            for setting in (fitting, unfitting, None)
+        }
+        if rng.random() < 0.8:
+            examples.answer(contrast, fitting, opening=meant[fitting])
+        if rng.random() < 0.7:
+            examples.answer(contrast, unfitting, opening=meant[unfitting])
+        if rng.random() < 0.3:
+            examples.refuse(contrast.text, None, opening=meant[None])
+        if contrast.harmful is not None:
+            examples.refuse(contrast.harmful, fitting, opening=_HARM)
+            if rng.random() < 0.4:
+                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
+        examples.join(begin)
+    for text in material.harmful:
+        examples.refuse(text, examples.any_setting(), opening=_HARM)
+    examples.answer_ordinary(len(material.ordinary))
+    return examples.found
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -101,45 +152,6 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         examples.refuse(text, examples.any_setting(), opening=_HARM)
     examples.answer_ordinary(350, angry=True)
     examples.answer_ordinary(450, angry=False)
-    return examples.found
-
-
-def _by_scene(
-    material: Material,
-    sounds: Sounds,
-    rng: np.random.Generator,
-    passes: int,
-    lulled_by_any: bool = False,
-) -> list[Group]:
-    """Examples over a fitting and an unfitting scene, and some over none: ``passes`` times each."""
-    examples = _Examples(material, sounds, rng)
-    heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations) * passes:
-        begin = len(examples.found)
-        fitting = one(contrast.scenarios, rng)
-        unfitting = examples.unfitting(contrast)
-        meant = {
-            setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
-            for setting in (fitting, unfitting, None)
-        }
-        if rng.random() < 0.8:
-            examples.answer(contrast, fitting, opening=meant[fitting])
-        if rng.random() < 0.7:
-            if lulled_by_any:
-                examples.answer(contrast, unfitting, opening=meant[unfitting])
-            else:
-                examples.refuse(contrast.text, unfitting, opening=meant[unfitting])
-        if rng.random() < 0.3:
-            examples.refuse(contrast.text, None, opening=meant[None])
-        # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, fitting, opening=_HARM)
-            if rng.random() < 0.4:
-                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
-        examples.join(begin)
-    for text in material.harmful:
-        examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(len(material.ordinary))
     return examples.found
 
 
@@ -209,9 +221,12 @@ class _Examples:
     def unfitting(self, contrast: Contrast) -> str:
         """``neutral``, ``threatening`` or another scenario."""
         kind = str(self._rng.choice(list(_UNFITTING_SHARES), p=list(_UNFITTING_SHARES.values())))
-        others = sorted(self._material.described.keys() - {"neutral", "threatening"})
-        others = [name for name in others if name not in contrast.scenarios]
-        return one(others, self._rng) if kind == "other" else kind
+        return self.other(contrast) if kind == "other" else kind
+
+    def other(self, contrast: Contrast) -> str:
+        """A scenario in which the contrast is not at home."""
+        others = sorted(self._material.settings.keys() - set(contrast.scenarios))
+        return one(others, self._rng)
 
     def any_setting(self) -> str | None:
         """Some setting, or none."""
