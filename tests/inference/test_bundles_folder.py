@@ -178,7 +178,7 @@ def test_what_a_manifest_says_must_be_plain_text_too(bundle):
     rewrite(bundle, "manifest.json", tag)
     assert "libraries: must be plain text" in refused(bundle)
     rewrite(bundle, "manifest.json", lambda manifest: manifest.update({"\x1b[31m\nred": 1}))
-    assert "manifest.json:  [31m red: Extra inputs" in refused(bundle)
+    assert "manifest.json: [31m red: Extra inputs" in refused(bundle)
 
 
 @pytest.mark.parametrize("name", ["responses.parquet", "cards.json"])
