@@ -48,6 +48,8 @@ class Figure:
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
     """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
+    for name in rows.columns[rows.dtypes == "Int64"]:  # whose gaps have a text of their own
+        rows = rows.assign(**{name: rows[name].astype(object).where(rows[name].notna(), NOTHING)})
     html = rows.to_html(index=False, border=0, na_rep=NOTHING)  # escapes what it shows
     return (
         f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from aor_lib.report import figures
@@ -31,3 +32,10 @@ def test_a_figure_serves_jupyterlab_the_book_and_readers_without_scripts(figure)
     assert bundle["application/vnd.vegalite.v6+json"]["width"] == "container"
     assert 'aria-label="Rates"' in bundle["text/html"]
     assert "<td>40.0%</td>" in bundle["text/html"]
+
+
+def test_a_gap_in_a_table_has_one_sign_whatever_the_columns_type():
+    rows = pd.DataFrame({"layer": [18, None], "rate": [0.5, None]}).astype({"layer": "Int64"})
+    html = figures.scrolling(rows, "Layers")
+    assert html.count(f"<td>{figures.NOTHING}</td>") == 2
+    assert "<td>18</td>" in html
