@@ -1,7 +1,7 @@
 """Audio language models as Hugging Face checkpoints: on the hub, or in a local folder.
 
 One path serves nine architectures: the processor's chat template with the clips, then ``generate``.
-What differs between them is a table in ``hf_architectures``.
+Their differences are a table in ``hf_architectures``.
 
 A checkpoint is loaded at the first question. One at a time is held in memory: the next model of a
 study replaces it.

@@ -1,6 +1,6 @@
 """Answers in a log of inspect_ai, as a bundle of results.
 
-What a sample says of itself is not believed: each call of the model in it must be the one that
+A sample is not taken at its word: each call of the model in it must be the one that
 ``aor run`` would have made for the trial, with the same messages and the same settings.
 """
 

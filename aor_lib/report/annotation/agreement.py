@@ -1,6 +1,6 @@
 """Agreement among annotators, and their majority labels: pandas in, pandas out.
 
-What cannot be estimated is NaN, never a number: a single annotator agrees with nobody.
+Estimates that do not exist are NaN: a single annotator agrees with nobody.
 """
 
 from __future__ import annotations

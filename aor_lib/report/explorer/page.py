@@ -2,7 +2,7 @@
 
 ``index.js`` holds what stimuli are chosen by. The cards are in parts of bounded size, each loaded
 when one of its cards is to be shown, so that the first load stays small however much was answered.
-What is in them is JSON, so that no answer can be anything but text.
+They hold JSON, so that no answer can be anything but text.
 """
 
 import json
