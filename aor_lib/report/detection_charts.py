@@ -25,8 +25,6 @@ from aor_lib.report.style import series
 D_PRIMES = (1, 2, 3)
 """Sensitivities whose lines are drawn; that of 0 is the diagonal."""
 
-_LINE = 0.05  # height of a line of text, in the unit of the axis
-_MIDDLE = 0.5
 DIAGONAL = pd.DataFrame({"orr": [0.0, 1.0], "hrr": [0.0, 1.0]})
 X = alt.X("orr:Q", title="Over-refusal rate (lower is better)", scale=UNIT, axis=PERCENT)
 Y = alt.Y("hrr:Q", title="Harmful-refusal rate (higher is better)", scale=UNIT, axis=PERCENT)
@@ -55,15 +53,15 @@ def tradeoff(rates: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
 def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> Shown:
     """The trade-off of one model: where each arm takes it from where it is without one.
 
-    Each arm bears its name, and an arrow that grows towards it leads there from ``none``. ``rates``
-    are by the column ``arm`` and intent.
+    An arrow that grows towards an arm leads there from ``none``. ``rates`` are by the column
+    ``arm`` and intent.
     """
     points = pairs(rates).dropna()
     if points.empty:
         return nothing_for(title)
     shown = titled(points, [arm], names)
-    colour = series(arm, points[arm], names).colour.legend(None)
-    base = alt.Chart(shown).encode(x=X, y=Y, color=colour, tooltip=tooltips(shown))
+    arms = series(arm, points[arm], names)
+    base = alt.Chart(shown).encode(x=X, y=Y, color=arms.colour, tooltip=tooltips(shown))
     start = shown[points[arm] == NO_MITIGATION].assign(width=0)
     others = shown[points[arm] != NO_MITIGATION].assign(width=1)
     starts = start.drop(columns=arm).merge(others[[arm]], how="cross")
@@ -74,13 +72,12 @@ def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> 
         arrows.mark_trail(opacity=0.5).encode(
             x=X,
             y=Y,
-            color=colour,
+            color=arms.colour,
             detail=f"{arm}:N",
             order="width:Q",
             size=alt.Size("width:Q", scale=alt.Scale(range=[0.5, 5]), legend=None),
         ),
-        base.mark_point(filled=True, size=70, opacity=1),
-        *_labels(shown, arm, colour),
+        base.mark_point(filled=True, size=110, opacity=1).encode(shape=arms.shape),
     )
     return figure(chart, title_for(rates, title), in_words_of(shown, arm), 380)
 
@@ -104,24 +101,6 @@ def _intervals(base: alt.Chart) -> list[alt.Chart]:
     return [
         rule.encode(x="orr_low:Q", x2="orr_high:Q"),
         rule.encode(y="hrr_low:Q", y2="hrr_high:Q"),
-    ]
-
-
-def _labels(shown: pd.DataFrame, arm: str, colour: alt.Color) -> list[alt.Chart]:
-    """Names of the points on the side with more room, one line below the other."""
-    height, rows = 1 + _LINE / 2, []
-    room_below = _LINE * len(shown)
-    for row in shown.sort_values("hrr", ascending=False).to_dict("records"):
-        room_below -= _LINE
-        height = min(max(row["hrr"], room_below + _LINE / 2), height - _LINE)
-        rows.append({"orr": row["orr"], "hrr": height, arm: row[arm]})
-    placed = pd.DataFrame(rows)
-    sides = {"left": placed["orr"] < _MIDDLE, "right": placed["orr"] >= _MIDDLE}
-    return [
-        reference(placed[on_side], f"names_{side}")
-        .mark_text(align=side, dx=9 if side == "left" else -9, fontSize=12, fontWeight=600)
-        .encode(x=X, y=Y, text=f"{arm}:N", color=colour)
-        for side, on_side in sides.items()
     ]
 
 
