@@ -1,5 +1,6 @@
 """Batches as large as fit into memory; the next one's inputs are made while one is answered."""
 
+import contextlib
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,7 +44,7 @@ class Batches:
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
         waiting = sorted(common, key=lambda place: order[common[place]])
         coming: dict[Places, Future[Any]] = {}
-        with ThreadPoolExecutor(max_workers=1) as thread:
+        with _preparing() as thread:
             while batch := self._next(waiting, common):
                 inputs = coming.get(batch) or thread.submit(prepare, batch)
                 following = self._next(waiting[len(batch) :], common)
@@ -72,6 +73,18 @@ class Batches:
     def _next(self, waiting: Sequence[int], common: Mapping[int, Hashable]) -> Places:
         same = itertools.takewhile(lambda place: common[place] == common[waiting[0]], waiting)
         return tuple(itertools.islice(same, self._size))
+
+
+@contextlib.contextmanager
+def _preparing() -> Iterator[ThreadPoolExecutor]:
+    """A thread that computes on one core: on the CPU the model is answering meanwhile."""
+    import torch
+
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as thread:
+        thread.submit(torch.get_num_threads).result()
+        torch.set_num_threads(threads)  # what threads begin with that are yet to come
+        yield thread
 
 
 def failure_of(error: Exception) -> Failure:

@@ -120,3 +120,22 @@ def test_inputs_that_cannot_be_made_are_the_failure_of_their_conversation():
     came = {place: result for some in results for place, result in some.items()}
     assert came[3] == Failure("ValueError: no such token")
     assert [came[place] for place in range(3)] == answers(range(3))
+
+
+def test_the_thread_that_prepares_computes_on_one_core_and_threads_to_come_on_all():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        preparing, later = [], []
+        batches = Batches(1).results(
+            {0: None},
+            lambda batch: preparing.append(torch.get_num_threads()),
+            lambda *_: answers([0]),
+        )
+        assert list(batches) == [{0: answers([0])[0]}]
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+    finally:
+        torch.set_num_threads(threads)
+    assert (preparing, later) == ([1], [2])
