@@ -107,10 +107,12 @@ def add_adapter(network: Any, module: str) -> None:
     """Put a LoRA adapter that moves the logits on a module of the first layer's attention."""
     import peft
 
-    network.add_adapter(peft.LoraConfig(r=2, target_modules=[f"layers.0.self_attn.{module}"]))
-    for parameter, weights in network.named_parameters():
-        if "lora_B" in parameter:
-            torch.nn.init.normal_(weights, std=0.5)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network.add_adapter(peft.LoraConfig(r=2, target_modules=[f"layers.0.self_attn.{module}"]))
+        for parameter, weights in network.named_parameters():
+            if "lora_B" in parameter:
+                torch.nn.init.normal_(weights, std=0.5)
 
 
 def _resolved(value: Any, tokenizer: Any) -> Any:
