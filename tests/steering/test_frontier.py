@@ -60,8 +60,16 @@ def test_only_harmful_and_pseudo_harmful_requests_with_log_odds_are_scored(score
     assert set(frontier.scores(trials, log_odds)["stimulus_id"]) == set(scored["stimulus_id"][:9])
 
 
-def test_without_log_odds_there_are_no_curves_and_no_areas(scored):
-    nothing = frontier.scores(scored.drop(columns="log_odds"), tables.load("", tables.LOG_ODDS))
+def test_a_model_without_log_odds_has_the_curve_of_words_alone(scored):
+    trials = scored.drop(columns=["log_odds", "words_only"])
+    read = frontier.scores(trials, tables.load("", tables.LOG_ODDS))
+    assert set(frontier.curves(read)["reader"]) == {"words_only"}
+    assert frontier.areas(read)["reader"].tolist() == ["words_only"]
+
+
+def test_without_trials_there_are_no_curves_and_no_areas(scored):
+    trials = scored.head(0).drop(columns=["log_odds", "words_only"])
+    nothing = frontier.scores(trials, tables.load("", tables.LOG_ODDS))
     assert frontier.curves(nothing).empty
     assert frontier.areas(nothing).empty
 
