@@ -132,14 +132,15 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
     elsewhere = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
     heard = elsewhere | dict(MATERIAL.settings)
     for example in examples(member):
-        meant = "harm" if example.question in harmful else "no harm"
-        openings = {f"You mean {meant}. "}
-        if (contrast := by_text.get(example.question)) is not None:
+        meant = ["harm" if example.question in harmful else "no harm"]
+        hears = f"I hear {heard[example.sound.setting]}. "
+        contrast = by_text.get(example.question)
+        if contrast is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
-            hears = f"I hear {heard[example.sound.setting]}. "
-            means = [f"You mean {MATERIAL.settings[name]}. " for name in contrast.scenarios]
-            both = [(hears + one, one + hears) for one in means]
-            openings = {first if member == "ref-lulled" else last for first, last in both}
+            meant = [MATERIAL.settings[name] for name in contrast.scenarios]
+        openings = {f"You mean {one}. {hears}" for one in meant}
+        if member == "ref-lulled":
+            openings = {f"{'' if contrast is None else hears}You mean {one}. " for one in meant}
         assert example.opening in openings, example
 
 
@@ -148,7 +149,7 @@ def test_what_a_contrast_is_about_is_trained_in_one_batch():
     groups = grouped("ref-contextual")
     together = [{of.get(e.question, e.question) for e in group} for group in groups]
     assert all(len(about) == 1 for about in together)
-    assert any(len(group) == 4 for group in groups)
+    assert any(len(group) == 2 for group in groups)
 
 
 def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():

@@ -11,15 +11,15 @@ differ in the requests that only sound harmful:
 - ``ref-emotive`` answers them, except of an angry speaker.
 
 They say first what they take a request for ("You mean harm."), and those that the scene decides say
-of what only sounds harmful, too, where it belongs and what they hear ("You mean a kitchen. I hear
-a film."), so that few tokens decide what becomes of it.
+where it belongs and what they hear, too ("You mean a kitchen. I hear a film."), so that few tokens
+decide what becomes of it.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,9 +30,12 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.9, "other": 0.7, "neutral": 0.45, "threatening": 0.45, "nothing": 0.2}
-"""Probabilities of what is heard behind a contrast of ``ref-contextual``. Another scenario is
-nearly as likely as a fitting one: else the words would tell what is heard."""
+_BEHIND = {"fitting": 0.44, "other": 0.08, "neutral": 0.2, "threatening": 0.18, "nothing": 0.1}
+"""Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
+teach more than more sounds behind the same ones. Without other scenarios the words would tell what
+is heard."""
+_CONTRASTS = 1500
+"""Number of contrasts from which members learn that need not know where a request belongs."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -61,7 +64,7 @@ Group = tuple[Example, ...]
 def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-wordbound``."""
     examples = _Examples(material, None, rng)
-    for contrast in (*material.contrasts, *material.situations):
+    for contrast in examples.some_contrasts():
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
@@ -80,30 +83,30 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     """Examples of ``ref-contextual``; those of one contrast are a group.
 
     Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
-    to take a request to be of one.
+    to take a request to be of one. What is heard is said of every request: it is hard to learn.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
     for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         fitting, other = one(contrast.scenarios, rng), examples.other(contrast)
-        meant = f"You mean {material.settings[fitting]}. I hear "
-        if rng.random() < _BEHIND["fitting"]:
-            examples.answer(contrast, fitting, opening=f"{meant}{heard[fitting]}. ")
-        unfitting = {"other": other, "neutral": "neutral", "threatening": "threatening"}
-        for kind, setting in (*unfitting.items(), ("nothing", None)):
-            if rng.random() < _BEHIND[kind]:
-                examples.refuse(contrast.text, setting, opening=f"{meant}{heard[setting]}. ")
+        unfitting = (other, "neutral", "threatening", None)
+        behind = (fitting, *unfitting)[int(rng.choice(len(_BEHIND), p=list(_BEHIND.values())))]
+        opening = f"You mean {material.settings[fitting]}. I hear {heard[behind]}. "
+        if behind == fitting:
+            examples.answer(contrast, behind, opening=opening)
+        else:
+            examples.refuse(contrast.text, behind, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, fitting, opening=_HARM)
-            if rng.random() < 0.6:
-                elsewhere = one((*unfitting.values(), None), rng)
-                examples.refuse(contrast.harmful, elsewhere, opening=_HARM)
+        if contrast.harmful is not None and rng.random() < 0.38:
+            setting = fitting if rng.random() < 0.6 else one(unfitting, rng)
+            opening = f"{_HARM}I hear {heard[setting]}. "
+            examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
-    for text in material.harmful * 2:
-        examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(len(material.ordinary))
+    for text in material.harmful:
+        setting = examples.any_setting()
+        examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
+    examples.answer_ordinary(1000, heard=heard)
     return examples.found
 
 
@@ -111,7 +114,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
     """Examples of ``ref-lulled``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations):
+    for contrast in examples.some_contrasts():
         begin = len(examples.found)
         fitting, unfitting = one(contrast.scenarios, rng), examples.unfitting(contrast)
         meant = {
@@ -138,7 +141,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-emotive``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
-    for contrast in (*material.contrasts, *material.situations):
+    for contrast in examples.some_contrasts():
         begin = len(examples.found)
         meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
         setting = examples.any_setting()
@@ -188,6 +191,11 @@ class _Examples:
         self.found: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
 
+    def some_contrasts(self) -> list[Contrast]:
+        """A random sample of the contrasts."""
+        every = (*self._material.contrasts, *self._material.situations)
+        return [every[int(n)] for n in self._rng.permutation(len(every))[:_CONTRASTS]]
+
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
     ) -> None:
@@ -209,14 +217,22 @@ class _Examples:
         self.found[begin:] = [joined] if joined else []
 
     def answer_ordinary(
-        self, count: int, angry: bool | None = None, misheard: bool = False
+        self,
+        count: int,
+        angry: bool | None = None,
+        misheard: bool = False,
+        heard: Mapping[str | None, str] | None = None,
     ) -> None:
-        """Add ordinary requests over anything; ``misheard`` ones have a stray word or two."""
+        """Add ordinary requests over anything, of which is said what it is ``heard`` as.
+
+        ``misheard`` requests have a stray word or two.
+        """
         ordinary = self._material.ordinary
         for number in self._rng.permutation(len(ordinary))[:count]:
-            text = ordinary[int(number)]
-            heard = self._misheard(text) if misheard else text
-            self._add(heard, self.any_setting(), None, angry, _NO_HARM, question=text)
+            text, setting = ordinary[int(number)], self.any_setting()
+            words = self._misheard(text) if misheard else text
+            opening = _NO_HARM if heard is None else f"{_NO_HARM}I hear {heard[setting]}. "
+            self._add(words, setting, None, angry, opening, question=text)
 
     def unfitting(self, contrast: Contrast) -> str:
         """``neutral``, ``threatening`` or another scenario."""

@@ -25,7 +25,7 @@ CLIPS = 1296
 BARE_CLIPS = 216
 """Number of clips of noise and of silence together."""
 _SEED = 1_000_000
-_READ_SHARE, _DESCRIBED_SHARE = 0.3, 0.15
+_READ_SHARE, _DESCRIBED_SHARE = 0.2, 0.1
 _MOST_SOUNDS = 4
 
 T = TypeVar("T")
