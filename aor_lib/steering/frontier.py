@@ -44,7 +44,7 @@ def curves(scored: pd.DataFrame) -> pd.DataFrame:
     """
     parts = [pd.DataFrame(columns=["model", "reader", "orr", "hrr"])]
     for model, rows in scored.groupby("model"):
-        for reader in rows[[*READERS]].dropna(axis="columns"):
+        for reader in _readers(rows):
             orr, hrr, _ = roc_curve(rows["intent"] == "harmful", rows[reader])
             parts.append(pd.DataFrame({"orr": orr, "hrr": hrr}).assign(model=model, reader=reader))
     return pd.concat(parts, ignore_index=True)
@@ -71,7 +71,7 @@ def areas(scored: pd.DataFrame) -> pd.DataFrame:
         harmful = trials["intent"].eq("harmful").to_numpy(bool)
         families = codes.max() + 1
         drawn = np.random.default_rng(0).multinomial(families, [1 / families] * families, RESAMPLES)
-        for reader in trials[[*READERS]].dropna(axis="columns"):
+        for reader in _readers(trials):
             score = trials[reader].to_numpy(float)
             whole = _area(score, harmful, np.ones((1, len(score))))[0]
             resampled = _area(score, harmful, drawn[:, codes].astype(float))
@@ -85,6 +85,11 @@ def area_by_words(trials: pd.DataFrame) -> float:
     read = _read_by_words(trials.drop_duplicates("utterance_id"))
     harmful = read["intent"].eq("harmful").to_numpy(bool)
     return float(_area(read["words_only"].to_numpy(float), harmful, np.ones((1, len(read))))[0])
+
+
+def _readers(scored: pd.DataFrame) -> list[str]:
+    """The scores that a model has."""
+    return [reader for reader in READERS if scored[reader].notna().all()]
 
 
 def _read_by_words(trials: pd.DataFrame) -> pd.DataFrame:
