@@ -36,7 +36,7 @@ data: $(ENV)  ## Make and validate the stimuli only
 results: $(ENV)  ## Make the stimuli, run the models, judge their answers and steer them
 	@$(AOR) make $(PARAMS)
 
-check: lint  ## Check style, types and imports, and run the fast tests: under a minute
+check: lint  ## Check style, types and imports, and run the fast tests, in about two minutes
 	$(BIN)/pytest --numprocesses=2 -m "not slow and not nightly" tests
 
 lint: $(ENV)
