@@ -38,7 +38,7 @@ def judge_responses(
     Parameters
     ----------
     prompts
-        What the model was asked each time, for judges that read it; None: not known.
+        The request that each answer is to, for judges that read it; None: not known.
     reasoned
         Keys of trials that asked for reasoning and a final answer behind it: where such a response
         was cut off before it came to that, nothing says what it would have done.

@@ -51,7 +51,7 @@ def record_sources(
     answers
         Rows of :func:`aor_lib.analysis.results.load_results`, one per conversation.
     recorded
-        What was recorded of the conversations.
+        The recording of the conversations.
     """
     text_of, texts = pd.factorize(answers["text"])
     rows = answers.reset_index(drop=True)

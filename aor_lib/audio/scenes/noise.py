@@ -16,7 +16,7 @@ def spectrum_matched_noise(
     Parameters
     ----------
     reference : array_like of float, shape (samples,)
-        What to match, e.g. a rendered scene.
+        Sound to match, e.g. a rendered scene.
     n_samples : int
         Length of the noise; its sample rate is that of `reference`.
     rng : numpy.random.Generator
