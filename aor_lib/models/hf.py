@@ -30,7 +30,7 @@ from aor_lib.models.hf_architectures import (
     load_processor,
 )
 from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu
-from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
+from aor_lib.models.hf_inputs import clip_lengths, has_audio, model_inputs, with_waveforms
 
 if TYPE_CHECKING:
     import torch
@@ -114,30 +114,27 @@ class HuggingFaceModel:
         from aor_lib.models import hf_generate
 
         network, processor = self.load()
-        ready: dict[int, Conversation] = {}
-        for place, conversation in enumerate(conversations):
-            try:
-                ready[place] = self._ready(processor, conversation)
-            except Exception as error:  # noqa: BLE001 - decoders raise anything
-                yield {place: failure_of(error)}
 
         def prepare(batch: Places) -> Any:
-            return model_inputs(
-                processor, self._settings.architecture, [ready[place] for place in batch]
-            )
+            ready = [self._ready(processor, conversations[place]) for place in batch]
+            return model_inputs(processor, self._settings.architecture, ready)
 
         def answer(batch: Places, inputs: Any) -> list[Answer | Failure]:
-            self._switch_adapter(network, ready[batch[0]])
+            self._switch_adapter(network, conversations[batch[0]])
             return hf_generate.answers(network, processor.tokenizer, inputs, generation)
 
         def in_common(place: int) -> Hashable:
             """Key that conversations must share to be answered in one batch."""
             if generation.temperature > 0:
                 return place
-            lengths = clip_lengths(ready[place])
-            return bool(lengths) if self._architecture.pads_audio else lengths
+            if self._architecture.pads_audio:
+                return has_audio(conversations[place])
+            try:
+                return clip_lengths(self._ready(processor, conversations[place]))
+            except Exception:  # noqa: BLE001 - decoders raise anything
+                return place  # and fails by itself when it is asked
 
-        alike = {place: in_common(place) for place in ready}
+        alike = {place: in_common(place) for place in range(len(conversations))}
         try:
             yield from self._batches.results(alike, prepare, answer)
         except Exception as error:
@@ -198,8 +195,8 @@ class HuggingFaceModel:
     def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
         """The network and its inputs for one conversation."""
         network, processor = self.load()
+        self._switch_adapter(network, conversation)
         ready = self._ready(processor, conversation)
-        self._switch_adapter(network, ready)
         return network, model_inputs(processor, self._settings.architecture, [ready])
 
     def _ready(self, processor: Any, conversation: Conversation) -> Conversation:
@@ -208,10 +205,11 @@ class HuggingFaceModel:
             processor, settings.architecture, conversation, settings.pad_to_multiple_of_s
         )
 
-    def _switch_adapter(self, network: Any, ready: Conversation) -> None:
+    def _switch_adapter(self, network: Any, conversation: Conversation) -> None:
         """Turn an adapter that is for audio on or off; no batch has both kinds of conversation."""
         if self._settings.adapter and self._architecture.adapter_hears:
-            switch = network.enable_adapters if clip_lengths(ready) else network.disable_adapters
+            heard = has_audio(conversation)
+            switch = network.enable_adapters if heard else network.disable_adapters
             switch()
 
     def _read_checkpoint(self) -> tuple[Any, Any]:

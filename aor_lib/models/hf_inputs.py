@@ -45,8 +45,13 @@ def with_waveforms(
     return tuple(heard)
 
 
+def has_audio(conversation: Conversation) -> bool:
+    """Tell if there is a clip in a conversation."""
+    return any(turn.audio is not None for turn in conversation)
+
+
 def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
-    """Samples of each clip, in their order."""
+    """Samples of each clip, in their order; the conversation has been read."""
     return tuple(len(samples) for samples in _clips(conversation))
 
 
