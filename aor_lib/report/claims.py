@@ -92,6 +92,8 @@ def _says(name: str, frame: pd.DataFrame, names: Names) -> str:
     if p_value == "p_value":  # one test of all models, or one for each
         tests = frame[["model", p_value]].drop_duplicates(p_value if name == "models" else "model")
     tested = tests.dropna(subset=[p_value])
+    if tested.empty:
+        return "Nothing could be tested: there is too little data. There may be a difference."
     told = tested[tested[p_value] < SIGNIFICANCE]
     listed = [] if name == "models" else [_what(row, names) for _, row in told.iterrows()]
     said = [f"A difference is shown in {len(told)} of {len(tested)} tests"]
