@@ -29,8 +29,10 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
+_ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
+"""Shares of what is heard behind requests of no place."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.44, "other": 0.08, "neutral": 0.2, "threatening": 0.18, "nothing": 0.1}
+_BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17, "nothing": 0.11}
 """Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
 teach more than more sounds behind the same ones. Without other scenarios the words would tell what
 is heard."""
@@ -98,15 +100,15 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
         else:
             examples.refuse(contrast.text, behind, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and rng.random() < 0.38:
+        if contrast.harmful is not None and rng.random() < 0.42:
             setting = fitting if rng.random() < 0.6 else one(unfitting, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
             examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
-    for text in material.harmful:
+    for text in material.harmful * 2:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(1000, heard=heard)
+    examples.answer_ordinary(1400, heard=heard)
     return examples.found
 
 
@@ -174,7 +176,7 @@ class Recipe:
 
 MEMBERS = {
     "ref-wordbound": Recipe(wordbound, batch=8),
-    "ref-contextual": Recipe(contextual, first_layer=6),
+    "ref-contextual": Recipe(contextual, first_layer=6, learning_rate=1.5e-3),
     "ref-emotive": Recipe(emotive),
     "ref-lulled": Recipe(lulled),
 }
@@ -246,8 +248,10 @@ class _Examples:
 
     def any_setting(self) -> str | None:
         """Some setting, or none."""
-        settings = sorted(self._material.described)
-        return one(settings, self._rng) if self._rng.random() < 0.6 else None
+        kind = str(self._rng.choice(list(_ANYWHERE_SHARES), p=list(_ANYWHERE_SHARES.values())))
+        if kind == "scenario":
+            return one(sorted(self._material.settings), self._rng)
+        return None if kind == "nothing" else kind
 
     def _misheard(self, text: str) -> str:
         words = text.split()
