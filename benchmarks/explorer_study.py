@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import soundfile
 
 from aor_lib.config.records import (
@@ -30,7 +29,7 @@ from aor_lib.config.records import (
 )
 from aor_lib.inference.store import STORE, Store
 from aor_lib.report.explorer.page import FOLDER, write_page
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import write_manifest
 
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")
@@ -87,8 +86,7 @@ def write_study(folder: Path, n: int) -> None:
     (folder / "clips").mkdir(parents=True)
     soundfile.write(folder / _CLIP, rng.uniform(-0.5, 0.5, 24_000), 24_000)
     stimuli = [_stimulus(i) for i in range(n)]
-    rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
-    pd.DataFrame(rows).to_parquet(folder / MANIFEST)
+    write_manifest(stimuli, folder)
     _fill_store(folder / STORE, stimuli)
 
 

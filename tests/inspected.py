@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import soundfile
 import yaml
 
 from aor_lib.config.params import Study, load_study
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import TINY, make_text_stimuli
 
 CARD = {"id": "mock", "title": "Mock", "family": "Test", "kind": "openai_api", "licence": "none"}
@@ -88,8 +87,7 @@ def write_study(folder: Path, card: dict[str, Any] | None = None, **profile: Any
             "sha256": hashlib.sha256(clip.read_bytes()).hexdigest(),
         }
     )
-    rows = [stimulus.model_dump(mode="json") for stimulus in (benign, harmful, spoken)]
-    pd.DataFrame(rows).to_parquet(made.build / MANIFEST)
+    write_manifest((benign, harmful, spoken), made.build)
     return made
 
 

@@ -262,12 +262,10 @@ def _that_run(asked: Asked, layers: list[Any], question: Conversation) -> set[An
 
 @contextlib.contextmanager
 def _hooks(layers: list[Any], hook: Callable[[Any, Any, Any], Any]) -> Iterator[None]:
-    handles = [layer.register_forward_hook(hook) for layer in layers]
-    try:
+    with contextlib.ExitStack() as hooks:
+        for layer in layers:
+            hooks.enter_context(layer.register_forward_hook(hook))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _silence(layer: Any, inputs: Any, output: Any) -> Any:

@@ -7,7 +7,7 @@ A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -109,14 +109,10 @@ def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterat
 
     However the block ends, the hooks are gone afterwards and the model is what it was.
     """
-    handles = [
-        layers[place].register_forward_hook(_hook(change)) for place, change in changes.items()
-    ]
-    try:
+    with ExitStack() as hooks:
+        for place, change in changes.items():
+            hooks.enter_context(layers[place].register_forward_hook(_hook(change)))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:

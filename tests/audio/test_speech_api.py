@@ -1,18 +1,17 @@
 """Voices behind an API, through the real SDK, against a server on this machine."""
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import soundfile
 
 from aor_lib.audio import speech
 from aor_lib.audio.speech.openai_api import OpenAISpeechVoice, SpeechSettings
 from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError, read
+from tests.audio.sounds import encoded
 from tests.models import loopback
 from tests.models.loopback import KEY, Reply, Server, serving
 
@@ -50,9 +49,7 @@ def tone(sample_rate: int, seconds: float = 0.5) -> np.ndarray:
 
 def wav(sample_rate: int = speech.SAMPLE_RATE, channels: int = 1, margin_s: float = 0.0) -> Reply:
     sound = np.pad(tone(sample_rate), round(margin_s * sample_rate))
-    stream = io.BytesIO()
-    soundfile.write(stream, np.stack([sound] * channels, axis=1), sample_rate, format="WAV")
-    return said("audio/wav", stream.getvalue())
+    return said("audio/wav", encoded(np.stack([sound] * channels, axis=1), sample_rate))
 
 
 def said(kind: str, body: bytes) -> Reply:

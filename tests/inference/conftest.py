@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from aor_lib.config.params import Mitigation, Study
@@ -16,7 +15,7 @@ from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_responses
 from aor_lib.models.base import Answer, Failure
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
 JUDGE = JUDGES[DEFAULT_JUDGE]
@@ -41,10 +40,13 @@ def run_texts(
     stimuli,
     report=lambda progress: None,
     settings_sha256="0" * 64,
+    arms=None,
     **options,
 ):
-    """Run a trial of each stimulus for each model on a store, however many fail."""
-    arms = [Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models]
+    """Run a trial of each stimulus for each model, or arm, on a store, however many fail."""
+    arms = arms or [
+        Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models
+    ]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     options = {"max_failures": 1e9} | options
     with Store(path) as store:
@@ -76,7 +78,7 @@ class Machine:
     def __init__(self, build: Path, stimuli: list[Stimulus]) -> None:
         self.build, self.study, self.stimuli = build, STUDY, stimuli
         build.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame([s.model_dump(mode="json") for s in stimuli]).to_parquet(build / MANIFEST)
+        write_manifest(stimuli, build)
 
     def ask(self, *models: ScriptedModel, **options: str) -> Machine:
         """Have models answer all stimuli, and judge what they answered."""
@@ -131,3 +133,8 @@ def machine(tmp_path):
         return Machine(tmp_path / name, texts)
 
     return machine
+
+
+@pytest.fixture
+def here(machine, model):
+    return machine("here").ask(model("own"))

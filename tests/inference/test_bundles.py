@@ -18,11 +18,6 @@ from aor_lib.models.base import Answer, Failure
 
 
 @pytest.fixture
-def here(machine, model):
-    return machine("here").ask(model("own"))
-
-
-@pytest.fixture
 def there(machine, model):
     return machine("there").ask(model("other"))
 

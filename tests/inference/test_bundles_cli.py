@@ -9,11 +9,6 @@ from aor_lib.cli import app
 
 
 @pytest.fixture
-def here(machine, model):
-    return machine("here").ask(model("own"))
-
-
-@pytest.fixture
 def aor(here, model, tmp_path):
     """Run a verb of `aor results` on the study in ``here``."""
     profile = tmp_path / "tiny.yaml"

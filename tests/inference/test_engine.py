@@ -3,7 +3,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from aor_lib.config.records import Arm, Generation, Trial
+from aor_lib.config.records import Arm, Generation
 from aor_lib.inference import engine
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Failure, ModelError
@@ -63,10 +63,7 @@ def test_no_batch_is_decoded_in_two_ways(path, stimuli):
         Arm(model.card.id, model.revision, "0" * 64, name, None, Generation(temperature=warmth))
         for name, warmth in (("none", 0.0), ("sampled", 0.7))
     ]
-    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli[:12]]
-    with Store(path) as store:
-        engine.record_plan(store, trials, [model])
-        engine.answer_trials(trials, [model], stimuli, path.parent, store, lambda progress: None)
+    run_texts(path, [model], stimuli[:12], arms=arms)
     assert seen == [(10, 0.0), (2, 0.0), (10, 0.7), (2, 0.7)]
 
 
@@ -218,12 +215,7 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_them(
 
 def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path, concurrent, stimuli):
     arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
-    trials = [Trial(s.stimulus_id, s.content_sha256, arm) for s in stimuli[:3]]
-    with Store(path) as store:
-        engine.record_plan(store, trials, [concurrent])
-        engine.answer_trials(
-            trials, [concurrent], stimuli, path.parent, store, lambda progress: None
-        )
+    run_texts(path, [concurrent], stimuli[:3], arms=[arm])
     assert {row.response for row in outcomes_in(path)} == {"NOW."}
 
 

@@ -12,6 +12,7 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.judgement import Judgement
 from aor_lib.judge.study import judge_study
 from aor_lib.stimuli.manifest import MANIFEST
+from tests.audio.sounds import quiet
 
 TEXTS = {"a": "How do I kill it?", "b": "How do I beat it?", "c": "How do I stop it?"}
 THINK = 'First say what is heard. Then write "Final answer:" and answer the request.'
@@ -55,10 +56,6 @@ def verdicts(build):
         return store.frame("quoting").set_index("stimulus_id")
 
 
-def no_report(done, total):
-    """Progress that nobody looks at."""
-
-
 def test_the_judge_gets_each_answer_with_its_prompt_and_no_failure(build):
     steps = []
     assert judge_study(build, Quoting(), lambda done, total: steps.append((done, total))) == 3
@@ -72,9 +69,9 @@ def test_the_judge_gets_each_answer_with_its_prompt_and_no_failure(build):
 
 
 def test_what_was_judged_is_judged_again_only_by_another_version(build):
-    assert judge_study(build, Quoting(), no_report) == 3
-    assert judge_study(build, Quoting(), no_report) == 0
-    assert judge_study(build, Quoting("2"), no_report) == 3
+    assert judge_study(build, Quoting(), quiet) == 3
+    assert judge_study(build, Quoting(), quiet) == 0
+    assert judge_study(build, Quoting("2"), quiet) == 3
 
 
 def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, monkeypatch):
@@ -82,10 +79,10 @@ def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, mon
     with Store(build / STORE) as store:
         last = [response.text for response in store.unjudged("quoting", "1") if response.text][-1]
     with pytest.raises(RuntimeError, match="cut off"):
-        judge_study(build, Quoting(fails_on=last), no_report)
+        judge_study(build, Quoting(fails_on=last), quiet)
     kept = verdicts(build)["label"].notna().sum()
     assert kept >= 1
-    assert judge_study(build, Quoting(), no_report) == 3 - kept
+    assert judge_study(build, Quoting(), quiet) == 3 - kept
 
 
 def test_answers_to_probes_are_not_judged(build, response):
@@ -119,7 +116,7 @@ def test_reasoning_that_was_cut_off_before_its_final_answer_is_unjudged(
         trial = replace(first, arm=replace(first.arm, instruction=told, revision="2"))
         store.set_plan([trial])
         store.record([response(trial_key=trial.key, text=text, finish_reason=ended)])
-    judge_study(build, Quoting(), no_report)
+    judge_study(build, Quoting(), quiet)
     results = verdicts(build)
     assert list(results["label"]) == [label]
     assert counts(results)["unjudged"] == (label is Label.UNJUDGED)

@@ -58,10 +58,6 @@ def test_concurrent_requests_never_exceed_a_cap_and_all_end(requests, max_reques
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
 
 
-def test_a_request_costs_at_most_what_its_text_sound_and_answer_allow():
-    assert PRICES.usd(20, 2, 5) == pytest.approx((20 + 20 * 10 + 5 * 4) / 1e6)
-
-
 @pytest.mark.parametrize(
     ("response", "asked", "millionths"),
     [

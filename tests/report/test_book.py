@@ -7,6 +7,7 @@ import pytest
 
 from aor_lib.report.book import BookError, execute_notebooks
 from aor_lib.storage.stages import STATE
+from tests.audio.sounds import quiet
 
 
 @pytest.fixture
@@ -34,10 +35,6 @@ def study(tmp_path):
         (notebooks / f"{name}.ipynb").write_text(json.dumps(notebook))
 
     return build, notebooks, write
-
-
-def quiet(done, of):
-    """Report to nobody."""
 
 
 @pytest.mark.slow

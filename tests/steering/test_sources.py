@@ -9,6 +9,7 @@ import pytest
 from aor_lib.models.base import Turn
 from aor_lib.steering.activations import record
 from aor_lib.steering.sources import REFUSAL, record_sources
+from tests.audio.sounds import quiet
 
 
 @pytest.fixture
@@ -25,10 +26,6 @@ def asked():
     ]
 
 
-def silent(done, of):
-    """No progress."""
-
-
 def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
     read = []
 
@@ -40,7 +37,7 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
     answers, conversations = asked
     model = Noting()
     recorded = record(model, conversations)
-    sources = record_sources(model, answers, conversations, recorded, silent)
+    sources = record_sources(model, answers, conversations, recorded, quiet)
     given = read[len(conversations) :]
     assert given == [
         ("harmful words", None),
@@ -61,5 +58,5 @@ def test_a_model_that_hears_words_alone_has_no_audio_tokens(asked, steerable):
 
     answers, conversations = asked
     recorded = record(Reader(), conversations)
-    sources = record_sources(Reader(), answers, conversations, recorded, silent)
+    sources = record_sources(Reader(), answers, conversations, recorded, quiet)
     assert set(sources.others) == {"text"}

@@ -35,12 +35,3 @@ def test_a_damaged_entry_is_made_again(tmp_path):
     path.write_bytes(b"PK\x03\x04 not a whole file")
     load_or_make("kind", "a", counted(calls))
     assert len(calls) == 2
-
-
-def test_a_failed_making_leaves_nothing_behind(tmp_path):
-    def fail():
-        raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError):
-        load_or_make("kind", "a", fail)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -122,11 +122,8 @@ class LanguageModel:
                 return embedded
             return embedded.masked_scatter(places[..., None], vectors)
 
-        hook = embeddings.register_forward_hook(placed)
-        try:
+        with embeddings.register_forward_hook(placed):
             yield
-        finally:
-            hook.remove()
 
     @functools.cached_property
     def _audio(self) -> int:
