@@ -57,7 +57,7 @@ class Lesson:
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     """Train a member from nothing and write its adapter below ``into``.
 
-    It takes about half an hour of two cores at most.
+    It takes up to 35 minutes of two cores.
 
     The same code and material give the same weights on the same kind of machine. Products of
     matrices are in bfloat16, which is several times as fast where the processor has it.
