@@ -23,7 +23,7 @@ PARAMS := params/$(PROFILE).yaml
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  PROFILE=smoke|laptop|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
+	@echo "  PROFILE=smoke|laptop|reference|unseen|steering|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
 	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
 book: $(ENV)  ## Build the report: build/html/index.html

@@ -20,7 +20,7 @@ def train_reference(
         Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train a reference model from nothing: 10 to 40 minutes of two cores."""
+    """Train a reference model from nothing: up to 35 minutes of two cores."""
     from aor_lib.models.reference.cascade import WEIGHTS
     from aor_lib.models.reference.training import train_member
 

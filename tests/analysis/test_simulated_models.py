@@ -11,7 +11,7 @@ from aor_lib.analysis.scene_use import from_benign_scene, scene_use
     [
         ("ignoring", "none shown"),
         ("understanding", "uses it"),
-        ("lulled by any scene", "any sound"),
+        ("lulled by any scene", "any scene"),
         ("distracted by noise", "refuses less elsewhere"),
         ("alarmed by sound", "refuses less elsewhere"),
     ],

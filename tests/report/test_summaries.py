@@ -29,8 +29,14 @@ def differences():
     ("levels", "verdict"),
     [
         ({"speech_only": 0.5, "neutral_scene": 0.4, "noise": 0.3}, "uses the scene: "),
-        ({"speech_only": 0.5, "neutral_scene": 0.4, "noise": None}, "in part"),
-        ({"speech_only": 0.5, "neutral_scene": None, "noise": None}, "any other sound"),
+        (
+            {"speech_only": 0.5, "neutral_scene": 0.4, "noise": None},
+            "cannot be said to use the scene",
+        ),
+        (
+            {"speech_only": 0.5, "neutral_scene": None, "noise": None},
+            "neutral scene, which may do as well",
+        ),
         ({"speech_only": -0.5, "neutral_scene": None}, "refuses less elsewhere"),
         ({"speech_only": None, "noise": None}, "shows no use of the scene"),
         ({"speech_only": "few", "noise": "few"}, "too few utterances"),
