@@ -104,7 +104,7 @@ def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:
     if len(others := tested[~told]):
         sentences.append(
             f"Intervals of the others reach from {points(others['low'].min())} to "
-            f"{points(others['high'].max())}: an effect within them would go unseen."
+            f"{points(others['high'].max())}: an effect within them may go unseen."
         )
     return paragraph(" ".join(sentences))
 

@@ -13,7 +13,7 @@ def test_wilson_reproduces_a_published_example():
     assert stats.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=30))
 def test_an_interval_lies_within_0_and_1_and_is_no_point(clusters):
     sizes = np.array([size for size, _ in clusters], dtype=float)

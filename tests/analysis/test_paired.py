@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
@@ -44,7 +44,6 @@ def test_fractions_of_many_answers_make_a_paired_interval_narrower_than_whole_di
     assert stats.difference_interval(whole)[0] < low < high < stats.difference_interval(whole)[1]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differences):
     low, high = stats.difference_interval(np.array(differences))

@@ -38,7 +38,7 @@ def test_active_speech_level_is_the_rms_level_without_the_silence():
     level=st.floats(1e-3, 1.0),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_mix_has_the_stated_snr_loudness_and_peak(seconds, snr_db, level, seed):
     speech = talking(seconds, level)
     n = mixing.clip_length(len(speech), RATE, SETTINGS["lead_in_s"], SETTINGS["tail_s"])

@@ -51,7 +51,7 @@ def test_the_same_speech_gives_the_same_bytes_and_neutral_speech_is_the_input_it
         express(samples, "angy")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 99),
     length=st.integers(0, SAMPLE_RATE // 2),

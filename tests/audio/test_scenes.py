@@ -82,7 +82,7 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
     assert min(rms_db(window) for window in windows) > rms_db(made.samples) - 6.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     scene=st.sampled_from(SCENES),
     duration_s=st.floats(1.3e-4, 1.5),

@@ -47,9 +47,7 @@ def test_a_truncated_file_is_refused_in_any_format(tmp_path, kind):
         read_sound(put(tmp_path / f"cut.{kind}", whole[: len(whole) * 2 // 3]), 30)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from(KINDS),
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),

@@ -206,7 +206,7 @@ def test_a_folder_in_use_is_refused(made, tmp_path):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes_in_any_file_are_refused_or_are_a_bundle(made, tmp_path_factory, data):
     bundle = shutil.copytree(made, tmp_path_factory.mktemp("any") / "bundle")
     name = data.draw(st.sampled_from([*FILES, "manifest.json"]))

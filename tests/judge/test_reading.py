@@ -9,7 +9,7 @@ PARTS = ['"', "'", "\u2019", "**", "_", "\n", "\n\n", " ", "word", "I can't. ", 
 PARTS += ["\ufb01", "\u2026", "\u0130", "\u00a0", "\u200b", "- ", "1.", "Ann: Yes."]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=99) | st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 def test_spans_of_the_normal_form_lead_back_to_the_original(text):
     reading = read(text)

@@ -70,7 +70,7 @@ CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 ODD = ("007", "NA", ' "quote", and\r\na line')
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6).map(lambda rows: [*rows, ODD]))
 def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("csv")

@@ -37,7 +37,7 @@ ANSWERS = pd.DataFrame(
 )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(n=st.integers(1, 55), seed=st.integers(0, 99))
 def test_each_label_of_the_judge_gets_an_equal_share_or_all_it_has(n, seed):
     drawn = [item.sha256.rpartition("-")[0] for item in plan_answers(ANSWERS, "ann", n, seed)]

@@ -62,7 +62,7 @@ def build(tmp_path):
     return tmp_path
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(n=st.integers(1, 24), seed=st.integers(0, 99))
 def test_each_utterance_is_heard_in_its_scene_and_alone_far_apart(n, seed):
     clips = plan_clips(STIMULI, "ann", n, seed)

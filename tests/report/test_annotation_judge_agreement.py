@@ -15,7 +15,7 @@ def series(*values):
     return pd.Series(values, dtype=object)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1))
 def test_kappa_is_scikit_learns_and_lies_in_its_interval(pairs):
     first, second = (series(*side) for side in zip(*pairs, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.config.records import Intent
@@ -101,7 +101,6 @@ def test_earlier_turns_are_on_the_card_with_their_sounds(stimuli):
     assert (second["role"], second["path"]) == ("assistant", None)
 
 
-@settings(deadline=None)
 @given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
 def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "sound.wav"

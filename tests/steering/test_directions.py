@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -37,7 +37,6 @@ def test_the_difference_in_means_leads_from_one_mean_to_the_other():
 vectors = arrays(np.float32, WIDTH, elements=st.floats(-8, 8, width=16))
 
 
-@settings(deadline=None)
 @given(vectors, vectors.filter(lambda v: np.abs(v).max() > 0.1), st.floats(0, 1))
 def test_a_share_of_the_component_along_another_direction_is_projected_out(one, other, lam):
     left = project_out(one, other, lam)

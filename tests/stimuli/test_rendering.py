@@ -47,9 +47,7 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
 
 
 @pytest.mark.nightly
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     snr_db=st.floats(-20, 40),
     seed=st.integers(0, 2**63 - 1),
