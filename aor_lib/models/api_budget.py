@@ -123,16 +123,22 @@ sending: ContextVar[tuple[Request, float]] = ContextVar("sending")
 class MeteredClient(openai.DefaultAioHttpClient):
     """HTTP client of the SDK that has a budget let every single try through, retries included.
 
-    aiohttp takes half the CPU time of the SDK's usual client.
+    It sends ``concurrency`` requests at once: the SDK makes further ones ready before they have a
+    place. aiohttp takes half the CPU time of the SDK's usual client.
     """
 
-    def __init__(self, budget: Budget, prices: Prices | None) -> None:
+    def __init__(self, budget: Budget, prices: Prices | None, concurrency: int) -> None:
         super().__init__(timeout=None)
+        self._places = asyncio.Semaphore(concurrency)
         self._budget = budget
         self._prices = prices
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Send one try of a request, and settle what it cost."""
+        async with self._places:
+            return await self._send(request, **options)
+
+    async def _send(self, request: Any, **options: Any) -> Any:
         made, most_usd = sending.get()
         await self._budget.reserve(most_usd)
         # An answer that did not arrive whole may have been made, and be billed.

@@ -51,7 +51,6 @@ class OpenAIModel:
         self._key = key_of(settings, card.id)
         self._budget = Budget(settings.max_requests, settings.max_spend_usd)
         self._made = asyncio.Semaphore(self.calls_at_once)
-        self._slots = asyncio.Semaphore(settings.concurrency)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
         self._client = openai.AsyncOpenAI(
@@ -59,7 +58,9 @@ class OpenAIModel:
             base_url=address,
             timeout=settings.timeout_s,
             max_retries=settings.max_retries,
-            http_client=MeteredClient(self._budget, settings.usd_per_million_tokens),
+            http_client=MeteredClient(
+                self._budget, settings.usd_per_million_tokens, settings.concurrency
+            ),
         )
         client = self._client
         weakref.finalize(self, lambda: _submit(client.close()))
@@ -104,8 +105,13 @@ class OpenAIModel:
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        asked = [self._answer_one(conversation, generation) for conversation in conversations]
-        results = await asyncio.gather(*asked)
+        async with asyncio.TaskGroup() as group:
+            asked = []
+            for conversation in conversations:
+                asked.append(group.create_task(self._answer_one(conversation, generation)))
+                # The first is sent before the last is made: else they come and go as a crowd.
+                await asyncio.sleep(0)
+        results = [task.result() for task in asked]
         came = any(isinstance(result, Answer) or result.blocked for result in results)
         if self._budget.closed and not came:
             raise ModelError(f"{self.card.id}: {self._budget.closed}")
@@ -141,8 +147,7 @@ class OpenAIModel:
                 most = generation.max_new_tokens
                 most_usd = prices.usd(made.max_text_tokens, made.audio_s, most)
             sending.set((made, most_usd))
-            async with self._slots:
-                return await self._send(made)
+            return await self._send(made)
 
     async def _send(self, made: Request) -> Answer | Failure:
         try:
