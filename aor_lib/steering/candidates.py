@@ -118,6 +118,23 @@ class Candidate:
         found = self.source if self.components is None else f"{self.source}_k{self.components}"
         return f"{self.method}_{found}_l{self.layer}_{strength}".replace("-", "m")
 
+    def scaled(self, share: float) -> Candidate:
+        """The same addition at a share of its coefficient.
+
+        Raises
+        ------
+        ValueError
+            If the intervention is an ablation.
+        """
+        match self.intervention:
+            case Gated(gate, addition):
+                other: Intervention = Gated(gate, _scaled(addition, share))
+            case Addition() as addition:
+                other = _scaled(addition, share)
+            case Ablation():
+                raise ValueError(f"{self.name}: an ablation has no strength")
+        return replace(self, intervention=other)
+
     def randomised(self, seed: int) -> Candidate:
         """The same intervention along a random direction of the same length."""
         direction = random_like(self.vector, seed)
@@ -210,6 +227,10 @@ def _false_and_true(requests: Requests, layer: int) -> tuple[Floats, Floats]:
     kinds = (requests.pseudo_harmful, requests.harmful)
     false, true = (difference_in_means(rows, refused & kind, harmless) for kind in kinds)
     return false, true
+
+
+def _scaled(addition: Addition, share: float) -> Addition:
+    return replace(addition, coefficient=share * addition.coefficient)
 
 
 def _addition(method: str, layer: int, direction: Floats, source: str = "audio") -> Candidate:

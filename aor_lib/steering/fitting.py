@@ -135,6 +135,8 @@ def steer_model(
     if threatening.any():
         others = [stimuli[name] for name in reported.loc[threatening, "stimulus_id"]]
         parts[tables.HEARING] = (first, others)
+    if first.coefficient is not None:
+        parts |= {name: (first.scaled(x), on_test) for name, x in tables.STRENGTHS.items()}
     under = trials.on_test(
         {
             mitigation: (steered_by(candidate) if candidate else model, asked_of_it)
@@ -145,7 +147,7 @@ def steer_model(
         saved = build / tables.FOLDER / name / f"{mitigation}.safetensors"
         save_vector(vector(candidate), saved)
     with progress(f"{name}: perplexity") as report:
-        arms = under[under["mitigation"] != tables.HEARING]
+        arms = under[~under["mitigation"].isin([tables.HEARING, *tables.STRENGTHS])]
         arms = arms.assign(mitigation="steering_" + tables.method_of(arms["mitigation"]))
         fluent = fluency(pd.concat([test, arms]), report)
     return {

@@ -3,7 +3,8 @@
 Each intervention that is tried on ``test`` is a mitigation of its own in the study's results:
 ``steering_METHOD`` for the best of each method, and of the chosen one ``steering_random_N`` and
 ``steering_random_gate_N`` for the parts of its controls (:mod:`aor_lib.steering.controls`) and
-``steering_hearing`` for what it is asked over threatening scenes.
+``steering_hearing`` for what it is asked over threatening scenes; where it is an addition, also
+``steering_at_half`` and ``steering_at_one_and_a_half`` for other strengths of it.
 """
 
 from __future__ import annotations

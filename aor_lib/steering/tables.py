@@ -45,6 +45,8 @@ COMPONENTS = (1, 5, 10)
 """Numbers of components that SARSteer is tried with; its makers take the last one."""
 HEARING = "steering_hearing"
 """Mitigation of the chosen steering over threatening scenes, which d' of hearing needs."""
+STRENGTHS = {"steering_at_half": 0.5, "steering_at_one_and_a_half": 1.5}
+"""Mitigations of the chosen addition at other strengths, as shares of the chosen one."""
 
 _COLUMNS = {
     LAYER_SWEEP: "model method source layer coefficient lam components orr hrr",
@@ -89,7 +91,7 @@ def on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
     :mod:`aor_lib.analysis.stats` from reporting what was fitted on.
     """
     steered = steered_trials(results)
-    steered = steered[steered["mitigation"] != HEARING]
+    steered = steered[~steered["mitigation"].isin([HEARING, *STRENGTHS])]
     return _beside_none(build, results, steered.assign(method=method_of(steered["mitigation"])))
 
 
@@ -98,13 +100,34 @@ def over_scenes_on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFram
 
     Parameters, columns and the unmitigated trials beside them are those of :func:`on_test`.
     """
+    steered = _of_chosen(build, results, HEARING)
+    scenes = steered["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
+    return _beside_none(build, results, steered[scenes])
+
+
+def at_strengths_on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFrame:
+    """Trials under each model's chosen steering, at the chosen strength and at others.
+
+    A column ``strength`` has the share of the chosen strength: 0 without steering. Models whose
+    chosen steering has no strength, an ablation, have no rows. Parameters and other columns are
+    those of :func:`on_test`.
+    """
+    steered = _of_chosen(build, results, *STRENGTHS)
+    other = steered["mitigation"].isin(STRENGTHS)
+    has_strength = steered["model"].isin(steered.loc[other, "model"])
+    trials = _beside_none(build, results, steered[has_strength])
+    strengths = trials["mitigation"].map(STRENGTHS).fillna(1.0)
+    return trials.assign(strength=strengths.mask(trials["method"].eq("none"), 0.0))
+
+
+def _of_chosen(build: Path | str, results: pd.DataFrame, *further: str) -> pd.DataFrame:
+    """Trials under each model's chosen steering, and those of further mitigations of it."""
     steered = steered_trials(results)
     points = load(build, POINTS)
     chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
     methods = steered["model"].map(chosen)
-    of_chosen = method_of(steered["mitigation"]).eq(methods) | steered["mitigation"].eq(HEARING)
-    scenes = steered["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
-    return _beside_none(build, results, steered.assign(method=methods)[of_chosen & scenes])
+    its = method_of(steered["mitigation"]).eq(methods) | steered["mitigation"].isin(further)
+    return steered.assign(method=methods)[its]
 
 
 def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:

@@ -145,6 +145,14 @@ def test_the_chosen_steering_alone_is_asked_over_threatening_scenes(steered_buil
     assert found.loc["none", "rate_a"] > found.loc["conditional", "rate_a"]
 
 
+def test_half_of_the_chosen_strength_is_tried_on_the_same_stimuli_and_moves_less(steered_build):
+    trials = tables.at_strengths_on_test(steered_build, load_results(steered_build))
+    found = stats.rates(trials[trials["intent"].eq("pseudo_harmful")], ["strength"])
+    assert found["strength"].tolist() == [0, 0.5, 1, 1.5]
+    assert found["trials"].nunique() == 1
+    assert found["rate"].is_monotonic_decreasing
+
+
 def test_a_model_that_the_profile_does_not_name_is_not_steered(
     steerable, study, answer_study, steer, tmp_path, monkeypatch
 ):
