@@ -37,7 +37,7 @@ CLAIMS: dict[str, tuple[str, bool, str]] = {
     "steering": ("Activation steering may lower over-refusal", True, _CHANGE),
 }
 """Claims in our words, whether the abstract makes them, and the quantities that bear on them."""
-CHECK = "No audio language model was asked: this checks the instrument and says nothing of them."
+CHECK = "no audio language model was asked: this checks the instrument and says nothing of them"
 ABSENT = (
     "Not measured in this build, which says nothing here: neither of the instrument nor of audio "
     "language models."
@@ -47,30 +47,26 @@ ABSENT = (
 def claims(
     measured: Mapping[str, pd.DataFrame], asked: Collection[str], names: Names
 ) -> Html | Prose:
-    """Every claim with what was measured, its 95 % interval, and what the build may say of it.
+    """Every claim with what was measured, its 95 % intervals, and what the build may say of it.
 
     ``measured`` holds, by the ids of :data:`CLAIMS`: ``scenario`` and ``utterance_id`` of clips;
     rates, those that are compared with the ``p_value`` of a test that they are equal; else paired
     differences. ``asked`` are the audio language models of the build.
     """
-    scope = f"Audio language models asked: {len(asked)}." if asked else CHECK
+    scope = f"audio language models asked: {len(asked)}" if asked else CHECK
     rows = []
     for name, (claim, in_abstract, quantity) in CLAIMS.items():
         frame = measured[name]
         frame = frame.dropna(subset=frame.columns.intersection(["difference", "rate"]))
-        absent = frame.empty
+        estimates = [] if frame.empty else _estimates(name, frame, names)
         rows.append(
             {
-                "Claim": claim,
-                "In the abstract": "yes" if in_abstract else "no",
-                "Measured here": quantity,
-                "Estimate (95% interval)": "" if absent else _estimates(name, frame, names),
-                "What this build can say": ABSENT
-                if absent
-                else f"{_says(name, frame, names)} {scope}",
+                "Claim": claim if in_abstract else f"{claim} (ours)",
+                "Measured here (95% interval)": "\n".join([quantity, *estimates]),
+                "What this build can say": _says(name, frame, names) if estimates else ABSENT,
             }
         )
-    return table(pd.DataFrame(rows), "Claims, and what this build can say of them")
+    return table(pd.DataFrame(rows), f"Claims, and what this build can say of them; {scope}")
 
 
 def changes(measured: Mapping[str, pd.DataFrame], names: Names) -> pd.DataFrame:
@@ -105,16 +101,16 @@ def _says(name: str, frame: pd.DataFrame, names: Names) -> str:
     return " ".join(said)
 
 
-def _estimates(name: str, frame: pd.DataFrame, names: Names) -> str:
+def _estimates(name: str, frame: pd.DataFrame, names: Names) -> list[str]:
     if name == "clips":
         utterances, scenarios = frame["utterance_id"].nunique(), frame["scenario"].nunique()
-        return f"{len(frame)} of {utterances} utterances in {scenarios} scenarios"
+        return [f"{len(frame)} of {utterances} utterances in {scenarios} scenarios"]
     if name == "scene":
         frame = frame[frame["level"] == ALONE]
     if name in ("models", "scenarios"):
         groups = [frame] if name == "models" else [rows for _, rows in frame.groupby("model")]
         frame = pd.concat(rows.sort_values("rate").iloc[[0, -1]] for rows in groups)
-    return "; ".join(f"{_what(row, names)} {_estimate(row)}" for _, row in frame.iterrows())
+    return [f"{_what(row, names)} {_estimate(row)}" for _, row in frame.iterrows()]
 
 
 def _estimate(row: pd.Series[Any]) -> str:

@@ -47,10 +47,15 @@ class Figure:
 
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
-    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
+    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow.
+
+    Lines of a cell stay lines.
+    """
     for name in rows.columns[rows.dtypes == "Int64"]:  # whose gaps have a text of their own
         rows = rows.assign(**{name: rows[name].astype(object).where(rows[name].notna(), NOTHING)})
-    html = rows.to_html(index=False, border=0, na_rep=NOTHING)  # escapes what it shows
+    lines = rows.replace("\n", "\N{LINE SEPARATOR}", regex=True)  # to_html shows a newline as \\n
+    html = lines.to_html(index=False, border=0, na_rep=NOTHING)  # escapes what it shows
+    html = html.replace("\N{LINE SEPARATOR}", "<br/>")
     return (
         f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
         f"{html}</div>"

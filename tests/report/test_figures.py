@@ -39,3 +39,8 @@ def test_a_gap_in_a_table_has_one_sign_whatever_the_columns_type():
     html = figures.scrolling(rows, "Layers")
     assert html.count(f"<td>{figures.NOTHING}</td>") == 2
     assert "<td>18</td>" in html
+
+
+def test_lines_of_a_cell_stay_lines_and_what_it_says_is_escaped():
+    shown = figures.scrolling(pd.DataFrame({"said": ["one\n<b>two"]}), "Said")
+    assert "one<br/>&lt;b&gt;two" in shown
