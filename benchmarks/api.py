@@ -141,11 +141,12 @@ def main():
         soundfile.write(clip, noise, RATE)
         try:
             model = loopback_model(int(server.stdout.readline()))
-            measure("bare client", bare_client, model, [text] * 40 * CONCURRENCY)
-            measure("text in one call", in_one_call, model, [text] * 40 * CONCURRENCY)
-            measure("text in batches", in_batches, model, [text] * 40 * CONCURRENCY)
-            # So many that the end weighs little, as in a study: there the slots run empty, since no
-            # second step can be asked before its first one.
+            # So many that beginning and end weigh little, as in a study: first requests wait until
+            # they are made, and last ones leave places empty.
+            texts = [text] * 80 * CONCURRENCY
+            measure("bare client", bare_client, model, texts)
+            measure("text in one call", in_one_call, model, texts)
+            measure("text in batches", in_batches, model, texts)
             steps = [text, text * 2] * 40 * CONCURRENCY
             measure("one step or two, in batches", in_batches, model, steps)
             sound = (Turn("user", audio=clip),)
