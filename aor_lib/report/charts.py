@@ -177,7 +177,7 @@ def histogram(
         alt.Chart(shown)
         .mark_bar(binSpacing=1, opacity=0.6)
         .encode(
-            x=alt.X("from:Q", bin="binned", title=axis, axis=alt.Axis(format="~g")),
+            x=alt.X("from:Q", bin="binned", title=axis, axis=alt.Axis(format="~r")),
             x2="to:Q",
             y=alt.Y("rate:Q", title="Share", stack=None, axis=PERCENT),
             color=colour if by else colour.legend(None),

@@ -9,6 +9,7 @@ that begins refusals and answers alike, the beginning of its answer is judged.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,12 +27,16 @@ from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.directions import Mask
 
-BEGINNING = Generation(max_new_tokens=18)
+BEGINNINGS = (12, 24, 48, 96)
+"""Tokens of an answer that are tried; the fewest that tell refusals from other answers are taken.
+"""
+_SHOWN = 12
+"""Refusals, and as many other answers, that a beginning must tell apart."""
 
 Estimate = Callable[[Sequence[Conversation]], npt.NDArray[np.float64]]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""
 TELLS = 0.9
-"""How often a refusal must have the higher log-odds than another answer (area under the curve)."""
+"""How often a refusal must have the higher estimate than another answer (area under the curve)."""
 _CERTAIN = 30.0
 """Largest log-odds: beyond, a float32 probability is 0 or 1."""
 
@@ -100,19 +105,49 @@ def by_first_token(model: OpenModel, odds: RefusalOdds) -> Estimate:
     return estimate
 
 
-def by_beginning(model: OpenModel, judge: Judge) -> Estimate:
-    """Estimate from the judge's scores of the first :data:`BEGINNING` tokens.
+def by_beginning(
+    model: OpenModel, judge: Judge, asked: Sequence[Conversation], refused: Mask
+) -> Estimate:
+    """Estimate from the judge's scores of how answers begin, in as few tokens as tell.
 
-    It raises ModelError where the model gives no answer; what cannot be judged counts as no
-    refusal.
+    The estimate raises ModelError where the model gives no answer; what cannot be judged counts as
+    no refusal.
+
+    Parameters
+    ----------
+    asked
+        Conversations that the model has answered, some of which are asked again.
+    refused
+        bool, ``(asked,)``: whether the judge called the whole answer a refusal of any kind.
+
+    Raises
+    ------
+    SteeringError
+        If no beginning tells refusals from other answers.
     """
+    kinds = [np.flatnonzero(refused), np.flatnonzero(~refused)]
+    shown = np.concatenate([places[_spaced(len(places), _SHOWN)] for places in kinds])
+    for tokens in BEGINNINGS:
+        estimate = functools.partial(_judged_beginnings, model, judge, tokens)
+        if roc_auc_score(refused[shown], estimate([asked[place] for place in shown])) >= TELLS:
+            return estimate
+    raise SteeringError(
+        f"{model.card.id}: the first {tokens} tokens of its answers do not tell refusals from "
+        "other answers"
+    )
 
-    def estimate(asked: Sequence[Conversation]) -> npt.NDArray[np.float64]:
-        answers = model.answer(asked, BEGINNING)
-        texts = [one.text for one in answers if not isinstance(one, Failure)]
-        if len(texts) < len(asked):
-            raise ModelError(f"{model.card.id}: some requests brought no answer under steering")
-        judged = judge_all(judge, [(text, None) for text in texts])
-        return np.array([one.score or 0.0 for one in judged])
 
-    return estimate
+def _judged_beginnings(
+    model: OpenModel, judge: Judge, tokens: int, asked: Sequence[Conversation]
+) -> npt.NDArray[np.float64]:
+    answers = model.answer(asked, Generation(max_new_tokens=tokens))
+    texts = [one.text for one in answers if not isinstance(one, Failure)]
+    if len(texts) < len(asked):
+        raise ModelError(f"{model.card.id}: some requests brought no answer under steering")
+    judged = judge_all(judge, [(text, None) for text in texts])
+    return np.array([one.score or 0.0 for one in judged])
+
+
+def _spaced(number: int, most: int) -> npt.NDArray[np.intp]:
+    """Places of at most so many of a number of rows, evenly spaced."""
+    return np.linspace(0, number - 1, min(most, number)).round().astype(np.intp)

@@ -89,7 +89,10 @@ def steer_model(
             elsewhere = record_sources(model, dev, asked, recorded, report)
         requests = Requests(dev, asked, recorded, elsewhere)
         odds = _odds(requests)
-        estimate = by_first_token(model, odds) if odds else by_beginning(model, trials.judge)
+        if odds is not None:
+            estimate = by_first_token(model, odds)
+        else:
+            estimate = by_beginning(model, trials.judge, asked, requests.refused)
         with progress(f"{name}: layers and coefficients") as report:
             among = some_of_each_kind(dev, conditions)
             sweep = layer_sweep(model, requests, among, estimate, report)

@@ -6,19 +6,49 @@ import numpy as np
 import pytest
 
 from aor_lib.judge import JUDGES
-from aor_lib.models.base import Turn
+from aor_lib.models.base import Answer, Turn
 from aor_lib.steering import SteeringError
 from aor_lib.steering.estimates import by_beginning, learn_refusal_odds
 from aor_lib.steering.interventions import Addition, steered
 
+ASKED = [
+    (Turn("user", audio=Path(f"{intent}.{number}.flac")),)
+    for intent in ("harmful", "benign")
+    for number in range(4)
+]
+REFUSED = np.arange(8) < 4
+
 
 def test_beginnings_of_answers_are_judged_under_what_the_model_is_steered_by(steerable, away):
     model = steerable()
-    estimate = by_beginning(model, JUDGES["speech-acts"])
-    asked = [(Turn("user", audio=Path(f"{name}.1.flac")),) for name in ("harmful", "benign")]
-    np.testing.assert_array_equal(estimate(asked) > 0.5, [True, False])
+    estimate = by_beginning(model, JUDGES["speech-acts"], ASKED, REFUSED)
+    np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
     with steered(model, Addition(1, away, 1.0)):
-        assert (estimate(asked) > 0.5).all()
+        assert (estimate(ASKED) > 0.5).all()
+
+
+def test_a_beginning_is_as_long_as_it_takes_to_tell_refusals(steerable):
+    class Slow(steerable):
+        """Says the same words first, so that twelve tokens of an answer tell nothing."""
+
+        def answer(self, conversations, generation):
+            preamble = " ".join(["You ask me this over the sound of a game."] * 2).split()
+            return [
+                Answer(" ".join((preamble + one.text.split())[: generation.max_new_tokens]), 10)
+                for one in super().answer(conversations, generation)
+            ]
+
+    estimate = by_beginning(Slow(), JUDGES["speech-acts"], ASKED, REFUSED)
+    assert estimate(ASKED)[REFUSED].min() > estimate(ASKED)[~REFUSED].max()
+
+
+def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(steerable):
+    class Mute(steerable):
+        def answer(self, conversations, generation):
+            return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
+
+    with pytest.raises(SteeringError, match="steerable: the first 96 tokens"):
+        by_beginning(Mute(), JUDGES["speech-acts"], ASKED, REFUSED)
 
 
 def test_odds_of_a_refusal_follow_the_first_token():
