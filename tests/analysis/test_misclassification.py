@@ -194,6 +194,7 @@ def of_d_prime(trials, judge):
     return row["d_prime_low"], row["d_prime_high"], truth
 
 
+@pytest.mark.slow
 def test_intervals_of_a_rate_hold_where_the_judge_differs_with_the_model():
     # Those of Lang & Reiczigel (2014), from the pooled answers, hold it 4 times in 5.
     assert coverage(60, of_rate) >= 0.9

@@ -90,6 +90,7 @@ def test_the_reader_of_words_answers_every_stimulus_of_the_models_once(told, hea
     assert rates.to_dict() == {"harmful": 1.0, "pseudo_harmful": 0.0}
 
 
+@pytest.mark.slow
 def test_words_alone_do_not_tell_the_shipped_utterances_apart():
     utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
     table = auc_by_words(utterances)

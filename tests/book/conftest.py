@@ -1,6 +1,7 @@
 """The built smoke book in a real browser that reaches nothing but the book."""
 
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,17 @@ FLAGS = (
     # No name of any other host can be looked up.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
+DESKTOP = {"width": 1280, "height": 900}
+AXE = "_static/vendor/axe-core/axe.min.js"
+
+# Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
+RUN_AXE = """rules => axe.run(document, {
+  preload: false,
+  resultTypes: ["violations"],
+  ...(rules && {runOnly: rules}),
+}).then(result => result.violations
+    .filter(found => ["serious", "critical"].includes(found.impact))
+    .map(found => `${found.id}: ${found.nodes.map(node => node.html).join(" ")}`))"""
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +60,23 @@ def address(request, html):
         return
     with serve(html) as address:
         yield address
+
+
+@contextmanager
+def open_tab(browser, **settings):
+    context = browser.new_context(**{"viewport": DESKTOP} | settings)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
+def switch_theme(tab, theme):
+    """Set the theme as the page's own switch does; wait until charts and colours have followed."""
+    tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    tab.wait_for_function(
+        "theme => [...document.querySelectorAll('.aor-chart')]"
+        ".every(chart => chart.dataset.drawn === theme)"
+        " && document.getAnimations().every(motion => motion.playState !== 'running')",
+        arg=theme,
+    )

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,11 +14,12 @@ import yaml
 
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.manifest import load_manifest
+from tests.book.conftest import AXE, DESKTOP, RUN_AXE, open_tab, switch_theme
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
-AXE = "_static/vendor/axe-core/axe.min.js"
 HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
 FACETS = {"scenario", "scene", "condition", "intent", "emotion", "rate", "block", "split"} | {
     *("model", "mitigation", "label", "verdict", "elsewhere"),
@@ -35,14 +35,6 @@ LOAD = """clip => new Promise((resolve, reject) => {
   clip.load();
 })"""
 
-# Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
-RUN_AXE = """rules => axe.run(document, {
-  preload: false,
-  resultTypes: ["violations"],
-  ...(rules && {runOnly: rules}),
-}).then(result => result.violations
-    .filter(found => ["serious", "critical"].includes(found.impact))
-    .map(found => `${found.id}: ${found.nodes.map(node => node.html).join(" ")}`))"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can change
 
 # Headings with nothing to read, see or hear before the next one, unless that is one level deeper.
@@ -84,15 +76,6 @@ def pages():
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
     return [toc["root"], *chapters]
-
-
-@contextmanager
-def open_tab(browser, **settings):
-    context = browser.new_context(**{"viewport": DESKTOP} | settings)
-    try:
-        yield context.new_page()
-    finally:
-        context.close()
 
 
 def watched(tab, address):
@@ -180,17 +163,6 @@ def draw_all_charts(tab):
         chart.scroll_into_view_if_needed()
     tab.wait_for_function(
         "[...document.querySelectorAll('.aor-chart')].every(chart => chart.dataset.drawn)"
-    )
-
-
-def switch_theme(tab, theme):
-    """Set the theme as the page's own switch does; wait until charts and colours have followed."""
-    tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    tab.wait_for_function(
-        "theme => [...document.querySelectorAll('.aor-chart')]"
-        ".every(chart => chart.dataset.drawn === theme)"
-        " && document.getAnimations().every(motion => motion.playState !== 'running')",
-        arg=theme,
     )
 
 

@@ -12,7 +12,9 @@ from benchmarks.explorer_study import (
     serve,
     write_study,
 )
-from tests.book.test_book import AXE, RUN_AXE, open_tab, switch_theme
+from tests.book.conftest import AXE, RUN_AXE, open_tab, switch_theme
+
+pytestmark = pytest.mark.slow
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"

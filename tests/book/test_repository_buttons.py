@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/my-name/my-fork"
 NOTEBOOK = {
@@ -43,7 +45,6 @@ def links(tmp_path_factory):
     }
 
 
-@pytest.mark.slow
 def test_with_a_repository_every_page_leads_to_its_source(links):
     assert f"{REPOSITORY}/edit/main/notebooks/results.ipynb" in links["results"]
     assert f"{REPOSITORY}/edit/main/book/intro.md" in links["intro"]
@@ -51,7 +52,6 @@ def test_with_a_repository_every_page_leads_to_its_source(links):
     assert f"{REPOSITORY}/clone" in links["intro"]
 
 
-@pytest.mark.slow
 def test_with_a_repository_a_notebook_can_be_run_elsewhere(links):
     path = "notebooks/results.ipynb"
     assert (

@@ -39,6 +39,7 @@ print(sorted({"torch", "transformers", "ctranslate2", "onnxruntime"} & set(sys.m
 """
 
 
+@pytest.mark.slow
 def test_planning_a_study_imports_nothing_that_runs_models():
     said = subprocess.run(
         [sys.executable, "-c", PLAN],

@@ -15,6 +15,8 @@ from aor_lib.steering import __doc__ as introduction
 from aor_lib.steering import tables
 from aor_lib.steering.vectors import load_vector, read_vector
 
+pytestmark = pytest.mark.slow
+
 
 def rate(build, mitigation, intent):
     rows = load_results(build)

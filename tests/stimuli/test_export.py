@@ -141,6 +141,7 @@ def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
         assert (exported / name).read_bytes() == (again / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_croissant_file_is_valid_and_its_records_are_the_manifest(exported, build):
     dataset = mlcroissant.Dataset(str(exported / "croissant.json"))
     issues = dataset.metadata.ctx.issues
