@@ -2,7 +2,7 @@
 
 The server is a process of its own that answers every request 200 ms after it has arrived whole;
 ideal is what 64 such requests at once allow, 320 a second. As server and client share the machine's
-cores, nobody reaches it: a client that does nothing but send the same text shows what can be
+cores, no client can reach it: one that does nothing but send the same text shows what can be
 reached. Asked are text alone, in one call and batch by batch as a run of the study does, there also
 every second conversation in two steps, and clips of 12 s, where 320 a second are 246 MB that are
 read, encoded and sent. Run it on a machine with nothing else to do: python benchmarks/api.py
@@ -44,7 +44,7 @@ RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length
 
 
 class Server(asyncio.Protocol):
-    """One connection, whose requests are counted, not read: as little work as a server can do."""
+    """One connection, of whose requests the length alone is read: as little work as can be."""
 
     def connection_made(self, transport):
         """Wait for the first request."""

@@ -124,7 +124,8 @@ class MeteredClient(openai.DefaultAioHttpClient):
     """HTTP client of the SDK that has a budget let every single try through, retries included.
 
     It sends ``concurrency`` requests at once: the SDK makes further ones ready before they have a
-    place. aiohttp takes half the CPU time of the SDK's usual client.
+    place, and one that is to be tried again gives its place to others meanwhile. aiohttp takes half
+    the CPU time of the SDK's usual client.
     """
 
     def __init__(self, budget: Budget, prices: Prices | None, concurrency: int) -> None:

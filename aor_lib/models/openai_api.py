@@ -105,12 +105,15 @@ class OpenAIModel:
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        async with asyncio.TaskGroup() as group:
-            asked = []
-            for conversation in conversations:
-                asked.append(group.create_task(self._answer_one(conversation, generation)))
-                # The first is sent before the last is made: else they come and go as a crowd.
-                await asyncio.sleep(0)
+        asked = []
+        try:
+            async with asyncio.TaskGroup() as group:
+                for conversation in conversations:
+                    asked.append(group.create_task(self._answer_one(conversation, generation)))
+                    # The first is sent before the last is made: else they come and go as a crowd.
+                    await asyncio.sleep(0)
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None  # which says what went wrong
         results = [task.result() for task in asked]
         came = any(isinstance(result, Answer) or result.blocked for result in results)
         if self._budget.closed and not came:

@@ -37,7 +37,7 @@ CLAIMS: dict[str, tuple[str, bool, str]] = {
     "steering": ("Activation steering may lower over-refusal", True, _CHANGE),
 }
 """Claims in our words, whether the abstract makes them, and the quantities that bear on them."""
-CHECK = "no audio language model was asked: this checks the instrument and says nothing of them"
+CHECK = "no audio language model was asked: this checks the instrument, and no such model"
 ABSENT = (
     "Not measured in this build, which says nothing here: neither of the instrument nor of audio "
     "language models."
@@ -55,11 +55,11 @@ def claims(
     """
     scope = f"audio language models asked: {len(asked)}" if asked else CHECK
     rows = []
-    for name, (claim, in_abstract, quantity) in CLAIMS.items():
+    for name, (_, _, quantity) in CLAIMS.items():
         frame = _there(measured[name])
         rows.append(
             {
-                "Claim": claim if in_abstract else f"{claim} (ours)",
+                "Claim": _claim(name),
                 "Measured here": quantity,
                 "What this build can say": ABSENT if frame.empty else _says(name, frame, names),
             }
@@ -71,16 +71,16 @@ def estimates(measured: Mapping[str, pd.DataFrame], names: Names) -> Html | Pros
     """The estimates that :func:`claims` rests on, with 95 % intervals, under a fold.
 
     Of scenarios, and of the models, there are the lowest and the highest rate; of scenes the
-    difference of the benign scene from speech alone.
+    difference of speech alone from the benign scene.
     """
     rows = [
         {
-            "Claim": claim,
+            "Claim": _claim(name),
             "Measured here": quantity,
             "Of": _what(row, names),
             "Estimate (95% interval)": _estimate(row),
         }
-        for name, (claim, _, quantity) in CLAIMS.items()
+        for name, (_, _, quantity) in CLAIMS.items()
         if name != "clips"
         for _, row in _shown(name, _there(measured[name])).iterrows()
     ]
@@ -123,6 +123,11 @@ def _says(name: str, frame: pd.DataFrame, names: Names) -> str:
     return " ".join(said)
 
 
+def _claim(name: str) -> str:
+    claim, in_abstract, _ = CLAIMS[name]
+    return claim if in_abstract else f"{claim} (our question)"
+
+
 def _there(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.dropna(subset=frame.columns.intersection(["difference", "rate"]))
 
@@ -133,7 +138,8 @@ def _shown(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     if frame.empty or name not in ("models", "scenarios"):
         return frame
     groups = [frame] if name == "models" else [rows for _, rows in frame.groupby("model")]
-    return pd.concat(rows.sort_values("rate").iloc[[0, -1]] for rows in groups)
+    ends = pd.concat(rows.sort_values("rate").iloc[[0, -1]] for rows in groups)
+    return ends[~ends.index.duplicated()]  # a single one is the lowest and the highest
 
 
 def _estimate(row: pd.Series[Any]) -> str:

@@ -93,9 +93,9 @@ def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
 
 
 def cell_title(column: str, value: object, names: Mapping[str, str] | None = None) -> str:
-    """Title of a value of a column: a model without a title keeps its id, levels get a sign."""
+    """Title of a value of a column: a model without a title keeps its id, numbers get a sign."""
     if isinstance(value, float):
-        return f"{signed(value, 'g')} dB" if column.endswith("_db") else f"{value:g}"
+        return signed(value, "g") + (" dB" if column.endswith("_db") else "")
     return (
         (names or {}).get(str(value), str(value)) if column == "model" else title_of(value, names)
     )

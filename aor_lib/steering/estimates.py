@@ -28,10 +28,9 @@ from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.directions import Mask
 
 BEGINNINGS = (12, 24, 48, 96)
-"""Tokens of an answer that are tried; the fewest that tell refusals from other answers are taken.
-"""
+"""Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""
 _SHOWN = 12
-"""Refusals, and as many other answers, that a beginning must tell apart."""
+"""Refusals, and other answers, that a beginning must tell apart, if there are so many."""
 
 Estimate = Callable[[Sequence[Conversation]], npt.NDArray[np.float64]]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""
@@ -106,9 +105,13 @@ def by_first_token(model: OpenModel, odds: RefusalOdds) -> Estimate:
 
 
 def by_beginning(
-    model: OpenModel, judge: Judge, asked: Sequence[Conversation], refused: Mask
+    model: OpenModel,
+    judge: Judge,
+    asked: Sequence[Conversation],
+    refused: Mask,
+    whole: int,
 ) -> Estimate:
-    """Estimate from the judge's scores of how answers begin, in as few tokens as tell.
+    """Estimate from the judge's scores of how answers begin, from as few tokens as suffice.
 
     The estimate raises ModelError where the model gives no answer; what cannot be judged counts as
     no refusal.
@@ -119,6 +122,8 @@ def by_beginning(
         Conversations that the model has answered, some of which are asked again.
     refused
         bool, ``(asked,)``: whether the judge called the whole answer a refusal of any kind.
+    whole
+        Tokens of a whole answer, at most: no more are judged here.
 
     Raises
     ------
@@ -127,7 +132,7 @@ def by_beginning(
     """
     kinds = [np.flatnonzero(refused), np.flatnonzero(~refused)]
     shown = np.concatenate([places[_spaced(len(places), _SHOWN)] for places in kinds])
-    for tokens in BEGINNINGS:
+    for tokens in sorted({min(tokens, whole) for tokens in BEGINNINGS}):
         estimate = functools.partial(_judged_beginnings, model, judge, tokens)
         if roc_auc_score(refused[shown], estimate([asked[place] for place in shown])) >= TELLS:
             return estimate
@@ -143,7 +148,7 @@ def _judged_beginnings(
     answers = model.answer(asked, Generation(max_new_tokens=tokens))
     texts = [one.text for one in answers if not isinstance(one, Failure)]
     if len(texts) < len(asked):
-        raise ModelError(f"{model.card.id}: some requests brought no answer under steering")
+        raise ModelError(f"{model.card.id}: some requests brought no answer")
     judged = judge_all(judge, [(text, None) for text in texts])
     return np.array([one.score or 0.0 for one in judged])
 

@@ -92,7 +92,8 @@ def steer_model(
         if odds is not None:
             estimate = by_first_token(model, odds)
         else:
-            estimate = by_beginning(model, trials.judge, asked, requests.refused)
+            whole = trials.study.profile.generation.max_new_tokens
+            estimate = by_beginning(model, trials.judge, asked, requests.refused, whole)
         with progress(f"{name}: layers and coefficients") as report:
             among = some_of_each_kind(dev, conditions)
             sweep = layer_sweep(model, requests, among, estimate, report)

@@ -1,7 +1,7 @@
 """Layer sweep: refusals under each candidate, estimated for many layers and coefficients.
 
-An estimate takes little more than one first token per request (:mod:`aor_lib.steering.estimates`),
-so that few candidates need be tried in full.
+An estimate takes the first token of an answer, or a short beginning of it
+(:mod:`aor_lib.steering.estimates`), so that few candidates need be tried in full.
 """
 
 from __future__ import annotations

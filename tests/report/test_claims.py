@@ -56,7 +56,7 @@ def test_a_claim_whose_data_are_absent_is_not_measured(says):
     assert (shown["says"] == ABSENT).all()
 
 
-def test_with_reference_models_only_every_measured_claim_is_a_check(says, rates):
+def test_with_reference_models_only_the_table_says_that_it_is_a_check(says, rates):
     clips = pd.DataFrame({"scenario": ["kitchen"], "utterance_id": ["u"]})
     told = differences((*DIFFERENCE, 0.001))
     shown = says(clips=clips, over_refusal=rates, models=rates, emotion=told)

@@ -21,7 +21,7 @@ REFUSED = np.arange(8) < 4
 
 def test_beginnings_of_answers_are_judged_under_what_the_model_is_steered_by(steerable, away):
     model = steerable()
-    estimate = by_beginning(model, JUDGES["speech-acts"], ASKED, REFUSED)
+    estimate = by_beginning(model, JUDGES["speech-acts"], ASKED, REFUSED, 40)
     np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
     with steered(model, Addition(1, away, 1.0)):
         assert (estimate(ASKED) > 0.5).all()
@@ -31,14 +31,19 @@ def test_a_beginning_is_as_long_as_it_takes_to_tell_refusals(steerable):
     class Slow(steerable):
         """Says the same words first, so that twelve tokens of an answer tell nothing."""
 
+        asked_for = ()
+
         def answer(self, conversations, generation):
+            self.asked_for += (generation.max_new_tokens,)
             preamble = " ".join(["You ask me this over the sound of a game."] * 2).split()
             return [
                 Answer(" ".join((preamble + one.text.split())[: generation.max_new_tokens]), 10)
                 for one in super().answer(conversations, generation)
             ]
 
-    estimate = by_beginning(Slow(), JUDGES["speech-acts"], ASKED, REFUSED)
+    slow = Slow()
+    estimate = by_beginning(slow, JUDGES["speech-acts"], ASKED, REFUSED, 96)
+    assert slow.asked_for == (12, 24, 48)
     assert estimate(ASKED)[REFUSED].min() > estimate(ASKED)[~REFUSED].max()
 
 
@@ -47,8 +52,8 @@ def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(steerable):
         def answer(self, conversations, generation):
             return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
 
-    with pytest.raises(SteeringError, match="steerable: the first 96 tokens"):
-        by_beginning(Mute(), JUDGES["speech-acts"], ASKED, REFUSED)
+    with pytest.raises(SteeringError, match="steerable: the first 20 tokens"):
+        by_beginning(Mute(), JUDGES["speech-acts"], ASKED, REFUSED, 20)
 
 
 def test_odds_of_a_refusal_follow_the_first_token():

@@ -147,7 +147,9 @@ def test_the_chosen_steering_alone_is_asked_over_threatening_scenes(steered_buil
     assert found.loc["none", "rate_a"] > found.loc["conditional", "rate_a"]
 
 
-def test_half_of_the_chosen_strength_is_tried_on_the_same_stimuli_and_moves_less(steered_build):
+def test_other_strengths_are_tried_on_the_same_stimuli_and_more_of_it_refuses_no_more(
+    steered_build,
+):
     trials = tables.at_strengths_on_test(steered_build, load_results(steered_build))
     found = stats.rates(trials[trials["intent"].eq("pseudo_harmful")], ["strength"])
     assert found["strength"].tolist() == [0, 0.5, 1, 1.5]
