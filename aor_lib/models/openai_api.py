@@ -34,7 +34,7 @@ _AHEAD = 8
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once.
 
-    What answers under a name is the provider's choice, so ``revision`` is only what the card says;
+    A provider may have any model answer under a name, so ``revision`` is only what the card says;
     the name that comes with an answer is kept, and must be the card's. ``served`` is what a server
     of one's own says of the model, which it is asked at once.
     The caps and the number of requests under way hold for all calls of one object together.

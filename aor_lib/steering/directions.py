@@ -62,7 +62,7 @@ def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
 def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
     """A direction less its part in the span of the top principal components of safe rows.
 
-    What is left tells refusals from answers along nothing that harmless requests vary in (the
+    The rest tells refusals from answers along nothing that harmless requests vary in (the
     safe-space ablation of SARSteer, with its coefficient 1: Lin et al., ICML 2026, arXiv
     2510.17633).
 

@@ -1,6 +1,6 @@
 """Tiny checkpoints with random weights, one of each architecture, laid out as on the hub.
 
-What each consists of stands in tests/data/tiny_checkpoints.yaml. The tokenizers are byte-level, the
+Their parts are listed in tests/data/tiny_checkpoints.yaml. The tokenizers are byte-level, the
 feature extractors the family's own, and the weights large enough that audio moves the logits.
 """
 

@@ -44,7 +44,7 @@ def overlapping(design: Floats, refused: Bools) -> Bools:
 def row_space(design: Floats) -> Floats:
     """Projection on the row space of a design, ``(columns, columns)``.
 
-    What a fit predicts for a row is unique if the projection leaves that row as it is.
+    The prediction of a fit for a row is unique if the projection leaves that row as it is.
     """
     columns = design.shape[1]
     if len(design) == 0:

@@ -80,7 +80,7 @@ def _tilt(n_bins: int, db_per_octave: float) -> npt.NDArray[np.float64]:
 def _at_level(samples: npt.NDArray[np.float64], level_dbfs: float) -> npt.NDArray[np.float64]:
     """The samples at an active speech level, without peaks that would clip.
 
-    What limiting takes off the level is put on again, which converges within a few rounds.
+    The level that limiting takes off is put on again, which converges within a few rounds.
     """
     for _ in range(5):
         missing_db = level_dbfs - active_speech_level_dbfs(samples, SAMPLE_RATE)

@@ -114,7 +114,7 @@ def muffled_shout(
 ) -> FloatArray:
     """A voice behind a door, a lid or a cloth: its tune and its syllables, and never a word.
 
-    What it passes through takes away what lies above `muffle_hz`, by 12 dB an octave.
+    The door, lid or cloth takes away what lies above `muffle_hz`, by 12 dB an octave.
     """
     n = synth.samples(seconds)
     beat = synth.phase(syllables_hz, n)
