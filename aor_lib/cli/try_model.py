@@ -12,7 +12,8 @@ from aor_lib.analysis import selections
 from aor_lib.analysis.results import load_results
 from aor_lib.config.params import Study
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
+from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.planning import trials_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
 from aor_lib.judge.study import judge_study
@@ -64,8 +65,8 @@ def try_model(
     by_kind = selections.core(in_scene).drop_duplicates("utterance_id").groupby(_KIND)
     chosen = set(by_kind.head(stimuli_per_intent)["stimulus_id"])
     stimuli = [stimulus for stimulus in load_stimuli(build) if stimulus.stimulus_id in chosen]
-    unmitigated = tuple(m for m in study.mitigations if m.is_none)
-    trials = plan_trials(study.model_copy(update={"mitigations": unmitigated}), stimuli, [model])
+    (none,) = (m for m in study.mitigations if m.is_none)
+    trials = trials_of(model, none, stimuli, study.profile.generation)
     folder = into / model.card.id
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(build / MANIFEST, folder / MANIFEST)
@@ -76,5 +77,5 @@ def try_model(
         raise ModelError(f"{model.card.id} was stopped: {'; '.join(run.stopped.values())}")
     judge_study(folder, load_judge(judge), lambda done, of: None)
     same = others["stimulus_id"].isin(chosen)
-    alike = others[same & others["mitigation"].isin([m.id for m in unmitigated])]
+    alike = others[same & (others["mitigation"] == none.id)]
     return pd.concat([alike, load_results(folder, judge)], ignore_index=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from aor_lib.config.params import ModelCard, Study
 from aor_lib.config.profile import PROBES, SomeUtterances
 from aor_lib.config.prompts import Mitigation
-from aor_lib.config.records import Arm, Intent, Split, Stimulus, Trial, content_hash
+from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 
@@ -28,28 +28,41 @@ _Models = Sequence[AudioModel | AbsentModel]
 def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
-    Without mitigation every stimulus is tried; with one, those of the core block in the
-    profile's ``mitigated_conditions``, of which ``few_mitigated`` takes a few. Probes ask of some
-    clips what is heard in them. What a model cannot be asked is left out.
+    Without mitigation every stimulus of the ``test`` split is tried; with one, those of the core
+    block in the profile's ``mitigated_conditions``, of which ``few_mitigated`` takes a few. Probes
+    ask of some clips what is heard in them. Models that are steered are asked the core clips of
+    ``dev``, too. What a model cannot be asked is left out.
     """
-    content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in stimuli}
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
-        arm = Arm(
-            model=model.card.id,
-            revision=model.revision,
-            settings_sha256=content_hash(model.card.settings),
-            mitigation=mitigation.id,
-            instruction=mitigation.instruction,
-            steps=mitigation.steps,
-            generation=mitigation.generation(study.profile.generation),
-        )
-        trials += [
-            Trial(stimulus.stimulus_id, content[stimulus.stimulus_id], arm)
-            for stimulus in tried
-            if _lacking(model.capabilities, stimulus, mitigation) is None
-        ]
+        trials += trials_of(model, mitigation, tried, study.profile.generation)
     return trials
+
+
+def trials_of(
+    model: AudioModel | AbsentModel,
+    mitigation: Mitigation,
+    stimuli: Sequence[Stimulus],
+    generation: Generation,
+) -> list[Trial]:
+    """Trials of these stimuli that a model can be asked, whatever the study's plan.
+
+    ``generation`` is what the mitigation may change.
+    """
+    arm = Arm(
+        model=model.card.id,
+        revision=model.revision,
+        settings_sha256=content_hash(model.card.settings),
+        mitigation=mitigation.id,
+        instruction=mitigation.instruction,
+        steps=mitigation.steps,
+        generation=mitigation.generation(generation),
+    )
+    return [
+        Trial(stimulus.stimulus_id, stimulus.content_sha256, arm)
+        for stimulus in stimuli
+        if _lacking(model.capabilities, stimulus, mitigation) is None
+    ]
 
 
 def left_out(
@@ -90,21 +103,33 @@ def _tried(
     study: Study, stimuli: Sequence[Stimulus], models: _Models
 ) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
-    mitigated: Sequence[Stimulus] = [
+    steered_models = study.profile.steered_models
+    reported = [s for s in stimuli if s.split is Split.TEST or s.block == "imported"]
+    mitigated = [
         stimulus
-        for stimulus in stimuli
+        for stimulus in reported
         if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
     ]
-    pseudo_harmful = [s for s in stimuli if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL]
+    pseudo_harmful = [
+        s for s in reported if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL
+    ]
     probed = _first([s for s in pseudo_harmful if s.path is not None], study.profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     few = study.profile.few_mitigated
     of_few = _first(doubtful, few)
+    # Pages report what is here; on `dev`, only steering is chosen.
+    known = {s.stimulus_id for s in reported}
+    with_dev = [
+        s for s in stimuli if s.stimulus_id in known or (s.block == "core" and s.path is not None)
+    ]
     for model in models:
+        steered = model.capabilities.activations and (
+            steered_models is None or model.card.id in steered_models
+        )
         for mitigation in study.mitigations:
-            tried = mitigated
+            tried: Sequence[Stimulus] = mitigated
             if mitigation.is_none:
-                tried = stimuli
+                tried = with_dev if steered else reported
             elif mitigation.id in PROBES:
                 tried = probed
             elif few and mitigation.id.removesuffix(".control") in few.mitigations:
@@ -113,17 +138,16 @@ def _tried(
 
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
-    """Stimuli of the first ``test`` utterances of each scenario and intent."""
+    """Stimuli of the first utterances of each scenario and intent."""
     if some is None:
         return []
-    reported = [stimulus for stimulus in stimuli if stimulus.split is Split.TEST]
     first: dict[tuple[str, Intent], dict[str, None]] = {}
-    for stimulus in reported:
+    for stimulus in stimuli:
         of_kind = first.setdefault((stimulus.scenario, stimulus.intent), {})
         of_kind[stimulus.utterance_id] = None
     count = some.utterances_per_scenario
     chosen = {name for of_kind in first.values() for name in list(of_kind)[:count]}
-    return [stimulus for stimulus in reported if stimulus.utterance_id in chosen]
+    return [stimulus for stimulus in stimuli if stimulus.utterance_id in chosen]
 
 
 def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigation) -> str | None:

@@ -18,9 +18,9 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import Mitigation, Study
-from aor_lib.config.records import Condition, Stimulus
-from aor_lib.inference.engine import answer_trials, plan_trials
-from aor_lib.inference.planning import conversation
+from aor_lib.config.records import Stimulus
+from aor_lib.inference.engine import answer_trials
+from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge
 from aor_lib.judge.study import judge_study
@@ -159,13 +159,11 @@ class SteeredTrials:
 
     def _ask(self, asked: Asked, folder: Path) -> pd.DataFrame:
         runs = []
-        # Who asks has chosen the conditions.
-        every = self.study.profile.model_copy(update={"mitigated_conditions": tuple(Condition)})
         for mitigation, (model, stimuli) in asked.items():
             # The mitigation changes the model, not what it is told.
             only = Mitigation(id=mitigation, title=mitigation)
-            study = self.study.model_copy(update={"mitigations": (only,), "profile": every})
-            runs.append((model, stimuli, plan_trials(study, stimuli, [model])))
+            trials = trials_of(model, only, stimuli, self.study.profile.generation)
+            runs.append((model, stimuli, trials))
         with (
             Store(folder / STORE) as store,
             self.progress(f"{self.model}: interventions") as report,

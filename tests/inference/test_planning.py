@@ -118,6 +118,30 @@ def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stim
     assert (asked.audio, asked.text) == (tmp_path / "clips/a.flac", "Heard?")
 
 
+@pytest.mark.parametrize(
+    ("activations", "steered_models", "asked"),
+    [(True, None, ["test", "dev"]), (True, ["other"], ["test"]), (False, None, ["test"])],
+)
+def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
+    write_profile, stimuli, able, activations, steered_models, asked
+):
+    clips = [
+        stimuli[1].model_copy(update={"stimulus_id": name} | changes)
+        for name, changes in {
+            "test": {"split": Split.TEST},
+            "dev": {"split": Split.DEV},
+            "dev_text": {"split": Split.DEV, "path": None},
+            "dev_pair": {"split": Split.DEV, "block": "multi_turn"},
+        }.items()
+    ]
+    study = load_study(write_profile(mitigations=["none", "scene_first"]))
+    profile = study.profile.model_copy(update={"steered_models": steered_models})
+    study = study.model_copy(update={"profile": profile})
+    trials = plan_trials(study, clips, [able(activations=activations)])
+    assert [t.stimulus_id for t in trials if t.arm.mitigation == "none"] == asked
+    assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
+
+
 def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
     write_profile, stimuli, able
 ):
