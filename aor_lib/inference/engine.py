@@ -145,9 +145,7 @@ class _Run:
             name, size = model.card.id, min(BATCH, model.capabilities.at_once or BATCH)
             # A batch is decoded in one way.
             self._batches[name] = [
-                alike[start : start + size]
-                for alike in keys[name].values()
-                for start in range(0, len(alike), size)
+                batch for alike in keys[name].values() for batch in self._cut(alike, size)
             ]
             share = max_failures * sum(map(len, keys[name].values()))
             self._allowed[name] = max_failures if max_failures >= 1 else share
@@ -244,6 +242,18 @@ class _Run:
         """Key of a trial that another run is asking, if this one has nothing else to ask."""
         held = (key for model, key in self._held.items() if model not in self._stopped)
         return next(held, None)
+
+    def _cut(self, keys: Sequence[str], size: int) -> Iterator[list[str]]:
+        """Batches of what begins alike and is of like length, so that little of them is padding."""
+
+        def order(key: str) -> tuple[str, int]:
+            trial = self._trials[key]
+            stimulus, instruction = self._stimuli[trial.stimulus_id], trial.arm.instruction or ""
+            words = [stimulus.presented_text or stimulus.text, stimulus.history, *trial.arm.steps]
+            return instruction, -sum(map(len, words))
+
+        ordered = sorted(keys, key=order)
+        return (ordered[start : start + size] for start in range(0, len(ordered), size))
 
     def _left(self, keys: Sequence[str]) -> list[str]:
         return [key for key in keys if key not in self._finished and key not in self._failed]

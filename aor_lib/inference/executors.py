@@ -13,8 +13,8 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -50,7 +50,8 @@ class Batch:
 class Outcome:
     """Outcome of a batch: a result for each trial, or why the model can be asked no more.
 
-    ``latency_s`` is the time that the batch took, over the number of its trials.
+    ``latency_s`` is the time that the batch took, over the number of its trials and of the batches
+    that were asked side by side.
     """
 
     results: Sequence[Answer | Failure] = ()
@@ -71,10 +72,16 @@ Executor = Callable[[Queues], Generator[tuple[Batch, Outcome], None, None]]
 
 
 def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
-    """Ask in this process, one model after the other: a batch at a time, or as many as it takes."""
+    """Ask in this process, one model after the other: a batch at a time, or as many as it takes.
+
+    Where it may be asked side by side, there are as many threads as torch would use.
+    """
     for model, queue in queues:
         if isinstance(model, ConcurrentModel):
             yield from _several_at_once(model, queue)
+            continue
+        if model.capabilities.side_by_side:
+            yield from _side_by_side(model, queue)
             continue
         for batch in queue:
             for places, outcome in _ask(model, batch.conversations, batch.generation):
@@ -114,6 +121,29 @@ def _ask(
         if left:
             latency_s = (time.monotonic() - started) / len(left)
             yield list(left), _without_answers(error, len(left), latency_s)
+
+
+def _side_by_side(
+    model: AudioModel, queue: Iterator[Batch]
+) -> Generator[tuple[Batch, Outcome], None, None]:
+    import torch
+
+    threads = torch.get_num_threads()
+    one_each = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        with one_each as pool:
+
+            def submit(batch: Batch) -> Future[Outcome]:
+                return pool.submit(ask, model, batch.conversations, batch.generation)
+
+            under_way = {submit(batch): batch for batch in itertools.islice(queue, threads)}
+            while under_way:
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    batch, outcome = under_way.pop(future), future.result()
+                    yield batch, replace(outcome, latency_s=outcome.latency_s / threads)
+                    under_way |= {submit(batch): batch for batch in itertools.islice(queue, 1)}
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _several_at_once(

@@ -76,6 +76,8 @@ class Capabilities:
 
     ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
     wants in one call at most. ``clips``: sound files that one conversation may hold at most.
+    ``side_by_side``: calls in threads, each of which computes on one core, are answered sooner than
+    one call on all cores.
     """
 
     audio: bool = True
@@ -84,6 +86,7 @@ class Capabilities:
     activations: bool = False
     at_once: int | None = None
     clips: int | None = None
+    side_by_side: bool = False
 
 
 class AudioModel(Protocol):

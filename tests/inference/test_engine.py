@@ -2,11 +2,12 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+import torch
 
 from aor_lib.config.records import Arm, Generation
 from aor_lib.inference import engine
 from aor_lib.inference.store import Store
-from aor_lib.models.base import Answer, Failure, ModelError
+from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from tests.conftest import ScriptedModel
 from tests.inference.conftest import outcomes_in, run_texts
 
@@ -141,7 +142,7 @@ def test_a_model_that_cannot_go_on_is_stopped_with_its_words(path, stimuli):
 
 def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
     def at(text):
-        return Answer(text, 1, served_by="old" if int(text[5:]) < 14 else "new")
+        return Answer(text, 1, served_by="old" if int(text[5:]) >= 6 else "new")
 
     result = run_texts(path, [ScriptedModel(at)], stimuli)
     assert list(result.stopped) == ["scripted"]
@@ -181,7 +182,35 @@ def test_what_came_before_a_run_was_killed_is_kept(path, stimuli):
     with pytest.raises(KeyboardInterrupt):
         run_texts(path, [Gradual()], stimuli)
     answered = [row.response for row in outcomes_in(path) if row.response]
-    assert answered == [f"TEXT {n}" for n in range(4)]
+    assert answered == [f"TEXT {n}" for n in range(10, 14)]  # the longest are asked first
+
+
+def test_texts_of_a_batch_are_of_like_length_and_the_longest_come_first(path, stimuli):
+    model = ScriptedModel()
+    run_texts(path, [model], stimuli)
+    assert [{len(text) for text in batch} for batch in model.asked] == [{7}, {6}]
+
+
+def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli):
+    together = threading.Barrier(2)
+
+    class Threaded(ScriptedModel):
+        capabilities = Capabilities(side_by_side=True)
+
+        def answer(self, conversations, generation):
+            together.wait(timeout=30)
+            cores.append(torch.get_num_threads())
+            return super().answer(conversations, generation)
+
+    cores = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        run_texts(path, [Threaded()], stimuli)
+        assert (cores, torch.get_num_threads()) == ([1, 1], 2)
+    finally:
+        torch.set_num_threads(before)
+    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(20)]
 
 
 @pytest.fixture
@@ -239,4 +268,4 @@ def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
     with pytest.raises(KeyboardInterrupt):
         run_texts(path, [concurrent], stimuli, report)
     assert [call.cancelled() for call in calls] == [False, True, True]
-    assert [row.response for row in outcomes_in(path)[:2]] == ["Yes.", None]
+    assert [row.response for row in outcomes_in(path)[10:12]] == ["Yes.", None]

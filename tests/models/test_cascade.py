@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -168,6 +169,22 @@ def test_the_audio_tokens_of_each_prompt_of_a_batch_are_its_own():
     together = model.generate(prompts, GREEDY)
     assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
     assert together[0] != together[1]
+
+
+def test_what_one_thread_hears_is_not_heard_by_another():
+    model = language_model()
+    rain, siren = (
+        Heard((((name, 1.0),),) * SEGMENTS, (("calm", 1.0),)) for name in ("rain", "siren")
+    )
+    prompt = model.prompt([{"role": "user", "content": format_clip("What is that?")}], [siren])
+    tokens = torch.tensor([model.tokens(prompt.text)])
+    with torch.inference_mode(), ThreadPoolExecutor(1) as thread, model.hearing([siren]):
+        alone = model.network(tokens).logits
+        other = model.hearing([rain])
+        thread.submit(other.__enter__).result()
+        beside = model.network(tokens).logits
+        thread.submit(other.__exit__, None, None, None).result()
+    torch.testing.assert_close(beside, alone)
 
 
 def test_the_places_of_audio_tokens_are_those_of_the_prompt_and_none_of_words_alone(clips):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING
 
 import soundfile
 from pydantic import Field
@@ -39,10 +40,14 @@ if TYPE_CHECKING:
     from aor_lib.models.reference.smollm import LanguageModel
 
 WEIGHTS = Path(__file__).parent / "weights"
+_BATCH = 64
 _LIKE = 1.5
 """How many times as long as another a prompt may be to be answered in the same batch."""
 
 _SOUNDS_TOLD = 4
+
+_preparing = threading.Lock()
+"""Weights are loaded, and clips heard, by one thread at a time."""
 
 Account = dict[str, str | float]
 """Facts that a model took from a clip, by name."""
@@ -51,20 +56,17 @@ Account = dict[str, str | float]
 class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
 
-    REACH: ClassVar = frozenset({"batch_size"})
-
     adapter: Path | None = Field(
         default=None,
         description="A safetensors file of aor_lib/models/reference/weights, or elsewhere.",
     )
     hears_sound: bool = Field(default=True, description="Or nothing but the words.")
-    batch_size: Annotated[int, Field(ge=1)] = 64
 
 
 class Cascade:
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
-    capabilities = Capabilities(activations=True)
+    capabilities = Capabilities(activations=True, at_once=_BATCH, side_by_side=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -100,13 +102,14 @@ class Cascade:
         prompts: dict[Prompt, list[tuple[int, Account]]] = {}
         for index, conversation in enumerate(conversations):
             try:
-                asked, account = self._prompt(conversation)
+                with _preparing:
+                    asked, account = self._prompt(conversation)
             except (HearingError, OSError) as error:
                 yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
                 prompts.setdefault(asked, []).append((index, account))
         model = self._language_model()
-        for batch in _batches(prompts, self._settings.batch_size):
+        for batch in _batches(prompts):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
             yield {
                 index: Answer(
@@ -177,11 +180,11 @@ def _account(clip: Heard) -> Account:
     return {"sounds": sounds, "emotion": mood, "probability": probability}
 
 
-def _batches(prompts: Iterable[Prompt], size: int) -> Iterator[list[Prompt]]:
+def _batches(prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:
     """Batches of prompts of similar length, since all are padded to the longest."""
     batch: list[Prompt] = []
     for prompt in sorted(prompts, key=lambda one: (len(one.text), one.text, one.heard)):
-        if batch and (len(batch) == size or len(prompt.text) > _LIKE * len(batch[0].text)):
+        if batch and (len(batch) == _BATCH or len(prompt.text) > _LIKE * len(batch[0].text)):
             yield batch
             batch = []
         batch.append(prompt)

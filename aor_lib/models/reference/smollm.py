@@ -10,6 +10,7 @@ import functools
 import io
 import itertools
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -103,11 +104,16 @@ class LanguageModel:
 
     @contextlib.contextmanager
     def hearing(self, heard: Sequence[Heard]) -> Iterator[None]:
-        """Have the network read the audio tokens of these clips, those of a batch in its order."""
+        """Have the network read the audio tokens of these clips, those of a batch in its order.
+
+        What other threads have it read stays as it is.
+        """
         if not heard:
             yield
             return
         embeddings = self.network.get_input_embeddings()
+
+        thread = threading.get_ident()
 
         def of_name(name: str) -> torch.Tensor:
             mean: torch.Tensor = embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
@@ -117,6 +123,8 @@ class LanguageModel:
 
         def placed(layer: torch.nn.Module, given: Any, embedded: torch.Tensor) -> torch.Tensor:
             places = given[0] == self._audio
+            if threading.get_ident() != thread:
+                return embedded
             # While an answer is written, the prompt is not read again.
             if int(places.sum()) != len(vectors):
                 return embedded
