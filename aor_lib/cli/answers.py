@@ -51,7 +51,7 @@ def run(
         bool, typer.Option("--dry-run", help="Only say what is left to ask, and what it may cost.")
     ] = False,
 ) -> None:
-    """Give every stimulus to every model; finished trials are skipped.
+    """Ask every model what the study plans for it; finished trials are skipped.
 
     Exits with 1 where a trial has no answer at the end, or a model cannot run here.
     """

@@ -12,8 +12,8 @@ import datetime
 import itertools
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
@@ -29,6 +29,7 @@ from aor_lib.models.base import (
     ModelError,
 )
 from aor_lib.models.steps import Steps, answers_in_steps, in_steps
+from aor_lib.storage.workers import one_core_threads
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,22 @@ Executor = Callable[[Queues], Generator[tuple[Batch, Outcome], None, None]]
 def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
     """Ask in this process, one model after the other: a batch at a time, or as many as it takes.
 
-    Where it may be asked side by side, there are as many threads as torch would use.
+    Models that are asked side by side have as many threads as torch would use, and the next one
+    begins where the last leaves a thread free.
     """
-    for model, queue in queues:
-        if isinstance(model, ConcurrentModel):
-            yield from _several_at_once(model, queue)
+    for side_by_side, some in itertools.groupby(
+        queues, lambda one: one[0].capabilities.side_by_side
+    ):
+        if side_by_side:
+            yield from _side_by_side(some)
             continue
-        if model.capabilities.side_by_side:
-            yield from _side_by_side(model, queue)
-            continue
-        for batch in queue:
-            for places, outcome in _ask(model, batch.conversations, batch.generation):
-                yield batch.part(places), outcome
+        for model, queue in some:
+            if isinstance(model, ConcurrentModel):
+                yield from _several_at_once(model, queue)
+                continue
+            for batch in queue:
+                for places, outcome in _ask(model, batch.conversations, batch.generation):
+                    yield batch.part(places), outcome
 
 
 def ask(
@@ -124,26 +129,23 @@ def _ask(
 
 
 def _side_by_side(
-    model: AudioModel, queue: Iterator[Batch]
+    queues: Iterable[tuple[AudioModel, Iterator[Batch]]],
 ) -> Generator[tuple[Batch, Outcome], None, None]:
-    import torch
+    batches = ((model, batch) for model, queue in queues for batch in queue)
+    under_way: dict[Future[Outcome], Batch] = {}
+    with one_core_threads() as (pool, threads):
 
-    threads = torch.get_num_threads()
-    one_each = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        with one_each as pool:
+        def submit_next(count: int) -> None:
+            for model, batch in itertools.islice(batches, count):
+                future = pool.submit(ask, model, batch.conversations, batch.generation)
+                under_way[future] = batch
 
-            def submit(batch: Batch) -> Future[Outcome]:
-                return pool.submit(ask, model, batch.conversations, batch.generation)
-
-            under_way = {submit(batch): batch for batch in itertools.islice(queue, threads)}
-            while under_way:
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    batch, outcome = under_way.pop(future), future.result()
-                    yield batch, replace(outcome, latency_s=outcome.latency_s / threads)
-                    under_way |= {submit(batch): batch for batch in itertools.islice(queue, 1)}
-    finally:
-        torch.set_num_threads(threads)
+        submit_next(threads)
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                batch, outcome = under_way.pop(future), future.result()
+                yield batch, replace(outcome, latency_s=outcome.latency_s / threads)
+                submit_next(1)
 
 
 def _several_at_once(

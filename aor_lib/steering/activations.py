@@ -6,9 +6,11 @@ A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,6 +19,7 @@ import numpy.typing as npt
 import torch
 
 from aor_lib.models.base import AudioModel, Conversation, Turn
+from aor_lib.storage.workers import in_threads
 
 Floats = npt.NDArray[np.float32]
 Change = Callable[[torch.Tensor], torch.Tensor | None]
@@ -69,7 +72,7 @@ def record(
     folder: Path | None = None,
     report: Callable[[int, int], None] = lambda done, of: None,
 ) -> Recorded:
-    """Have a model read conversations one at a time, and keep its layers' outputs.
+    """Have a model read conversations, none beside another in a batch; keep its layers' outputs.
 
     Parameters
     ----------
@@ -84,8 +87,10 @@ def record(
     if not conversations:
         raise ValueError("there is nothing to record")
     arrays: dict[str, Floats] = {}
-    for place, conversation in enumerate(conversations):
-        for name, values in _read(model, conversation).items():
+    side_by_side = model.capabilities.side_by_side
+    read = in_threads(partial(_read, model), conversations, side_by_side=side_by_side)
+    for place, found in enumerate(read):
+        for name, values in found.items():
             if name not in arrays:
                 arrays[name] = _empty((len(conversations), *values.shape), folder, name)
             arrays[name][place] = values.numpy()
@@ -107,6 +112,8 @@ def width(model: OpenModel) -> int:
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
     """Give the output of some layers, by their place, to functions that may change it.
 
+    What other threads have the model read is left as it is.
+
     However the block ends, the hooks are gone afterwards and the model is what it was.
     """
     with ExitStack() as hooks:
@@ -116,7 +123,11 @@ def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterat
 
 
 def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
+    thread = threading.get_ident()
+
     def on_output(_: Any, __: Any, output: Any) -> Any:
+        if threading.get_ident() != thread:
+            return None
         whole = output[0] if isinstance(output, tuple) else output
         several = whole.dim() == _STREAMS
         changed = change(whole[0] if several else whole)

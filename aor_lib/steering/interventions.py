@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -108,7 +108,7 @@ class SteeredModel:
         settings = {**model.card.settings, "steering": name}
         self.card = model.card.model_copy(update={"settings": settings})
         self.revision = model.revision
-        self.capabilities = replace(model.capabilities, side_by_side=False)
+        self.capabilities = model.capabilities
         self._model, self._intervention = model, intervention
 
     def answer(

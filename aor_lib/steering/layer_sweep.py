@@ -19,6 +19,7 @@ from aor_lib.steering.choice import best
 from aor_lib.steering.estimates import Estimate
 from aor_lib.steering.interventions import steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
+from aor_lib.storage.workers import in_threads
 
 LAYERS = 4
 """Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
@@ -182,10 +183,15 @@ def _estimates(
     estimate: Estimate,
     report: Callable[[int, int], None],
 ) -> pd.DataFrame:
-    rows = []
-    for number, candidate in enumerate(tried, 1):
+    asked = [requests.conversations[place] for place in among]
+
+    def estimated(candidate: Candidate) -> npt.NDArray[np.float64]:
         with steered(model, candidate.intervention):
-            refusing = estimate([requests.conversations[place] for place in among])
+            return estimate(asked)
+
+    rows = []
+    estimates = in_threads(estimated, tried, side_by_side=model.capabilities.side_by_side)
+    for candidate, refusing in zip(tried, estimates, strict=True):
         rows.append(
             {
                 "method": candidate.method,
@@ -198,6 +204,6 @@ def _estimates(
                 "hrr": float(refusing[requests.harmful[among]].mean()),
             }
         )
-        report(number, len(tried))
+        report(len(rows), len(tried))
     numbers = dict.fromkeys(("coefficient", "lam", "components"), float)
     return pd.DataFrame(rows, columns=[*COLUMNS[LAYER_SWEEP][1:]]).astype(numbers)

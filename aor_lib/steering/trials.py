@@ -18,7 +18,7 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import Mitigation, Study
-from aor_lib.config.records import Stimulus
+from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.engine import answer_trials
 from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
@@ -28,6 +28,7 @@ from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.tables import FOLDER
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from aor_lib.storage.workers import in_threads
 
 NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
 """Utterances of ``dev`` without which nothing is fitted, each in several conditions. The mean of
@@ -164,16 +165,25 @@ class SteeredTrials:
             only = Mitigation(id=mitigation, title=mitigation)
             trials = trials_of(model, only, stimuli, self.study.profile.generation)
             runs.append((model, stimuli, trials))
-        with (
-            Store(folder / STORE) as store,
-            self.progress(f"{self.model}: interventions") as report,
-        ):
+        with Store(folder / STORE) as store:
             store.set_plan([trial for *_, trials in runs for trial in trials], self._part)
-            for number, (model, stimuli, trials) in enumerate(runs, 1):
-                run = answer_trials(trials, [model], stimuli, self.build, store, _ignore)
-                if run.stopped:
-                    reasons = "; ".join(run.stopped.values())
-                    raise ModelError(f"{self.model} was stopped while it was steered: {reasons}")
+
+        def ask(
+            run: tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]],
+        ) -> Mapping[str, str]:
+            model, stimuli, trials = run
+            with Store(folder / STORE) as store:
+                return answer_trials(trials, [model], stimuli, self.build, store, _ignore).stopped
+
+        side_by_side = all(model.capabilities.side_by_side for model, *_ in runs)
+        with self.progress(f"{self.model}: interventions") as report:
+            stopped = in_threads(ask, runs, side_by_side=side_by_side)
+            for number, reasons in enumerate(stopped, 1):
+                if reasons:
+                    raise ModelError(
+                        f"{self.model} was stopped while it was steered: "
+                        f"{'; '.join(reasons.values())}"
+                    )
                 report(number, len(runs))
         with self.progress("verdicts") as report:
             judge_study(folder, self.judge, report)

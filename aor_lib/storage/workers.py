@@ -1,11 +1,12 @@
-"""Work spread over processes of this machine, or over the workers of a dask cluster."""
+"""Work spread over threads or processes of this machine, or the workers of a dask cluster."""
 
 import multiprocessing
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -31,6 +32,38 @@ def map_jobs(
         yield from map(make, jobs)
     else:
         yield from _map_in_processes(make, jobs, workers)
+
+
+def in_threads(
+    make: Callable[[Job], Made], jobs: Iterable[Job], *, side_by_side: bool
+) -> Iterator[Made]:
+    """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
+
+    It runs in this thread, or ``side_by_side`` in :func:`one_core_threads`.
+    """
+    if not side_by_side:
+        yield from map(make, jobs)
+        return
+    with one_core_threads() as (pool, _):
+        yield from pool.map(make, jobs)
+
+
+@contextmanager
+def one_core_threads() -> Iterator[tuple[ThreadPoolExecutor, int]]:
+    """Threads in which torch computes on one core each, and their number.
+
+    There are as many as torch uses otherwise, which it does again afterwards. What has not begun at
+    the end is dropped.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool, threads
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
 
 
 def _map_in_processes(

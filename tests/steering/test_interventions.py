@@ -1,5 +1,7 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -115,6 +117,14 @@ def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
     with pytest.raises(AttributeError), steered(model, Addition(0, away, -1.0)):
         model.logits((Turn("user"), "not a turn"))
     assert torch.equal(model.logits(question), before)
+
+
+def test_what_another_thread_asks_is_not_steered(steerable, away):
+    model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
+    before = model.logits(question)
+    with steered(model, Addition(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
+        beside = thread.submit(model.logits, question).result()
+    assert torch.equal(beside, before)
 
 
 def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from aor_lib.storage.workers import map_jobs
+from aor_lib.storage.workers import in_threads, map_jobs
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -18,6 +18,18 @@ def test_results_come_in_the_order_of_the_jobs(workers):
 def test_the_first_failure_is_raised(workers):
     with pytest.raises(OSError, match="no such"):
         list(map_jobs(os.stat, ["no such file"], workers))
+
+
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_results_of_threads_come_in_the_order_of_the_jobs(side_by_side):
+    made = in_threads(operator.neg, range(8), side_by_side=side_by_side)
+    assert list(made) == [-n for n in range(8)]
+
+
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_the_first_failure_in_a_thread_is_raised(side_by_side):
+    with pytest.raises(OSError, match="no such"):
+        list(in_threads(os.stat, ["no such file"], side_by_side=side_by_side))
 
 
 PARENT = """

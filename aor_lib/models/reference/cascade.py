@@ -102,8 +102,7 @@ class Cascade:
         prompts: dict[Prompt, list[tuple[int, Account]]] = {}
         for index, conversation in enumerate(conversations):
             try:
-                with _preparing:
-                    asked, account = self._prompt(conversation)
+                asked, account = self._prompt(conversation)
             except (HearingError, OSError) as error:
                 yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
@@ -152,7 +151,8 @@ class Cascade:
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
             if turn.audio is not None:
-                words, clip = hear(_sound_file(turn.audio))
+                with _preparing:
+                    words, clip = hear(_sound_file(turn.audio))
                 account = {"transcript": words}
                 if self._settings.hears_sound:
                     heard.append(clip)
@@ -164,7 +164,8 @@ class Cascade:
     def _language_model(self) -> LanguageModel:
         from aor_lib.models.reference import smollm
 
-        return self._steerable or smollm.language_model(self._adapter)
+        with _preparing:
+            return self._steerable or smollm.language_model(self._adapter)
 
 
 def hear(sound_file: bytes) -> tuple[str, Heard]:

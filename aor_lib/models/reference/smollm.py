@@ -172,9 +172,9 @@ def revision() -> str:
     return assets.revision(_ASSET)
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
 def language_model(adapter: Path | None = None) -> LanguageModel:
-    """The model with an adapter's file merged into its weights; the last one asked for is kept.
+    """The model with an adapter's file merged into its weights; the last two asked for are kept.
 
     Raises
     ------
