@@ -6,9 +6,9 @@
 
 ``loop`` gives the same 200 trials to a local reference model twice: through the engine, and in a
 loop written by hand that does no more than it must (chat template, prompts of like length batched,
-greedy decoding, one JSON line an answer). Both have the weights in memory and the clips heard.
-They take turns; the ratios of their median times, and of the processor's, are printed, and their
-answers are compared.
+greedy decoding, one JSON line an answer). Both have the weights in memory, the clips heard, and one
+core. They take turns; the ratios of their median times, and of the processor's, are printed, and
+their answers are compared.
 
 ``batched`` does the same with 96 clips and a tiny checkpoint of the hub's kind: the loop by hand
 makes the features of a batch, generates, decodes and writes, one after the other; the engine makes
@@ -28,7 +28,7 @@ from pathlib import Path
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
 from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
-from aor_lib.inference.planning import AbsentModel
+from aor_lib.inference.planning import AbsentModel, trials_of
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
@@ -39,9 +39,12 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 
 
 def loop(build):
+    import torch
+
     from aor_lib.models.reference import cascade, smollm
 
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
+    torch.set_num_threads(1)  # of more, the engine makes more than the loop does
     model = cascade.Cascade(load_model_cards()["ref-permissive"])
     language_model = smollm.language_model()
     tokenizer, network = language_model.tokenizer, language_model.network
@@ -118,7 +121,7 @@ def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
 def take_turns(model, stimuli, build, ask_by_hand):
     """Time the engine and a loop by hand in turn, and print the ratios of their times."""
     study = plain_study()
-    trials = plan_trials(study, stimuli, [model])
+    trials = trials_of(model, study.mitigations[0], stimuli, study.profile.generation)
 
     def through_engine(folder):
         with Store(folder / "results.sqlite") as store:

@@ -161,6 +161,17 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
     hf._loaded.clear()
 
 
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Have torch use two threads, however many cores there are."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def spoken(tmp_path_factory) -> list[Path]:
     """Two clips of unlike length and content: 3 s of noise, 1 s of a tone."""

@@ -43,7 +43,7 @@ SCENE_CONDITIONS = (
 def report_split(results: pd.DataFrame) -> pd.DataFrame:
     """Trials that rates are reported on: those of the ``test`` split, and imported clips.
 
-    On ``dev``, the reference models were trained and mitigations are chosen; nothing of the study
+    On ``dev``, the reference models were trained and steering is chosen; nothing of the study
     was fitted on imported clips.
     """
     return results[(results["split"] == Split.TEST) | (results["block"] == "imported")]

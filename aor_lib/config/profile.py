@@ -133,7 +133,8 @@ class Profile(Params):
     mitigations: tuple[Identifier, ...] = ("none",)
     mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
     steered_models: tuple[Identifier, ...] | None = Field(
-        default=None, description="Models that are steered; None: all that can be."
+        default=None,
+        description="Models that are steered, and so asked clips of dev; None: all that can be.",
     )
     few_mitigated: FewMitigations | None = Field(
         default=None, description="Further mitigations, tried on some utterances only."
@@ -157,3 +158,7 @@ class Profile(Params):
         if len({*self.mitigations, *few}) < len(self.mitigations) + len(few):
             raise ValueError("few_mitigated.mitigations names something twice")
         return self
+
+    def steers(self, model: str) -> bool:
+        """Tell if a model is to be steered, where it can be."""
+        return self.steered_models is None or model in self.steered_models

@@ -244,7 +244,7 @@ class _Run:
         return next(held, None)
 
     def _cut(self, keys: Sequence[str], size: int) -> Iterator[list[str]]:
-        """Batches of what begins alike and is of like length, so that little of them is padding."""
+        """Cut trials into batches of one instruction and of like length, against padding."""
 
         def order(key: str) -> tuple[str, int]:
             trial = self._trials[key]

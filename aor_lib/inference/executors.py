@@ -12,7 +12,7 @@ import datetime
 import itertools
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -73,21 +73,13 @@ Executor = Callable[[Queues], Generator[tuple[Batch, Outcome], None, None]]
 
 
 def in_process(queues: Queues) -> Generator[tuple[Batch, Outcome], None, None]:
-    """Ask in this process, one model after the other: a batch at a time, or as many as it takes.
-
-    Models that are asked side by side have as many threads as torch would use, and the next one
-    begins where the last leaves a thread free.
-    """
-    for side_by_side, some in itertools.groupby(
-        queues, lambda one: one[0].capabilities.side_by_side
-    ):
-        if side_by_side:
-            yield from _side_by_side(some)
-            continue
-        for model, queue in some:
-            if isinstance(model, ConcurrentModel):
-                yield from _several_at_once(model, queue)
-                continue
+    """Ask in this process, one model after the other: a batch at a time, or as many as it takes."""
+    for model, queue in queues:
+        if isinstance(model, ConcurrentModel):
+            yield from _several_at_once(model, queue)
+        elif model.capabilities.side_by_side:
+            yield from _side_by_side(model, queue)
+        else:
             for batch in queue:
                 for places, outcome in _ask(model, batch.conversations, batch.generation):
                     yield batch.part(places), outcome
@@ -129,22 +121,21 @@ def _ask(
 
 
 def _side_by_side(
-    queues: Iterable[tuple[AudioModel, Iterator[Batch]]],
+    model: AudioModel, queue: Iterator[Batch]
 ) -> Generator[tuple[Batch, Outcome], None, None]:
-    batches = ((model, batch) for model, queue in queues for batch in queue)
     under_way: dict[Future[Outcome], Batch] = {}
-    with one_core_threads() as (pool, threads):
+    with one_core_threads() as (submit, threads):
 
         def submit_next(count: int) -> None:
-            for model, batch in itertools.islice(batches, count):
-                future = pool.submit(ask, model, batch.conversations, batch.generation)
-                under_way[future] = batch
+            for batch in itertools.islice(queue, count):
+                under_way[submit(ask, model, batch.conversations, batch.generation)] = batch
 
         submit_next(threads)
         while under_way:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                batch, outcome = under_way.pop(future), future.result()
-                yield batch, replace(outcome, latency_s=outcome.latency_s / threads)
+                outcome, beside = future.result(), len(under_way)
+                batch = under_way.pop(future)
+                yield batch, replace(outcome, latency_s=outcome.latency_s / beside)
                 submit_next(1)
 
 

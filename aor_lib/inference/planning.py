@@ -1,4 +1,4 @@
-"""Trials of a study: every stimulus for every model that can be asked it."""
+"""Trials of a study: which stimuli each model is asked, and how."""
 
 import json
 from collections import Counter
@@ -28,10 +28,10 @@ _Models = Sequence[AudioModel | AbsentModel]
 def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
-    Without mitigation every stimulus of the ``test`` split is tried; with one, those of the core
-    block in the profile's ``mitigated_conditions``, of which ``few_mitigated`` takes a few. Probes
-    ask of some clips what is heard in them. Models that are steered are asked the core clips of
-    ``dev``, too. What a model cannot be asked is left out.
+    Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
+    one, those of the core block in the profile's ``mitigated_conditions``, of which
+    ``few_mitigated`` takes a few. Probes ask of some clips what is heard in them. Models that are
+    steered are asked the core clips of ``dev``, too. What a model cannot be asked is left out.
     """
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
@@ -47,7 +47,10 @@ def trials_of(
 ) -> list[Trial]:
     """Trials of these stimuli that a model can be asked, whatever the study's plan.
 
-    ``generation`` is what the mitigation may change.
+    Parameters
+    ----------
+    generation
+        The profile's, which the mitigation may override.
     """
     arm = Arm(
         model=model.card.id,
@@ -103,7 +106,6 @@ def _tried(
     study: Study, stimuli: Sequence[Stimulus], models: _Models
 ) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
-    steered_models = study.profile.steered_models
     reported = [s for s in stimuli if s.split is Split.TEST or s.block == "imported"]
     mitigated = [
         stimulus
@@ -117,15 +119,14 @@ def _tried(
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     few = study.profile.few_mitigated
     of_few = _first(doubtful, few)
-    # Pages report what is here; on `dev`, only steering is chosen.
-    known = {s.stimulus_id for s in reported}
+    # Pages report those; `dev` serves only to choose steering.
     with_dev = [
-        s for s in stimuli if s.stimulus_id in known or (s.block == "core" and s.path is not None)
+        s
+        for s in stimuli
+        if s.split is Split.TEST or s.block == "imported" or (s.block == "core" and s.path)
     ]
     for model in models:
-        steered = model.capabilities.activations and (
-            steered_models is None or model.card.id in steered_models
-        )
+        steered = model.capabilities.activations and study.profile.steers(model.card.id)
         for mitigation in study.mitigations:
             tried: Sequence[Stimulus] = mitigated
             if mitigation.is_none:

@@ -1,6 +1,7 @@
 """A language model for text, run here with transformers: a hub id, or a folder."""
 
 import functools
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -34,6 +35,7 @@ class LocalModel:
     def __init__(self, card: ModelCard) -> None:
         self.card, self.revision = card, card.revision
         self._settings = card_settings(card, LocalModelSettings)
+        self._alone = threading.Lock()  # the seed of what is sampled is the process's
         if card.source.startswith(("/", ".", "~")) and not Path(card.source).expanduser().is_dir():
             raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
 
@@ -41,8 +43,9 @@ class LocalModel:
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
         """See :class:`aor_lib.models.base.AudioModel`; greedy at temperature 0."""
-        tokenizer, model = self._loaded
-        return [self._answer(tokenizer, model, turns, generation) for turns in conversations]
+        with self._alone:
+            tokenizer, model = self._loaded
+            return [self._answer(tokenizer, model, turns, generation) for turns in conversations]
 
     def _answer(
         self, tokenizer: Any, model: Any, turns: Conversation, generation: Generation

@@ -76,8 +76,8 @@ class Capabilities:
 
     ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
     wants in one call at most. ``clips``: sound files that one conversation may hold at most.
-    ``side_by_side``: calls in threads, each of which computes on one core, are answered sooner than
-    one call on all cores.
+    ``side_by_side``: several threads may call it at once, and many calls are answered sooner on one
+    core each than one after the other on all.
     """
 
     audio: bool = True

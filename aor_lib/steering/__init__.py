@@ -24,7 +24,7 @@ In a judged study, find a steering vector on the dev split and apply it to two r
     from aor_lib.steering.interventions import Addition, steered
     from aor_lib.steering.trials import conversations, unsteered_trials
 
-    model = load_model(load_model_cards()["ref-wordbound"])
+    model = load_model(load_model_cards()["ref-contextual"])
     trials = unsteered_trials("build/laptop", model)
     dev = trials[trials["split"] == "dev"].groupby("label").head(30)
     activations = record(model, conversations("build/laptop", dev)).activations

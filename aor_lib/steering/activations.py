@@ -6,9 +6,9 @@ A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ Change = Callable[[torch.Tensor], torch.Tensor | None]
 """Gets a layer's residual stream ``(batch, tokens, width)``; returns the one to go on with, or None
 to leave it as it is."""
 
+_in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=frozenset())
 _STREAMS = 4
 """Dimensions of an output that holds several streams."""
 
@@ -72,12 +73,12 @@ def record(
     folder: Path | None = None,
     report: Callable[[int, int], None] = lambda done, of: None,
 ) -> Recorded:
-    """Have a model read conversations, none beside another in a batch; keep its layers' outputs.
+    """Record the layers' outputs while a model reads conversations, each by itself.
 
     Parameters
     ----------
     folder
-        Where the arrays are kept, so that memory holds one conversation; None keeps them in memory.
+        Where the arrays are kept, so that memory need not hold them all; None keeps them in memory.
 
     Raises
     ------
@@ -89,12 +90,13 @@ def record(
     arrays: dict[str, Floats] = {}
     side_by_side = model.capabilities.side_by_side
     read = in_threads(partial(_read, model), conversations, side_by_side=side_by_side)
-    for place, found in enumerate(read):
-        for name, values in found.items():
-            if name not in arrays:
-                arrays[name] = _empty((len(conversations), *values.shape), folder, name)
-            arrays[name][place] = values.numpy()
-        report(place + 1, len(conversations))
+    with closing(read):
+        for place, found in enumerate(read):
+            for name, values in found.items():
+                if name not in arrays:
+                    arrays[name] = _empty((len(conversations), *values.shape), folder, name)
+                arrays[name][place] = values.numpy()
+            report(place + 1, len(conversations))
     if "audio_tokens" in arrays and np.isnan(arrays["audio_tokens"][:, 0, 0]).any():
         del arrays["audio_tokens"]
     return Recorded(**arrays)
@@ -112,21 +114,25 @@ def width(model: OpenModel) -> int:
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
     """Give the output of some layers, by their place, to functions that may change it.
 
-    What other threads have the model read is left as it is.
+    What other threads have the model read is left as it is, unless this one handed it to them
+    (:func:`aor_lib.storage.workers.one_core_threads`).
 
     However the block ends, the hooks are gone afterwards and the model is what it was.
     """
-    with ExitStack() as hooks:
-        for place, change in changes.items():
-            hooks.enter_context(layers[place].register_forward_hook(_hook(change)))
-        yield
+    mine = object()
+    others = _in_force.set(_in_force.get() | {mine})
+    try:
+        with ExitStack() as hooks:
+            for place, change in changes.items():
+                hooks.enter_context(layers[place].register_forward_hook(_hook(change, mine)))
+            yield
+    finally:
+        _in_force.reset(others)
 
 
-def _hook(change: Change) -> Callable[[Any, Any, Any], Any]:
-    thread = threading.get_ident()
-
+def _hook(change: Change, of: object) -> Callable[[Any, Any, Any], Any]:
     def on_output(_: Any, __: Any, output: Any) -> Any:
-        if threading.get_ident() != thread:
+        if of not in _in_force.get():
             return None
         whole = output[0] if isinstance(output, tuple) else output
         several = whole.dim() == _STREAMS

@@ -59,6 +59,10 @@ def steer_model(
     conditions = [str(condition) for condition in trials.study.profile.mitigated_conditions]
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     answers = unsteered_trials(build, model, trials.judge.id)
+    if not (answers["split"] == Split.DEV).any() and any(
+        stimulus.split is Split.DEV for stimulus in stimuli.values()
+    ):
+        raise SteeringError(f"{name}: clips of 'dev' have no answers yet; run 'aor run' first")
     dev, utterances = for_fitting(answers)
     tried = dev[dev["condition"].isin(conditions)]
     require_both_kinds(dev[dev["condition"].isin([*conditions, Condition.THREATENING_SCENE])], name)

@@ -7,6 +7,7 @@ An estimate takes the first token of an answer, or a short beginning of it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +122,8 @@ def layer_sweep(
         for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]:
             finer += variants(coarse[place], requests)
     more = _estimates(model, finer, requests, among, estimate, report)
-    unsteered = estimate([requests.conversations[place] for place in among])
+    asked = [requests.conversations[place] for place in among]
+    (unsteered,) = in_threads(estimate, [asked], side_by_side=model.capabilities.side_by_side)
     return LayerSweep(
         coarse + finer,
         pd.concat([points, more], ignore_index=True),
@@ -190,20 +192,22 @@ def _estimates(
             return estimate(asked)
 
     rows = []
-    estimates = in_threads(estimated, tried, side_by_side=model.capabilities.side_by_side)
-    for candidate, refusing in zip(tried, estimates, strict=True):
-        rows.append(
-            {
-                "method": candidate.method,
-                "source": candidate.source,
-                "layer": candidate.layer,
-                "coefficient": candidate.coefficient,
-                "lam": candidate.lam,
-                "components": candidate.components,
-                "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
-                "hrr": float(refusing[requests.harmful[among]].mean()),
-            }
-        )
-        report(len(rows), len(tried))
+    with closing(
+        in_threads(estimated, tried, side_by_side=model.capabilities.side_by_side)
+    ) as estimates:
+        for candidate, refusing in zip(tried, estimates, strict=True):
+            rows.append(
+                {
+                    "method": candidate.method,
+                    "source": candidate.source,
+                    "layer": candidate.layer,
+                    "coefficient": candidate.coefficient,
+                    "lam": candidate.lam,
+                    "components": candidate.components,
+                    "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
+                    "hrr": float(refusing[requests.harmful[among]].mean()),
+                }
+            )
+            report(len(rows), len(tried))
     numbers = dict.fromkeys(("coefficient", "lam", "components"), float)
     return pd.DataFrame(rows, columns=[*COLUMNS[LAYER_SWEEP][1:]]).astype(numbers)

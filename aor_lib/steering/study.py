@@ -70,7 +70,6 @@ def steer_study(
 
     from aor_lib.steering.fitting import steer_model  # imports torch
 
-    steered = study.profile.steered_models
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
     left_out: dict[str, str] = {}
     for model in models:
@@ -79,7 +78,7 @@ def steer_study(
             left_out[name] = f"{name}: its layers are not open to steering"
             continue
         trials = SteeredTrials(name, study, build, judge, progress)
-        if steered is not None and name not in steered:
+        if not study.profile.steers(name):
             left_out[name] = f"{name}: the profile's steered_models do not name it"
             trials.withdraw()
             continue

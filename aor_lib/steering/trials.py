@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,7 @@ fewer says little."""
 
 Asked = Mapping[str, tuple[AudioModel, Sequence[Stimulus]]]
 """Steered models by the ids of their mitigations, each with the stimuli that it is to answer."""
+_Run = tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]]
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Such as :func:`aor_lib.storage.progress.progress`."""
 
@@ -159,25 +160,29 @@ class SteeredTrials:
         return f"steering of {self.model}"
 
     def _ask(self, asked: Asked, folder: Path) -> pd.DataFrame:
-        runs = []
+        runs: list[_Run] = []
+        plan: list[Trial] = []
         for mitigation, (model, stimuli) in asked.items():
             # The mitigation changes the model, not what it is told.
             only = Mitigation(id=mitigation, title=mitigation)
             trials = trials_of(model, only, stimuli, self.study.profile.generation)
-            runs.append((model, stimuli, trials))
+            # Two parts may hold the same trial. If both asked it, chance would choose its batch.
+            known = {trial.key for trial in plan}
+            runs.append((model, stimuli, [trial for trial in trials if trial.key not in known]))
+            plan += trials
         with Store(folder / STORE) as store:
-            store.set_plan([trial for *_, trials in runs for trial in trials], self._part)
+            store.set_plan(plan, self._part)
 
-        def ask(
-            run: tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]],
-        ) -> Mapping[str, str]:
+        def ask(run: _Run) -> Mapping[str, str]:
             model, stimuli, trials = run
             with Store(folder / STORE) as store:
                 return answer_trials(trials, [model], stimuli, self.build, store, _ignore).stopped
 
         side_by_side = all(model.capabilities.side_by_side for model, *_ in runs)
-        with self.progress(f"{self.model}: interventions") as report:
-            stopped = in_threads(ask, runs, side_by_side=side_by_side)
+        with (
+            closing(in_threads(ask, runs, side_by_side=side_by_side)) as stopped,
+            self.progress(f"{self.model}: interventions") as report,
+        ):
             for number, reasons in enumerate(stopped, 1):
                 if reasons:
                     raise ModelError(

@@ -4,9 +4,10 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -36,34 +37,42 @@ def map_jobs(
 
 def in_threads(
     make: Callable[[Job], Made], jobs: Iterable[Job], *, side_by_side: bool
-) -> Iterator[Made]:
+) -> Generator[Made, None, None]:
     """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
 
-    It runs in this thread, or ``side_by_side`` in :func:`one_core_threads`.
+    Jobs run in this thread, or in :func:`one_core_threads` if ``side_by_side``.
     """
     if not side_by_side:
         yield from map(make, jobs)
         return
-    with one_core_threads() as (pool, _):
-        yield from pool.map(make, jobs)
+    with one_core_threads() as (submit, _):
+        waiting = deque(submit(make, job) for job in jobs)
+        while waiting:
+            yield waiting.popleft().result()
 
 
 @contextmanager
-def one_core_threads() -> Iterator[tuple[ThreadPoolExecutor, int]]:
-    """Threads in which torch computes on one core each, and their number.
+def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
+    """Threads in which torch computes on one core each: what submits to them, and their number.
 
-    There are as many as torch uses otherwise, which it does again afterwards. What has not begun at
-    the end is dropped.
+    There are as many as torch uses, and its own number is restored afterwards. Whoever submits
+    hands on its context variables. Jobs that have not begun when the block ends are cancelled.
     """
     import torch
 
     threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+
+    def submit(make: Callable[..., Made], *arguments: Any) -> Future[Made]:
+        return pool.submit(copy_context().run, make, *arguments)
+
     try:
-        yield pool, threads
+        yield submit, threads
     finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)
+        try:
+            pool.shutdown(cancel_futures=True)
+        finally:
+            torch.set_num_threads(threads)
 
 
 def _map_in_processes(

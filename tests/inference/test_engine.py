@@ -191,7 +191,7 @@ def test_texts_of_a_batch_are_of_like_length_and_the_longest_come_first(path, st
     assert [{len(text) for text in batch} for batch in model.asked] == [{7}, {6}]
 
 
-def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli):
+def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli, two_threads):
     together = threading.Barrier(2)
 
     class Threaded(ScriptedModel):
@@ -203,13 +203,8 @@ def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli
             return super().answer(conversations, generation)
 
     cores = []
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        run_texts(path, [Threaded()], stimuli)
-        assert (cores, torch.get_num_threads()) == ([1, 1], 2)
-    finally:
-        torch.set_num_threads(before)
+    run_texts(path, [Threaded()], stimuli)
+    assert (cores, torch.get_num_threads()) == ([1, 1], 2)
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(20)]
 
 

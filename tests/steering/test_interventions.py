@@ -1,6 +1,7 @@
 """Interventions on tiny random checkpoints of every architecture, and on a reference model."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,6 +126,14 @@ def test_what_another_thread_asks_is_not_steered(steerable, away):
     with steered(model, Addition(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
         beside = thread.submit(model.logits, question).result()
     assert torch.equal(beside, before)
+
+
+def test_what_is_recorded_side_by_side_is_steered_with_it(steerable, away):
+    model, asked = steerable(lambda name: "harmful"), [(Turn("user", text="a"),)] * 2
+    with steered(model, Addition(0, away, -1.0)):
+        alone = record(model, asked).activations
+        model.capabilities = replace(model.capabilities, side_by_side=True)
+        assert np.array_equal(record(model, asked).activations, alone)
 
 
 def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away):

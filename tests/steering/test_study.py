@@ -2,6 +2,7 @@
 
 import runpy
 import textwrap
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -40,6 +41,19 @@ def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(steered_build):
     (chosen,) = points[points["chosen"]].to_dict("records")
     assert chosen["method"] == "conditional"
     assert chosen["within"]
+
+
+def test_steering_side_by_side_gives_the_same_tables(
+    steered_build, answer_study, steer, steerable, tmp_path, two_threads
+):
+    build, model = tmp_path / "build", steerable()
+    model.capabilities = replace(model.capabilities, side_by_side=True)
+    answer_study(build, model)
+    assert steer(build, model) == {}
+    for table in tables.COLUMNS:
+        pd.testing.assert_frame_equal(
+            tables.load(build, table), tables.load(steered_build, table), obj=table
+        )
 
 
 def test_the_chosen_steering_and_its_controls_are_measured_on_the_same_stimuli(steered_build):

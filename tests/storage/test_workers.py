@@ -3,8 +3,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+import torch
 
 from aor_lib.storage.workers import in_threads, map_jobs
 
@@ -20,16 +22,27 @@ def test_the_first_failure_is_raised(workers):
         list(map_jobs(os.stat, ["no such file"], workers))
 
 
-@pytest.mark.parametrize("side_by_side", [True, False])
-def test_results_of_threads_come_in_the_order_of_the_jobs(side_by_side):
-    made = in_threads(operator.neg, range(8), side_by_side=side_by_side)
-    assert list(made) == [-n for n in range(8)]
+def test_results_of_threads_come_in_the_order_of_the_jobs(two_threads):
+    second_began = threading.Event()
+
+    def last_first(number):
+        if number == 1:
+            second_began.set()
+        return second_began.wait(timeout=30) and -number
+
+    assert list(in_threads(last_first, range(3), side_by_side=True)) == [0, -1, -2]
 
 
-@pytest.mark.parametrize("side_by_side", [True, False])
-def test_the_first_failure_in_a_thread_is_raised(side_by_side):
-    with pytest.raises(OSError, match="no such"):
-        list(in_threads(os.stat, ["no such file"], side_by_side=side_by_side))
+def test_threads_compute_on_one_core_each_and_all_are_free_again_after_a_failure(two_threads):
+    cores = []
+
+    def fail(number):
+        cores.append(torch.get_num_threads())
+        raise OSError(f"no such {number}")
+
+    with pytest.raises(OSError, match="no such 0"):
+        list(in_threads(fail, range(2), side_by_side=True))
+    assert (set(cores), torch.get_num_threads()) == ({1}, 2)
 
 
 PARENT = """

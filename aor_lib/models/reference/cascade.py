@@ -41,13 +41,12 @@ if TYPE_CHECKING:
 
 WEIGHTS = Path(__file__).parent / "weights"
 _BATCH = 64
-_LIKE = 1.5
-"""How many times as long as another a prompt may be to be answered in the same batch."""
-
+"""Prompts that are answered together at most."""
 _SOUNDS_TOLD = 4
 
 _preparing = threading.Lock()
-"""Weights are loaded, and clips heard, by one thread at a time."""
+"""Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
+moment changes the process's number of threads."""
 
 Account = dict[str, str | float]
 """Facts that a model took from a clip, by name."""
@@ -99,15 +98,15 @@ class Cascade:
         Conversations that are heard alike are answered once: the same prompt gets the same answer,
         from the same seed where it is sampled.
         """
+        model = self._language_model()
         prompts: dict[Prompt, list[tuple[int, Account]]] = {}
         for index, conversation in enumerate(conversations):
             try:
-                asked, account = self._prompt(conversation)
+                asked, account = self._prompt(model, conversation)
             except (HearingError, OSError) as error:
                 yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
                 prompts.setdefault(asked, []).append((index, account))
-        model = self._language_model()
         for batch in _batches(prompts):
             answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
             yield {
@@ -137,13 +136,15 @@ class Cascade:
         HearingError, OSError
             If a turn's sound cannot be transcribed.
         """
-        return self._language_model().next_token_logits(self._prompt(conversation)[0])
+        model = self._language_model()
+        return model.next_token_logits(self._prompt(model, conversation)[0])
 
     def audio_positions(self, conversation: Conversation) -> list[int]:
         """Places of the audio tokens in the prompt; none where the words alone are heard."""
-        return self._language_model().audio_positions(self._prompt(conversation)[0])
+        model = self._language_model()
+        return model.audio_positions(self._prompt(model, conversation)[0])
 
-    def _prompt(self, conversation: Conversation) -> tuple[Prompt, Account]:
+    def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
         """A conversation as the language model reads it, and what was heard in the last clip."""
         messages: list[dict[str, str]] = []
         heard: list[Heard] = []
@@ -159,7 +160,7 @@ class Cascade:
                     account |= _account(clip)
                 parts.append(format_clip(words) if self._settings.hears_sound else plain(words))
             messages.append({"role": turn.role, "content": "\n".join(parts)})
-        return self._language_model().prompt(messages, heard), account
+        return model.prompt(messages, heard), account
 
     def _language_model(self) -> LanguageModel:
         from aor_lib.models.reference import smollm
@@ -183,14 +184,8 @@ def _account(clip: Heard) -> Account:
 
 def _batches(prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:
     """Batches of prompts of similar length, since all are padded to the longest."""
-    batch: list[Prompt] = []
-    for prompt in sorted(prompts, key=lambda one: (len(one.text), one.text, one.heard)):
-        if batch and (len(batch) == _BATCH or len(prompt.text) > _LIKE * len(batch[0].text)):
-            yield batch
-            batch = []
-        batch.append(prompt)
-    if batch:
-        yield batch
+    alike = sorted(prompts, key=lambda one: (len(one.text), one.text, one.heard))
+    return (alike[start : start + _BATCH] for start in range(0, len(alike), _BATCH))
 
 
 def _sound_file(audio: Path | Waveform) -> bytes:

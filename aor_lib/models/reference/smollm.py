@@ -122,9 +122,9 @@ class LanguageModel:
         vectors = audio_tokens(heard, of_name).detach()
 
         def placed(layer: torch.nn.Module, given: Any, embedded: torch.Tensor) -> torch.Tensor:
-            places = given[0] == self._audio
             if threading.get_ident() != thread:
                 return embedded
+            places = given[0] == self._audio
             # While an answer is written, the prompt is not read again.
             if int(places.sum()) != len(vectors):
                 return embedded
@@ -172,9 +172,9 @@ def revision() -> str:
     return assets.revision(_ASSET)
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
-    """The model with an adapter's file merged into its weights; the last two asked for are kept.
+    """The model with an adapter's file merged into its weights; the last one asked for is kept.
 
     Raises
     ------
