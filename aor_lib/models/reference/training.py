@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -90,8 +89,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     recipe = MEMBERS[member]
     examples = recipe.examples(material, load_sounds(material, workers, report), rng)
     model = smollm.load()
-    drawn = {one.question for group in examples for one in group if one.response is None}
-    own = own_answers(model, [question for question in material.ordinary if question in drawn])
+    own = own_answers(model, material.ordinary)
     adapter = fit(model, lessons(model, examples, own), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
@@ -138,7 +136,6 @@ def fit(
         # Attention to so few tokens is a fifth of a step's time where it is fused.
         model.network.set_attn_implementation("eager")
         decoder = model.network.get_decoder()
-        frozen = [layer for layer in decoder.modules() if isinstance(layer, torch.nn.Linear)]
         adapter = add_adapter(decoder.layers, recipe.first_layer, int(rng.integers(2**31)))
         weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
         batches = _batches(lessons, recipe.batch, rng)
@@ -147,15 +144,14 @@ def fit(
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: _rate_factor((step + 1) / len(order))
         )
-        with _cast_once(frozen):
-            for done, number in enumerate(order, start=1):
-                loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(weights, 1.0)
-                optimizer.step()
-                schedule.step()
-                optimizer.zero_grad()
-                report(done, len(order))
+        for done, number in enumerate(order, start=1):
+            loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            report(done, len(order))
     finally:
         torch.set_num_threads(threads)
     return adapter
@@ -245,19 +241,6 @@ def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
 
 def _declines(text: str) -> bool:
     return _NO_ANSWER.search(text) is not None
-
-
-@contextlib.contextmanager
-def _cast_once(frozen: Sequence[torch.nn.Linear]) -> Iterator[None]:
-    """Keep the weights of these layers in bfloat16; autocast would cast them in every step."""
-    weights = [layer.weight.data for layer in frozen]
-    for layer in frozen:
-        layer.weight.data = layer.weight.data.bfloat16()
-    try:
-        yield
-    finally:
-        for layer, weight in zip(frozen, weights, strict=True):
-            layer.weight.data = weight
 
 
 def _bfloat16() -> torch.autocast:
