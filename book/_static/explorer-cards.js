@@ -195,7 +195,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         element("ul", { class: "aor-answers" }, ...some.map((one) => element("li", {}, answer(one))));
       const others = answers.slice(FOLD);
       if (!others.length) return list(answers);
-      const more = folded(`${others.length} more answers`, list(others));
+      const more = folded(`${others.length} more`, list(others));
       return element("div", {}, list(answers.slice(0, FOLD)), more);
     }
 
