@@ -28,9 +28,9 @@ class Checked:
 def check_model(model: AudioModel, scene: Scene | None = None) -> list[Checked]:
     """Ask a model some twenty short questions and say what it does right and wrong.
 
-    What a model does not claim (:class:`aor_lib.models.base.Capabilities`) is skipped, and so is
-    what cannot be decided. One that answers nothing is asked no further. ``scene`` is one to be
-    heard, in place of a scene of the study.
+    Checks of abilities that it does not claim (:class:`aor_lib.models.base.Capabilities`) are
+    skipped, and so are those that cannot be decided. One that answers nothing is asked no further.
+    ``scene`` is one to be heard, in place of a scene of the study.
 
     Raises
     ------

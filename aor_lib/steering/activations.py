@@ -114,7 +114,7 @@ def width(model: OpenModel) -> int:
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
     """Give the output of some layers, by their place, to functions that may change it.
 
-    What other threads have the model read is left as it is, unless this one handed it to them
+    Prompts that other threads have the model read are left alone, unless this one submitted them
     (:func:`aor_lib.storage.workers.one_core_threads`).
 
     However the block ends, the hooks are gone afterwards and the model is what it was.

@@ -62,7 +62,7 @@ def export_results(study: Study, build: Path, into: Path) -> Bundle:
 
     Returns
     -------
-    What was written.
+    The bundle, as it was written.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class LanguageModel:
     def hearing(self, heard: Sequence[Heard]) -> Iterator[None]:
         """Have the network read the audio tokens of these clips, those of a batch in its order.
 
-        What other threads have it read stays as it is.
+        Prompts that other threads have it read stay as they are.
         """
         if not heard:
             yield
