@@ -130,13 +130,20 @@ def _side_by_side(
             for batch in itertools.islice(queue, count):
                 under_way[submit(ask, model, batch.conversations, batch.generation)] = batch
 
+        def came(future: Future[Outcome]) -> tuple[Batch, Outcome]:
+            outcome, beside = future.result(), len(under_way)
+            return under_way.pop(future), replace(outcome, latency_s=outcome.latency_s / beside)
+
         submit_next(threads)
-        while under_way:
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                outcome, beside = future.result(), len(under_way)
-                batch = under_way.pop(future)
-                yield batch, replace(outcome, latency_s=outcome.latency_s / beside)
-                submit_next(1)
+        try:
+            while under_way:
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    yield came(future)
+                    submit_next(1)
+        except KeyboardInterrupt:
+            # A thread cannot be stopped. While it is waited for, what it answers is kept.
+            yield from map(came, list(under_way))
+            raise
 
 
 def _several_at_once(

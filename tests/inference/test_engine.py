@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from aor_lib.config.records import Arm, Generation
-from aor_lib.inference import engine
+from aor_lib.inference import engine, executors
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from tests.conftest import ScriptedModel
@@ -206,6 +206,22 @@ def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli
     run_texts(path, [Threaded()], stimuli)
     assert (cores, torch.get_num_threads()) == ([1, 1], 2)
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(20)]
+
+
+def test_what_threads_are_answering_when_a_run_is_interrupted_is_kept(
+    path, stimuli, two_threads, monkeypatch
+):
+    class Threaded(ScriptedModel):
+        capabilities = Capabilities(side_by_side=True)
+
+    def interrupt(under_way, return_when):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "BATCH", 5)
+    monkeypatch.setattr(executors, "wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_texts(path, [Threaded()], stimuli)
+    assert sum(row.response is not None for row in outcomes_in(path)) == 10
 
 
 @pytest.fixture
