@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,11 @@ PROFILE = TINY | {
 }
 
 
-@dataclass(frozen=True)
 class Inspected:
     """A study's folder, and what it takes to have a model asked through inspect_ai."""
 
-    folder: Path
-
-    @property
-    def profile(self) -> Path:
-        return self.folder / "tiny.yaml"
-
-    @property
-    def build(self) -> Path:
-        return self.folder / "build"
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.profile, self.build = folder, folder / "tiny.yaml", folder / "build"
 
     @property
     def study(self) -> Study:

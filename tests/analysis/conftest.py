@@ -29,6 +29,15 @@ def answers(trials):
 
 
 @pytest.fixture(scope="session")
+def asked(answers):
+    """Make a reference model's answers to 20 utterances of the core design, so many refused."""
+    core = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
+    core |= {"condition": "benign_scene", "unseen_scene": False, "mitigation": "none"}
+    core |= {"emotion": "neutral", "gender": "female", "rate": "normal"}
+    return lambda refused, **changes: answers(refused, 20, **core | changes)
+
+
+@pytest.fixture(scope="session")
 def paired(answers):
     """Make utterances refused as speech alone, of which some are answered in their scene."""
 

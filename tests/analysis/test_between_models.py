@@ -6,38 +6,21 @@ from aor_lib.analysis import stats
 from aor_lib.analysis.stats.between_models import d_prime_difference
 
 
-def answered(model, harmful, pseudo, unjudged=()):
-    """Trials of families of a harmful and a pseudo-harmful utterance, refused as told."""
-    frames = [
-        pd.DataFrame(
-            {
-                "utterance_id": [f"{prefix}{family}" for family in range(len(refused))],
-                "contrast_of": [f"ph{n}" if prefix == "h" else None for n in range(len(refused))],
-                "label": np.where(refused, "full_refusal", "full_compliance"),
-                "intent": intent,
-            }
-        )
-        for prefix, intent, refused in (
-            ("h", "harmful", harmful),
-            ("ph", "pseudo_harmful", pseudo),
-        )
-    ]
-    trials = pd.concat(frames, ignore_index=True).assign(model=model, status="ok")
-    trials.loc[trials["utterance_id"].isin(unjudged), "label"] = "unjudged"
-    return trials
+@pytest.fixture
+def refusing(answers):
+    """Make a model that refuses so many harmful requests, and of those that they differ from."""
+
+    def make(model, harmful, pseudo_harmful, asked=60):
+        kinds = [answers(harmful, asked, intent="harmful"), answers(pseudo_harmful, asked)]
+        return pd.concat(kinds, ignore_index=True).assign(model=model)
+
+    return make
 
 
-def first(refused, asked):
-    return np.arange(asked) < refused
-
-
-def test_two_models_are_compared_over_the_utterances_that_both_answered():
-    unjudged = [f"ph{n}" for n in range(10)]
-    both = [
-        answered("a", first(30, 40), first(30, 40)),
-        answered("b", first(30, 40), first(10, 40), unjudged),
-    ]
-    table = stats.model_rates(pd.concat(both)).set_index("intent")
+def test_two_models_are_compared_over_the_utterances_that_both_answered(refusing):
+    a, b = refusing("a", 30, 30, 40), refusing("b", 30, 10, 40)
+    b.loc[40:49, "label"] = "unjudged"  # the pseudo-harmful ones that it refused
+    table = stats.model_rates(pd.concat([a, b])).set_index("intent")
     row = table.loc["pseudo_harmful"]
     assert (row["model"], row["against"], row["utterances"]) == ("a", "b", 30)
     assert row["difference"] == pytest.approx(20 / 30)
@@ -45,25 +28,17 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered():
     assert table.loc["harmful", "p_holm"] == 1
 
 
-def test_a_difference_shows_although_the_intervals_of_the_models_overlap():
+def test_a_difference_shows_although_the_intervals_of_the_models_overlap(refusing):
     # Each of a's refusals is b's, too: marginal intervals overlap, the paired test tells.
-    a, b = (answered(m, first(40, 60), first(n, 60)) for m, n in (("a", 20), ("b", 32)))
-    trials = pd.concat([a, b])
-    low, high = (
-        stats.rates(trials[trials["intent"] == "pseudo_harmful"], ["model"])[name]
-        for name in ("low", "high")
-    )
-    assert low[1] < high[0]
+    trials = pd.concat([refusing("a", 40, 20), refusing("b", 40, 32)])
     assert stats.model_rates(trials).set_index("intent").loc["pseudo_harmful", "p_holm"] < 0.001
     row = stats.model_d_primes(trials).iloc[0]
     assert row["p_holm"] < 0.05
     assert 0 < row["low"] < row["d_prime"] < row["high"]
 
 
-def test_the_pairs_of_a_measure_are_a_family():
-    models = [
-        answered(m, first(40, 60), first(n, 60)) for m, n in (("a", 20), ("b", 26), ("c", 26))
-    ]
+def test_the_pairs_of_a_measure_are_a_family(refusing):
+    models = [refusing(*refused) for refused in (("a", 40, 20), ("b", 40, 26), ("c", 40, 26))]
     two, three = stats.model_rates(pd.concat(models[:2])), stats.model_rates(pd.concat(models))
     p_value, alone = two.loc[two["intent"] == "pseudo_harmful", ["p_value", "p_holm"]].iloc[0]
     beside = three.query("intent == 'pseudo_harmful' and model == 'a' and against == 'b'").iloc[0]
@@ -71,8 +46,8 @@ def test_the_pairs_of_a_measure_are_a_family():
     assert beside["p_holm"] > alone
 
 
-def test_models_that_share_too_few_utterances_are_not_tested():
-    models = [answered("a", first(3, 3), first(0, 3)), answered("b", first(0, 3), first(3, 3))]
+def test_models_that_share_too_few_utterances_are_not_tested(refusing):
+    models = [refusing("a", 3, 0, 3), refusing("b", 0, 3, 3)]
     trials = pd.concat(models)
     for table in (stats.model_rates(trials), stats.model_d_primes(trials)):
         assert table["p_holm"].isna().all()
@@ -84,14 +59,9 @@ def test_models_that_share_too_few_utterances_are_not_tested():
 
 def of_equal_d_prime(rng, families):
     """Cells of two models that tell alike and are not as quick to refuse, on the same families."""
-    own = np.sqrt(0.6) * rng.standard_normal(families)
+    own, half = np.sqrt(0.6) * rng.standard_normal(families), families // 2
     cells = []
-    for z, asked in (
-        (1.1, families // 2),
-        (-0.1, families),
-        (0.1, families // 2),
-        (-1.1, families),
-    ):
+    for z, asked in ((1.1, half), (-0.1, families), (0.1, half), (-1.1, families)):
         refused = own + np.sqrt(0.4) * rng.standard_normal(families) < z
         cells.append(pd.DataFrame({"refused": refused * 1.0, "judged": 1.0}).head(asked))
     return cells

@@ -48,17 +48,15 @@ def test_the_measures_are_those_of_a_probit_regression(both):
     assert row["criterion_high"] - row["criterion_low"] == pytest.approx(width / 2)
 
 
-def test_a_group_without_harmful_requests_has_no_sensitivity(both):
-    row = measure(both((0, 0), (5, 10)))
-    assert np.isnan(row["d_prime"])
-    assert (row["trials"], row["utterances"]) == (10, 10)
-
-
-@pytest.mark.parametrize(("harmful", "pseudo"), [((0, 16), (0, 33)), ((16, 16), (33, 33))])
-def test_where_all_requests_are_answered_alike_sensitivity_is_not_estimable(both, harmful, pseudo):
+@pytest.mark.parametrize(
+    ("harmful", "pseudo"), [((0, 16), (0, 33)), ((16, 16), (33, 33)), ((0, 0), (5, 49))]
+)
+def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(
+    both, harmful, pseudo
+):
     row = measure(both(harmful, pseudo))
     assert np.isnan([row["d_prime"], row["d_prime_low"], row["criterion"]]).all()
-    assert row["utterances"] == 49
+    assert (row["trials"], row["utterances"]) == (49, 49)
 
 
 def test_where_the_kinds_are_told_apart_without_an_error_sensitivity_is_estimable(both):
@@ -100,28 +98,20 @@ def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, h
 def test_intervals_hold_where_harmful_utterances_are_refused_with_those_they_differ_from():
     # 40 families of one utterance of each intent, whose refusals hang together.
     rng = np.random.default_rng(8)
-    rates = {"harmful": 0.8, "pseudo_harmful": 0.4}
-    truth = -sum(norm.ppf(rate) for rate in rates.values()) / 2
+    z = norm.ppf([0.8, 0.4])
+    truth = {"d_prime": z[0] - z[1], "criterion": -z.sum() / 2}
     names = pd.Series([f"ph-{n}" for n in range(40)])
-    frames = {
-        "harmful": pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names}),
-        "pseudo_harmful": pd.DataFrame({"utterance_id": names, "contrast_of": None}),
-    }
-    covered, widths = [], []
+    harmful = pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names})
+    sounding = pd.DataFrame({"utterance_id": names, "contrast_of": None})
+    trials = pd.concat([harmful, sounding]).assign(status="ok", model="m")
+    trials["intent"] = np.repeat(["harmful", "pseudo_harmful"], 40)
+    covered = []
     for _ in range(400):
         own = np.sqrt(0.8) * rng.standard_normal(40)
-        trials = []
-        for intent, rate in rates.items():
-            refused = own + np.sqrt(0.2) * rng.standard_normal(40) < norm.ppf(rate)
-            label = np.where(refused, "full_refusal", "full_compliance")
-            trials.append(frames[intent].assign(intent=intent, label=label))
-        row = measure(pd.concat(trials, ignore_index=True).assign(status="ok", model="m"))
-        covered.append(row["criterion_low"] <= truth <= row["criterion_high"])
-        widths.append(row["d_prime_high"] - row["d_prime_low"])
-    assert 0.93 <= np.mean(covered) <= 0.98
-    independent = (
-        2
-        * 1.96
-        * np.sqrt(sum(r * (1 - r) / 40 / norm.pdf(norm.ppf(r)) ** 2 for r in rates.values()))
-    )
-    assert np.mean(widths) < 0.9 * independent
+        refused = own + np.sqrt(0.2) * rng.standard_normal((2, 40)) < z[:, None]
+        label = np.where(refused.ravel(), "full_refusal", "full_compliance")
+        row = measure(trials.assign(label=label))
+        covered.append(
+            {name: row[f"{name}_low"] <= truth[name] <= row[f"{name}_high"] for name in truth}
+        )
+    assert pd.DataFrame(covered).mean().between(0.93, 0.98).all()

@@ -32,17 +32,21 @@ def answered(frame, refused):
     return frame.assign(status="ok", label=label, model="m")
 
 
-def study(utterances, seed, *, spread=1.0, **effects):
-    """Every utterance in both genders and three emotions; ``effects`` are log odds of levels."""
+def study(utterances, seed, **effects):
+    """Every utterance in both genders and three emotions; ``effects`` are log odds of levels.
+
+    Refusal is logistic in the factors; what the answers to an utterance share is a normal latent.
+    """
     rng = np.random.default_rng(seed)
     cells = [(g, e) for g in ("female", "male") for e in ("angry", "neutral", "sad")]
     frame = pd.DataFrame(
         [(f"u{i}", *cell) for i in range(utterances) for cell in cells],
         columns=["utterance_id", "gender", "emotion"],
     )
-    own = np.repeat(spread * rng.standard_normal(utterances), len(cells))
+    own = np.repeat(rng.standard_normal(utterances), len(cells))
+    drawn = norm.cdf(np.sqrt(0.4) * own + np.sqrt(0.6) * rng.standard_normal(len(frame)))
     shift = sum((frame[["gender", "emotion"]] == k).any(axis=1) * v for k, v in effects.items())
-    return answered(frame, rng.random(len(frame)) < expit(own - 0.5 + shift))
+    return answered(frame, drawn < expit(shift - 0.5))
 
 
 FACTORS = {"gender": "female", "emotion": "neutral"}
@@ -172,40 +176,16 @@ def test_few_utterances_give_wide_bounds_or_none_but_no_warning():
     assert {"estimated", "separated", "too few utterances"} <= found
 
 
-def simulated_study(rng, utterances: int) -> pd.DataFrame:
-    """Each utterance in half of the cells of gender and emotion, with one answer to each.
-
-    Refusal is logistic in the factors; what the answers to an utterance share is a normal latent.
-    """
-    cells = [(g, e) for g in ("female", "male") for e in ("angry", "neutral", "sad")]
-    chosen = np.concatenate([rng.permutation(6)[:3] for _ in range(utterances)])
-    frame = pd.DataFrame(np.array(cells)[chosen], columns=["gender", "emotion"])
-    frame["utterance_id"] = np.repeat(np.arange(utterances), 3)
-    own = np.sqrt(0.4) * np.repeat(rng.standard_normal(utterances), 3)
-    drawn = own + np.sqrt(0.6) * rng.standard_normal(len(frame))
-    refused = norm.cdf(drawn) < expit(log_odds(frame["gender"], frame["emotion"]))
-    label = np.where(refused, "full_refusal", "full_compliance")
-    return frame.assign(status="ok", label=label, model="m")
-
-
-def log_odds(gender, emotion):
-    return -0.8 + 0.6 * (gender == "male") + 0.9 * (emotion == "angry")
-
-
 @pytest.mark.nightly
 def test_marginal_differences_hold_the_truth_in_95_percent_of_studies():
-    rng = np.random.default_rng(8)
-    genders, emotions = np.array(["female", "male"]), np.array(["angry", "neutral", "sad"])
-    of_emotion = {e: expit(log_odds(genders, e)).mean() for e in emotions}
-    truth = {
-        "male": np.mean(expit(log_odds("male", emotions)) - expit(log_odds("female", emotions))),
-        "angry": of_emotion["angry"] - of_emotion["neutral"],
-        "sad": 0.0,
-    }
-    factors = {"gender": "female", "emotion": "neutral"}
+    female, male = expit([[-0.5, 0.4, -0.5], [0.1, 1.0, 0.1]])  # neutral, angry and sad
+    neutral, angry, _ = (female + male) / 2
+    truth = {"male": np.mean(male - female), "angry": angry - neutral, "sad": 0.0}
     held = []
-    for _ in range(160):
-        table = stats.factor_effects(simulated_study(rng, 40), factors, ["model"])
+    for seed in range(160):
+        frame = study(40, seed, male=0.6, angry=0.9)
+        some = frame.groupby("utterance_id").sample(3, random_state=seed)
+        table = stats.factor_effects(some, FACTORS, ["model"])
         assert (table["status"] == "estimated").all()
         true = table["level"].map(truth)
         held.append((table["low"] <= true) & (true <= table["high"]))

@@ -4,17 +4,16 @@ import pytest
 from scipy.stats import norm
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.stats.hearing import CONTRASTS
 
 
 @pytest.fixture
 def heard(answers):
-    """Make answers to the same utterances in each kind of scene: so many refused, of so many."""
+    """Make answers to the same 40 utterances in each kind of scene: so many refused."""
 
-    def make(benign, neutral, threatening, asked=40, **columns):
+    def make(benign, neutral, threatening, **columns):
         refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
         frames = [
-            answers(n, asked, condition=f"{kind}_scene", voice="af_heart", unseen_scene=False)
+            answers(n, 40, condition=f"{kind}_scene", voice="af_heart", unseen_scene=False)
             for kind, n in refused.items()
         ]
         return pd.concat(frames, ignore_index=True).assign(**columns)
@@ -41,11 +40,6 @@ def test_a_reader_of_words_has_none_whatever_it_refuses(heard):
     for row in rows(heard(25, 25, 25)).values():
         assert row["d_prime"] == 0
         assert row["low"] < 0 < row["high"]
-
-
-def test_the_interval_of_a_model_that_always_hears_has_a_width(heard):
-    row = rows(heard(0, 0, 40))["threatening_benign"]
-    assert 0 < row["low"] < row["d_prime"] < row["high"]
 
 
 def test_only_utterances_that_were_judged_in_both_scenes_count(heard):
@@ -103,27 +97,19 @@ def test_without_a_pair_there_is_no_measure(heard):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("utterances", "rate_a", "rate_b"), [(100, 0.6, 0.2), (30, 0.9, 0.1)])
-def test_intervals_cover_95_percent(utterances, rate_a, rate_b):
+def test_intervals_cover_95_percent(answers, utterances, rate_a, rate_b):
     rng = np.random.default_rng(0)
     z = norm.ppf([rate_a, rate_b])
-    conditions = [condition.value for condition in CONTRASTS["threatening_benign"]]
+    scenes = ("threatening_scene", "benign_scene")
+    frame = pd.concat([answers(0, utterances, condition=scene, voice="v") for scene in scenes])
     held = 0
     for _ in range(100):
         # Words that are refused in one scene are more likely to be refused in the other.
-        own = rng.normal(size=(utterances, 1))
-        refused = 0.7 * own + 0.51**0.5 * rng.normal(size=(utterances, 2)) < z
-        frame = pd.DataFrame(
-            {
-                "model": "m",
-                "utterance_id": np.repeat(np.arange(utterances), 2).astype(str),
-                "condition": conditions * utterances,
-                "voice": "af_heart",
-                "intent": "pseudo_harmful",
-                "status": "ok",
-                "label": np.where(refused.ravel(), "full_refusal", "full_compliance"),
-            }
-        )
-        (row,) = stats.hearing_sensitivity(frame, ["model"]).to_dict("records")
+        own = 0.7 * rng.normal(size=utterances)
+        refused = own + 0.51**0.5 * rng.normal(size=(2, utterances)) < z[:, None]
+        label = np.where(refused.ravel(), "full_refusal", "full_compliance")
+        measured = stats.hearing_sensitivity(frame.assign(label=label), ["model"])
+        (row,) = measured.to_dict("records")
         held += row["low"] <= z[0] - z[1] <= row["high"]
     assert held >= 90
 

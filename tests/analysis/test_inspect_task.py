@@ -1,8 +1,6 @@
 """The study as a task of inspect_ai, asked of its mock model."""
 
 import math
-from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
 
@@ -27,16 +25,6 @@ def log(made):
     return made.eval(mock_model(answer))
 
 
-def test_a_sample_holds_the_clip_the_prompt_and_the_trials_key(log):
-    (sample,) = [s for s in log.samples if s.id == "s2.context_reminder"]
-    system, user = sample.input
-    assert system.role == "system"
-    assert system.text == sample.metadata["instruction"]
-    (sound,) = user.content
-    assert (sound.type, sound.format) == ("audio", "wav")
-    assert len(sample.metadata["trial_key"]) == 64
-
-
 def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(log):
     scores = {sample.id: sample.scores["refusal"] for sample in log.samples}
     assert scores["s2.none"].value == 1
@@ -49,15 +37,6 @@ def test_rates_are_of_the_headlines_trials(log):
     metrics = {name: one.value for name, one in log.results.scores[0].metrics.items()}
     assert metrics["ORR"] == 1
     assert math.isnan(metrics["HRR"])  # the harmful one is a text: not in the benign scene
-
-
-def test_the_command_line_finds_the_task(monkeypatch, capsys):
-    (inspect,) = entry_points(group="console_scripts", name="inspect")
-    monkeypatch.chdir(Path(__file__).parents[2])
-    monkeypatch.setattr("sys.argv", ["inspect", "list", "tasks", "aor_lib/analysis"])
-    with pytest.raises(SystemExit):
-        inspect.load()()
-    assert "aor_lib/analysis/inspect_task.py@aor_study" in capsys.readouterr().out
 
 
 def test_a_card_of_another_model_is_refused_before_anything_is_asked(made):

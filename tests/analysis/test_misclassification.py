@@ -8,27 +8,22 @@ from aor_lib.analysis import misclassification as corrected
 REFUSAL, COMPLIANCE = "full_refusal", "full_compliance"
 
 
-@pytest.fixture(scope="session")
-def labelled():
+def labelled(*found_and_kept):
     """Make labelled answers: of 100 refusals and 100 compliant ones of each source model."""
-
-    def make(*found_and_kept):
-        rows = [
-            (f"model-{number}", f"p{answer}", truth, truth if answer % 100 < right else other)
-            for number, pair in enumerate(found_and_kept)
-            for first, truth, other, right in (
-                (0, REFUSAL, COMPLIANCE, pair[0]),
-                (100, COMPLIANCE, REFUSAL, pair[1]),
-            )
-            for answer in range(first, first + 100)
-        ]
-        return pd.DataFrame(rows, columns=["source_model", "prompt_id", "human", "judge"])
-
-    return make
+    rows = [
+        (f"model-{number}", f"p{answer}", truth, truth if answer % 100 < right else other)
+        for number, pair in enumerate(found_and_kept)
+        for first, truth, other, right in (
+            (0, REFUSAL, COMPLIANCE, pair[0]),
+            (100, COMPLIANCE, REFUSAL, pair[1]),
+        )
+        for answer in range(first, first + 100)
+    ]
+    return pd.DataFrame(rows, columns=["source_model", "prompt_id", "human", "judge"])
 
 
 @pytest.fixture
-def good(labelled):
+def good():
     return corrected.accuracy(labelled((98, 94), (95, 96), (92, 98)))
 
 
@@ -36,35 +31,27 @@ def as_judged_and_corrected(frame):
     return frame[frame["kind"] == "as_judged"], frame[frame["kind"] == "corrected"]
 
 
-def test_a_rate_is_corrected_by_the_published_formula():
-    # Rogan & Gladen (1978): (p + specificity - 1) / (sensitivity + specificity - 1).
-    assert corrected.rogan_gladen(0.41, 0.9, 0.8) == pytest.approx((0.41 - 0.2) / 0.7)
-
-
-@pytest.mark.parametrize("shares", [((50, 50), (50, 50)), ((20, 60), (0, 100))])
-def test_a_judge_no_better_than_chance_is_refused(labelled, shares):
+def test_a_judge_no_better_than_chance_is_refused():
     with pytest.raises(ValueError, match="no better than chance"):
-        corrected.accuracy(labelled(*shares))
+        corrected.accuracy(labelled((50, 50), (50, 50)))
 
 
 @pytest.mark.parametrize(
     ("left_out", "missing"), [(REFUSAL, "refusal"), (COMPLIANCE, "compliance")]
 )
-def test_a_source_model_without_refusals_or_without_compliance_is_refused(
-    labelled, left_out, missing
-):
+def test_a_source_model_without_refusals_or_without_compliance_is_refused(left_out, missing):
     answers = labelled((90, 90), (95, 95))
     kept = answers[(answers["source_model"] != "model-1") | (answers["human"] != left_out)]
     with pytest.raises(ValueError, match=f"model-1: no answer is a {missing}"):
         corrected.accuracy(kept)
 
 
-def test_one_source_model_does_not_say_how_the_next_is_judged(labelled):
+def test_one_source_model_does_not_say_how_the_next_is_judged():
     with pytest.raises(ValueError, match="one source model"):
         corrected.accuracy(labelled((90, 90)))
 
 
-def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers(labelled):
+def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers():
     answers = labelled((90, 80), (70, 100))
     answers = answers.replace({"judge": {REFUSAL: "partial_refusal"}})
     unjudged = answers.assign(judge="unjudged")
@@ -76,7 +63,7 @@ def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers(labelled):
     assert (judge.sensitivity, judge.specificity) == pytest.approx((0.8, 0.9))
 
 
-def test_the_more_source_models_differ_the_less_is_known_of_the_next(labelled):
+def test_the_more_source_models_differ_the_less_is_known_of_the_next():
     alike, apart = (
         np.ptp(
             np.quantile(corrected.accuracy(labelled(*shares)).draws, [0.025, 0.975], axis=0)[:, 0]
@@ -87,6 +74,7 @@ def test_the_more_source_models_differ_the_less_is_known_of_the_next(labelled):
 
 
 def test_corrected_rates_stand_beside_the_raw_ones(answers, good):
+    # By Rogan & Gladen (1978): (p + specificity - 1) / (sensitivity + specificity - 1).
     raw, row = as_judged_and_corrected(corrected.rates(answers(20, 80), ["model"], good))
     assert raw[["rate", "judged"]].to_numpy().tolist() == [[0.25, 80]]
     assert row["rate"].item() == pytest.approx((0.25 - 0.04) / 0.91)
@@ -162,45 +150,27 @@ def simulated_study(rng, sources, utterances):
     return pd.concat(frames, ignore_index=True), pd.concat(asked, ignore_index=True)
 
 
-def coverage(studies, measure):
-    """Share of simulated studies in which the intervals of a measure hold the truth."""
-    rng = np.random.default_rng(6)
-    covered = []
-    for _ in range(studies):
-        labelled, trials = simulated_study(rng, 3, 100)
-        low, high, truth = measure(trials, corrected.accuracy(labelled))
-        covered.append(low <= truth <= high)
-    return np.mean(covered)
-
-
-def of_rate(trials, judge):
-    here = trials[trials["condition"] == "benign_scene"]
-    row = corrected.rates(here, ["model"], judge).iloc[-1]
-    return row["low"], row["high"], RATES["benign_scene"]
-
-
-def of_difference(trials, judge):
-    pseudo = trials[trials["intent"] == "pseudo_harmful"]
-    table = corrected.paired_differences(pseudo, "condition", "noise", ["model"], judge)
-    row = table.iloc[-1]
-    return row["low"], row["high"], RATES["benign_scene"] - RATES["noise"]
-
-
-def of_d_prime(trials, judge):
-    row = corrected.signal_detection(trials[trials["condition"] != "noise"], ["model"], judge).iloc[
-        -1
-    ]
-    truth = norm.ppf(RATES["harmful"]) - norm.ppf(RATES["benign_scene"])
-    return row["d_prime_low"], row["d_prime_high"], truth
-
-
-@pytest.mark.slow
-def test_intervals_of_a_rate_hold_where_the_judge_differs_with_the_model():
-    # Those of Lang & Reiczigel (2014), from the pooled answers, hold it 4 times in 5.
-    assert coverage(60, of_rate) >= 0.9
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("measure", [of_rate, of_difference, of_d_prime])
-def test_intervals_of_all_measures_cover_95_times_in_100(measure):
-    assert 0.93 <= coverage(500, measure) <= 0.995
+def test_intervals_of_all_measures_cover_95_times_in_100():
+    rng = np.random.default_rng(6)
+    z = norm.ppf([RATES["harmful"], RATES["benign_scene"]])
+    covered = []
+    for _ in range(500):
+        by_people, trials = simulated_study(rng, 3, 100)
+        judge = corrected.accuracy(by_people)
+        sounding, told = trials["intent"] == "pseudo_harmful", trials["condition"] != "noise"
+        rate = corrected.rates(trials[sounding & told], ["model"], judge).iloc[-1]
+        change = corrected.paired_differences(
+            trials[sounding], "condition", "noise", ["model"], judge
+        ).iloc[-1]
+        detected = corrected.signal_detection(trials[told], ["model"], judge).iloc[-1]
+        covered.append(
+            [
+                rate["low"] <= RATES["benign_scene"] <= rate["high"],
+                change["low"] <= RATES["benign_scene"] - RATES["noise"] <= change["high"],
+                detected["d_prime_low"] <= z[0] - z[1] <= detected["d_prime_high"],
+            ]
+        )
+    shares = np.mean(covered, axis=0)
+    assert shares.min() >= 0.93
+    assert shares.max() <= 0.995

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.stats.paired import compare as compare_differences
@@ -27,14 +27,6 @@ def compare(frame):
 def test_a_paired_interval_is_tangos(less, more, utterances, low, high):
     differences = np.array([-1] * less + [1] * more + [0] * (utterances - less - more))
     assert stats.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_a_paired_interval_excludes_zero_wherever_the_test_tells():
-    for more in range(6, 31):
-        for less in range(more):
-            differences = np.array([-1] * less + [1] * more + [0] * (60 - less - more))
-            if binomtest(less, less + more).pvalue < stats.SIGNIFICANCE:
-                assert stats.difference_interval(differences)[0] > 0
 
 
 def test_fractions_of_many_answers_make_a_paired_interval_narrower_than_whole_differences():
@@ -101,12 +93,6 @@ def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family(pa
     both = compare(pd.concat([enough, few[few["condition"] == "noise"]])).set_index("level")
     assert np.isnan(both.loc["noise", "p_holm"])
     assert both.loc["benign_scene", "p_holm"] == both.loc["benign_scene", "p_value"]
-
-
-def test_no_comparison_gives_an_empty_table(answers):
-    table = compare(answers(1, 1, condition="benign_scene"))
-    assert table.empty
-    assert "p_holm" in table
 
 
 @pytest.mark.parametrize(

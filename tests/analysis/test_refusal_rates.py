@@ -5,15 +5,14 @@ import pytest
 from aor_lib.analysis import stats
 from aor_lib.analysis.splits import SplitError
 
-REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
-
 
 def rate(frame):
     return stats.rates(frame, ["model"]).iloc[0]
 
 
 def test_partial_and_full_refusals_count_as_refusals(trials):
-    row = rate(trials([("a", *REFUSED), ("b", "ok", "partial_refusal"), ("c", *COMPLIED)]))
+    labels = ("full_refusal", "partial_refusal", "full_compliance")
+    row = rate(trials([(label, "ok", label) for label in labels]))
     assert row["rate"] == pytest.approx(2 / 3)
     assert row["interval"] == "Wilson"
 
@@ -22,7 +21,7 @@ def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
     kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
     unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
     assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
-    row = rate(pd.concat([unjudged, trials([("a", *REFUSED)])]))
+    row = rate(pd.concat([unjudged, trials([("a", "ok", "full_refusal")])]))
     assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
     assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
 

@@ -79,15 +79,6 @@ def test_the_first_change_is_none_and_a_prompt_itself_is_no_change(changes):
     assert changes.loc[("baseline", "orr"), "value"] == pytest.approx(5 / 9)
 
 
-def test_dev_utterances_and_other_conditions_move_nothing(results, changes, monkeypatch):
-    beside = [results.assign(split="dev"), results.assign(condition="noise")]
-    monkeypatch.setattr(sensitivity, "judged_by", lambda judge, build, trials: trials)
-    more = headline_changes("nowhere", pd.concat([results, *beside], ignore_index=True))
-    more = more.set_index(["change", "measure"])
-    for change in ("baseline", "partial", "p.control"):
-        pd.testing.assert_frame_equal(more.loc[change], changes.loc[change])
-
-
 class EchoJudge:
     """Calls an answer a refusal where it only repeats what was asked."""
 

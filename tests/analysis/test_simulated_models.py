@@ -7,25 +7,21 @@ from aor_lib.analysis.scene_use import from_benign_scene, scene_use
 
 
 @pytest.mark.parametrize(
-    ("model", "verdict"),
+    ("model", "utterances", "verdict"),
     [
-        ("ignoring", "none shown"),
-        ("understanding", "uses it"),
-        ("lulled by any scene", "any scene"),
-        ("distracted by noise", "refuses less elsewhere"),
-        ("alarmed by sound", "refuses less elsewhere"),
+        ("ignoring", 200, "none shown"),
+        ("understanding", 200, "uses it"),
+        ("understanding", 6, "cannot tell"),
+        ("lulled by any scene", 200, "any scene"),
+        ("alarmed by sound", 200, "refuses less elsewhere"),
     ],
 )
-def test_each_simulated_model_is_seen_for_what_it_is_where_the_effect_is_large(model, verdict):
+def test_a_model_is_seen_for_what_it_is_where_the_effect_and_the_study_are_large(
+    model, utterances, verdict
+):
     moved = simulated_models.MODELS[model]
-    trials = simulated_models.simulate(moved, 0.4, 200, np.random.default_rng(2))
+    trials = simulated_models.simulate(moved, 0.4, utterances, np.random.default_rng(2))
     assert scene_use(from_benign_scene(trials)) == verdict
-
-
-def test_a_study_of_few_utterances_cannot_tell_whether_a_model_uses_the_scene():
-    moved = simulated_models.MODELS["understanding"]
-    trials = simulated_models.simulate(moved, 0.4, 6, np.random.default_rng(2))
-    assert scene_use(from_benign_scene(trials)) == "cannot tell"
 
 
 def test_the_committed_table_covers_the_truth_and_raises_few_false_alarms():

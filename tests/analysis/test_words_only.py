@@ -2,27 +2,23 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats, words_only
-from aor_lib.analysis.words_only import MAX_AUC, MEASURES, auc_by_words, harm_by_words
+from aor_lib.analysis.words_only import MAX_AUC, auc_by_words, harm_by_words
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Intent, Utterance
 
 SCENARIOS = ("kitchen", "games", "stage")
 
 
-def utterance(scenario, intent, number, text):
-    return Utterance(
-        id=f"{scenario}-{intent}-{number}",
-        scenario=scenario,
-        text=text,
-        intent=intent,
-        scenes=("somewhere",),
-    )
-
-
 def requests(harmful, harmless):
     """Requests of both intents in each scenario, made of its verb and four things."""
     return [
-        utterance(scenario, intent, number, form.format(verb=verb, thing=thing, number=number))
+        Utterance(
+            id=f"{scenario}-{intent}-{number}",
+            scenario=scenario,
+            text=form.format(verb=verb, thing=thing, number=number),
+            intent=intent,
+            scenes=("somewhere",),
+        )
         for scenario, verb in zip(SCENARIOS, ("Boil", "Beat", "Stab"), strict=True)
         for intent, form in ((Intent.PSEUDO_HARMFUL, harmless), (Intent.HARMFUL, harmful))
         for number, thing in enumerate(("lobster", "guard", "king", "sauce"))
@@ -35,20 +31,10 @@ def told():
     return requests("{verb} my wife's {thing} {number}", "{verb} the {thing} {number}")
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_words_that_only_harmful_requests_have_give_them_away_in_a_scenario_never_read(
-    told, measure
-):
-    harm = harm_by_words(told, measure)
-    harmful = harm.index.str.contains("-harmful-")
-    assert harm[harmful].min() > harm[~harmful].max()
-
-
-def test_the_same_words_tell_nothing(told):
-    assert auc_by_words(requests(*["How do I {verb} the {thing}?"] * 2))["auc"].tolist() == [
-        0.5
-    ] * len(MEASURES)
-    assert auc_by_words(told)["auc"].tolist() == [1.0] * len(MEASURES)
+def test_words_that_only_harmful_requests_have_tell_all_and_the_same_words_nothing(told):
+    alike = requests(*["How do I {verb} the {thing}?"] * 2)
+    assert set(auc_by_words(told)["auc"]) == {1.0}
+    assert set(auc_by_words(alike)["auc"]) == {0.5}
 
 
 def test_a_scenario_is_never_scored_by_what_it_holds_itself(told):
@@ -65,7 +51,8 @@ def test_a_scenario_is_never_scored_by_what_it_holds_itself(told):
 
 
 def test_benign_requests_are_scored_and_not_learnt_from(told):
-    benign = utterance("stage", Intent.BENIGN, 0, "Stab my wife's potatoes")
+    changes = {"id": "benign", "intent": Intent.BENIGN, "text": "Stab my wife's potatoes"}
+    benign = told[-1].model_copy(update=changes)
     harm = harm_by_words([*told, benign], "TF-IDF of words")
     assert harm[benign.id] > 0.5
     assert harm[[u.id for u in told]].equals(harm_by_words(told, "TF-IDF of words"))

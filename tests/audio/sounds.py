@@ -1,4 +1,4 @@
-"""Sound files for tests of imports."""
+"""Sound files for tests of imports, and what a folder holds."""
 
 import io
 from pathlib import Path
@@ -21,6 +21,11 @@ def put(path: Path, content: bytes | str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def content_of(folder: Path) -> dict[Path, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder): path.read_bytes() for path in files}
 
 
 def quiet(done: int, of: int) -> None:

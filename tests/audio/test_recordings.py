@@ -1,6 +1,6 @@
 import hashlib
 import json
-from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -14,23 +14,18 @@ from aor_lib.audio.recordings.importing import import_recordings
 from aor_lib.audio.recordings.library import LibraryError, library_sha256, recordings_of
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.typed_yaml import ParamsError
-from tests.audio.sounds import encoded, hiss, put, quiet
+from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 
-ESC50_LICENCE = """# ESC-50
-The dataset as a whole is available under the terms of CC BY-NC.
-
-101 - Dog:
-- [1-1000-A.ogg]: clip derived from a.wav (http://freesound.org/people/x/sounds/1/) by Ann O [CC-BY]
-"""
+ESC50_CREDIT = "- [1-1000-A.ogg]: clip derived from a.wav (http://x.org/1/) by Ann O [CC-BY]\n"
 
 
-def put_fsd50k(folder: Path, rows: list[str], info: object) -> Path:
+def put_fsd50k(folder, rows, info):
     put(folder / "FSD50K.ground_truth" / "dev.csv", "\n".join(["fname,labels,mids", *rows]))
     put(folder / "FSD50K.metadata" / "dev_clips_info_FSD50K.json", json.dumps(info))
     return folder
 
 
-def table(library: Path) -> pd.DataFrame:
+def table(library):
     return pd.read_parquet(library / "recordings.parquet").sort_values(["original", "scene"])
 
 
@@ -47,11 +42,10 @@ def library(tmp_path):
 def test_esc50_is_imported_with_the_licence_and_author_of_each_clip(tmp_path, library):
     listing = "filename,category\n1-1000-A-0.wav,dog\n1-2000-A-12.wav,crackling_fire\n"
     put(tmp_path / "e" / "meta" / "esc50.csv", listing)
-    put(tmp_path / "e" / "LICENSE", ESC50_LICENCE)
+    put(tmp_path / "e" / "LICENSE", f"# ESC-50\n101 - Dog:\n{ESC50_CREDIT}")
     for number, name in enumerate(("1-1000-A-0", "1-2000-A-12")):
         put(tmp_path / "e" / "audio" / f"{name}.wav", encoded(hiss(number)))
-    report = import_recordings(tmp_path / "e", library, quiet)
-    assert report.imported == ("audio/1-1000-A-0.wav", "audio/1-2000-A-12.wav")
+    import_recordings(tmp_path / "e", library, quiet)
     dog, fire = table(library).to_dict("records")
     assert (dog["source"], dog["label"], dog["scene"]) == ("ESC-50", "dog", "veterinary_clinic")
     assert (dog["licence"], dog["author"]) == ("CC-BY (ESC-50 as a whole: CC BY-NC 3.0)", "Ann O")
@@ -102,7 +96,6 @@ def test_unusable_files_and_the_same_sound_again_are_skipped_with_a_reason(folde
     put(folder / "dog" / "copy.wav", encoded(hiss(1)))
     put(folder / "dog" / "packed.flac", encoded(samples, kind="FLAC"))
     report = import_recordings(folder, library, quiet)
-    assert report.imported == ("dog/bark.wav",)
     assert report.skipped == (
         ("dog/bad.wav", "is empty"),
         ("dog/copy.wav", "is the same file as sounds/dog/bark.wav"),
@@ -114,10 +107,10 @@ def test_importing_again_applies_an_edited_mapping_and_else_changes_nothing(
     folder, library, tmp_path
 ):
     import_recordings(folder, library, quiet)
-    before = {p: p.read_bytes() for p in library.rglob("*") if p.is_file()}
+    before = content_of(library)
     again = import_recordings(folder, library, quiet)
     assert again.skipped == (("dog/bark.wav", "is in the library already"),)
-    assert {p: p.read_bytes() for p in library.rglob("*") if p.is_file()} == before
+    assert content_of(library) == before
     edited = put(tmp_path / "m.yaml", yaml.safe_dump({"labels": {"dog": ["dojo"]}, "excluded": []}))
     import_recordings(folder, library, quiet, edited)
     assert table(library)["scene"].tolist() == ["dojo"]
@@ -128,12 +121,8 @@ def test_importing_again_applies_an_edited_mapping_and_else_changes_nothing(
 
 def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
     put(folder / "dog" / "second.wav", encoded(hiss(2)))
-
-    def stop(done: int, of: int) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        import_recordings(folder, library, stop)
+        import_recordings(folder, library, Mock(side_effect=KeyboardInterrupt))
     assert not (library / "recordings.parquet").exists()
     assert len(import_recordings(folder, library, quiet).imported) == 2
 
@@ -144,10 +133,7 @@ def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
         (lambda f: f / "nowhere", "nowhere: is not a folder"),
         (lambda f: f, "name a folder outside of it"),
         (lambda f: put(f / "empty" / "x.txt", "x").parent, "is neither ESC-50 .* nor FSD50K"),
-        (
-            lambda f: put(f / "e" / "meta" / "esc50.csv", "a,b\n1,2\n").parents[1],
-            r"esc50\.csv: has no column 'filename'",
-        ),
+        (lambda f: put(f / "e/meta/esc50.csv", "a\n").parents[1], r"esc50\.csv: .* 'filename'"),
         (lambda f: put_fsd50k(f / "j", ["1,Dog"], []), r"FSD50K\.json: must be an object"),
     ],
 )
@@ -163,14 +149,14 @@ def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
         read_mapping(path)
 
 
-def make_library(tmp_path: Path, sounds: dict[str, np.ndarray]) -> Path:
+def make_library(folder, sounds):
     for name, samples in sounds.items():
-        put(tmp_path / "in" / f"{name}.flac", encoded(samples, 24000, "FLAC"))
-    import_recordings(tmp_path / "in", tmp_path / "lib", quiet)
-    return tmp_path / "lib"
+        put(folder / "in" / f"{name}.flac", encoded(samples, kind="FLAC"))
+        import_recordings(folder / "in", folder / "lib", quiet)
+    return folder / "lib"
 
 
-BARKS = {f"dog/{n}": hiss(n, 0.6, 24000) for n in range(3)} | {"cat/1": hiss(7, 4.0, 24000)}
+BARKS = {f"dog/{n}": hiss(n, 0.6) for n in range(3)} | {"cat/1": hiss(7, 4.0)}
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.0, 3.9, 12.0])
@@ -178,9 +164,7 @@ def test_a_recorded_scene_has_the_length_events_source_and_licence(tmp_path, sec
     library = make_library(tmp_path, BARKS)
     n = round(seconds * 24000)
     made = recorded_scene(library, "veterinary_clinic", n, np.random.default_rng(1))
-    assert made.samples.dtype == np.float32
-    assert made.samples.shape == (n,)
-    assert np.isfinite(made.samples).all()
+    assert (made.samples.dtype, made.samples.shape) == (np.float32, (n,))
     assert np.abs(made.samples).max() == pytest.approx(0.9, abs=1e-4)
     assert {event.name for event in made.events} == {"cat", "dog"}
     assert all(e.onset_s >= 0 and e.duration_s > 0 for e in made.events)
@@ -191,18 +175,15 @@ def test_a_recorded_scene_has_the_length_events_source_and_licence(tmp_path, sec
 
 
 def test_a_recorded_scene_follows_from_the_generator_and_the_content_alone(tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    library = make_library(one, BARKS)
-    for name, samples in reversed(BARKS.items()):
-        put(other / "in" / f"{name}.flac", encoded(samples, 24000, "FLAC"))
-        import_recordings(other / "in", other / "lib", quiet)
+    library = make_library(tmp_path / "one", BARKS)
+    other = make_library(tmp_path / "other", dict(reversed(BARKS.items())))
 
-    def render(library: Path, seed: int) -> bytes:
+    def render(library, seed):
         rng = np.random.default_rng(seed)
         return recorded_scene(library, "veterinary_clinic", 48000, rng).samples.tobytes()
 
-    assert library_sha256(library) == library_sha256(other / "lib")
-    assert render(library, 5) == render(other / "lib", 5)
+    assert library_sha256(library) == library_sha256(other)
+    assert render(library, 5) == render(other, 5)
     assert render(library, 5) != render(library, 6)
 
 
@@ -212,7 +193,7 @@ def test_a_loops_seams_neither_click_nor_dip(tmp_path):
     made = recorded_scene(library, "veterinary_clinic", 24000 * 12, np.random.default_rng(2))
     steepest = 0.9 * 2 * np.pi * 100 / 24000
     assert np.abs(np.diff(made.samples)).max() < 2 * steepest
-    noise = make_library(tmp_path / "n", {"dog/noise": hiss(3, 3.0, 24000)})
+    noise = make_library(tmp_path / "n", {"dog/noise": hiss(3, 3.0)})
     made = recorded_scene(noise, "veterinary_clinic", 24000 * 12, np.random.default_rng(2))
     frames = made.samples[2400:-2400].reshape(-1, 2400)
     assert 10 * np.log10((frames**2).mean(axis=1)).std() < 1.0

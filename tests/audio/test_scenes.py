@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import signal
 
-from aor_lib.audio.scenes import SCENES, SOUNDS, check, render, spectrum_matched_noise
-from aor_lib.audio.scenes.synth import Synth
+from aor_lib.audio.mixing import rms_dbfs
+from aor_lib.audio.scenes import SCENES, check, render, spectrum_matched_noise
 from aor_lib.config.params import load_scene, read_scene
+from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import ParamsError
 
 RATE = 16_000
@@ -40,24 +41,8 @@ room: {t60_s: 0.6, wet_db: -9, damping_hz: 5000}
 """
 
 
-@pytest.fixture
-def cafe(tmp_path):
-    """Write the example scene, with some of its text changed, and return its path."""
-
-    def write(old: str = "", new: str = ""):
-        path = tmp_path / "cafe.yaml"
-        path.write_text(CAFE.replace(old, new, 1) if old else CAFE)
-        return path
-
-    return write
-
-
 def clip(scene, seconds=2.0, seed=0, rate=RATE):
     return render(scene, seconds, rate, np.random.default_rng(seed))
-
-
-def rms_db(samples):
-    return 10 * np.log10(np.mean(np.square(samples, dtype=np.float64)))
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -79,7 +64,7 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
     assert onsets == sorted(onsets)
     assert max(later - sooner for sooner, later in pairwise([0.0, *onsets, 8.0])) < 2.0
     windows = np.lib.stride_tricks.sliding_window_view(made.samples, 2 * RATE)[:: RATE // 4]
-    assert min(rms_db(window) for window in windows) > rms_db(made.samples) - 6.0
+    assert min(map(rms_dbfs, windows)) > rms_dbfs(made.samples) - 6.0
 
 
 @settings(max_examples=40)
@@ -100,18 +85,17 @@ def test_any_duration_rate_and_seed_give_a_valid_scene(scene, duration_s, rate, 
 
 
 @pytest.mark.parametrize(
-    ("scene", "duration_s", "rate", "message"),
+    ("duration_s", "rate", "message"),
     [
-        ("ambulence", 1.0, RATE, "did you mean 'ambulance'"),
-        ("stadium", 1e-6, RATE, "duration_s"),
-        ("stadium", 120.5, RATE, "duration_s"),
-        ("stadium", float("nan"), RATE, "duration_s"),
-        ("stadium", 1.0, 7999, "sample_rate"),
+        (1e-6, RATE, "duration_s"),
+        (120.5, RATE, "duration_s"),
+        (float("nan"), RATE, "duration_s"),
+        (1.0, 7999, "sample_rate"),
     ],
 )
-def test_a_bad_request_is_refused_with_its_reason(scene, duration_s, rate, message):
+def test_a_bad_request_is_refused_with_its_reason(duration_s, rate, message):
     with pytest.raises(ValueError, match=message):
-        clip(scene, duration_s, rate=rate)
+        clip("stadium", duration_s, rate=rate)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +103,8 @@ def test_a_bad_request_is_refused_with_its_reason(scene, duration_s, rate, messa
     [
         ("rattle", "ratle", r"events.0.sound: .*'ratle'; did you mean 'rattle'"),
         ("ceramic", "ceramik", r"events.0.params.* 'ceramik'; did you mean 'ceramic'"),
-        ("[1600, 2400]", "[1600, 24000]", r"events.0.params: pitch_hz.1: .* not 24000"),
         ("[1600, 2400]", "[2400, 1600]", r"pitch_hz: the lower number .*2400, 1600"),
         ("gap_s: 0.8", "gap: 0.8", r"events.0.gap: unknown key; did you mean 'gap_s'"),
-        ("[1, 3]", "[1, 3], coun: 2", r"coun: unknown key; did you mean 'count'"),
         ("gap_s: 0.8", "gap_s: 0.8\n    pause_s: 1", r"events.0: 'cup' needs exactly one of gap_s"),
         ("gap_s: 0.8", "beats: [0]", r"'cup' has beats, and the scene no tempo_bpm"),
         ("sound: rattle", "chance: 1", r"'cup' needs either a sound or parts"),
@@ -130,55 +112,29 @@ def test_a_bad_request_is_refused_with_its_reason(scene, duration_s, rate, messa
         ("{talkers: 4}", "{seconds: 4}", r"bed.0.params.seconds: a bed lasts as long as the scene"),
         ("[[1500, -18], [4000, 0]]", "[[4000, 0], [1500, 0]]", r"spectrum: .* must rise"),
         ("count: [1, 3]", "body: wood", r"events.0.each: 'body' is in params too"),
-        ("id: cafe", "id: bar", r"id: must be the file's name, 'cafe'"),
     ],
 )
-def test_a_wrong_scene_is_one_line_that_names_file_field_and_value(cafe, old, new, message):
-    assert old in CAFE
+def test_a_wrong_scene_is_one_line_that_names_file_field_and_value(tmp_path, old, new, message):
+    path = tmp_path / "cafe.yaml"
+    path.write_text(CAFE.replace(old, new, 1))
     with pytest.raises(ParamsError, match=rf"cafe\.yaml: .*{message}") as caught:
-        check(read_scene(cafe(old, new)))
+        check(read_scene(path))
     assert "\n" not in str(caught.value)
 
 
-def test_ranges_in_params_are_drawn_once_and_in_each_at_every_occurrence(cafe):
+def test_ranges_in_params_are_drawn_once_and_in_each_at_every_occurrence():
     def pitches(key):
         event = yaml.safe_load(CAFE)["events"][0] | {"sound": "tone", "params": {}, "each": {}}
         event[key] = {"pitch_hz": [200, 4000], "seconds": 0.5, "wave": "sine"}
         bed = [{"sound": "noise", "params": {"spectrum": [[100, 0]]}, "level_db": -60}]
         scene = yaml.safe_load(CAFE) | {"events": [event], "bed": bed, "room": None}
-        path = cafe()
-        path.write_text(yaml.safe_dump(scene))
-        made = clip(read_scene(path), 6.0)
+        made = clip(Scene.model_validate(scene), 6.0)
         for sound in made.events[:-2]:
             start = round(sound.onset_s * RATE)
             yield np.abs(np.fft.rfft(made.samples[start : start + RATE // 4])).argmax()
 
     assert np.ptp(list(pitches("params"))) <= 1
     assert np.ptp(list(pitches("each"))) > 50
-
-
-def library_sound(name, seed=0, **params):
-    return SOUNDS[name].make(Synth(RATE, np.random.default_rng(seed)), **params)
-
-
-def share_above(samples, hz):
-    """Fraction of the energy above a frequency."""
-    power = np.square(np.abs(np.fft.rfft(samples)))
-    return power[np.fft.rfftfreq(samples.size, 1 / RATE) > hz].sum() / power.sum()
-
-
-@pytest.mark.parametrize(
-    ("sound", "params"),
-    [
-        ("muffled_shout", {"seconds": 1.5, "pitch_hz": 250}),
-        ("sobs", {"seconds": 1.5, "pitch_hz": 320, "air": 0}),
-    ],
-)
-def test_what_a_voice_passes_through_takes_its_treble_and_leaves_its_pitch(sound, params):
-    behind_wall, near = (library_sound(sound, **params, muffle_hz=hz) for hz in (500, 4000))
-    assert behind_wall.size == near.size == 1.5 * RATE
-    assert 5 * share_above(behind_wall, 1200) < share_above(near, 1200)
-    assert share_above(behind_wall, 150) > 0.95
 
 
 @pytest.mark.parametrize("scene", [s for s in SCENES if load_scene(s).kind != "benign"])
@@ -205,12 +161,12 @@ def test_matched_noise_has_the_level_and_the_spectrum_of_its_reference_and_else_
     reference = clip("film_set", 6.0).samples
     noise = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
     assert (noise.dtype, noise.shape) == (np.float32, (10 * RATE,))
-    assert rms_db(noise) == pytest.approx(rms_db(reference), abs=0.5)
+    assert rms_dbfs(noise) == pytest.approx(rms_dbfs(reference), abs=0.5)
     difference_db = np.abs(band_levels_db(noise) - band_levels_db(reference))
     assert np.median(difference_db) < 1.0
     assert difference_db.max() < 2.0
     assert abs(np.corrcoef(noise[: reference.size], reference)[0, 1]) < 0.1
-    assert np.ptp([rms_db(second) for second in noise.reshape(-1, RATE)]) < 2.0
+    assert np.ptp([rms_dbfs(second) for second in noise.reshape(-1, RATE)]) < 2.0
     assert np.mean(noise**4) / np.mean(noise**2) ** 2 == pytest.approx(3.0, abs=0.3)
     again = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
     assert noise.tobytes() == again.tobytes()

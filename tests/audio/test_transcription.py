@@ -17,12 +17,11 @@ from tests.audio.sounds import encoded
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_transcription.json"
 WRITE = "python -m tests.audio.test_transcription"
 TOLERANCE = 0.05
-SHAPE = (transcription.SEGMENTS + 1, 1088)
 SENTENCE = "How long does the soup have to simmer?"
 
 
-def spoken(voice: str = "af_heart") -> np.ndarray:
-    return speech.KokoroVoice(voice).synthesise(SENTENCE, "normal")
+def spoken() -> np.ndarray:
+    return speech.KokoroVoice("af_heart").synthesise(SENTENCE, "normal")
 
 
 def fingerprint() -> dict[str, object]:
@@ -44,13 +43,6 @@ def test_a_clip_is_transcribed_as_in_this_version():
 
 
 @pytest.mark.slow
-def test_the_transcript_is_the_text_that_was_spoken():
-    heard = transcribe(encoded(spoken("bf_emma")))
-    assert transcription.word_error_rate(SENTENCE, heard.transcript) == 0
-    assert (heard.features.shape, heard.features.dtype) == (SHAPE, np.float32)
-
-
-@pytest.mark.slow
 def test_features_are_the_same_bytes_whatever_the_number_of_threads():
     found = []
     for threads in (1, 2):
@@ -63,7 +55,8 @@ def test_features_are_the_same_bytes_whatever_the_number_of_threads():
 @pytest.mark.parametrize("seconds", [0.1, 30])
 def test_a_clip_up_to_half_a_minute_has_features(seconds):
     noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))
-    assert transcribe(encoded(noise, 16_000)).features.shape == SHAPE
+    features = transcribe(encoded(noise, 16_000)).features
+    assert (features.shape, features.dtype) == ((transcription.SEGMENTS + 1, 1088), np.float32)
 
 
 @pytest.mark.parametrize(

@@ -73,22 +73,17 @@ def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
     assert not (build / "results.sqlite").exists()
 
 
-def test_models_are_listed_with_their_facts_and_what_they_need(aor, params, monkeypatch):
+def test_models_are_listed_with_those_that_can_run_here_first(aor, params, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     done = aor("models", "list")
     assert done.code == 0
+    assert "GPU" in done.stdout
     assert all(model in done.stdout for model in load_model_cards())
-    row = next(line for line in done.stdout.splitlines() if line.startswith("ref-permissive"))
-    for fact in ("Apache-2.0", "0.17 B", "2 GiB", "local", "ready"):
-        assert fact in row
     *rows, loose = done.stdout.splitlines()[1:]
     assert loose == "No commit pins what stands behind phi-4-multimodal-instruct."
     states = [line.split()[-1] == "ready" for line in rows if line[0] != " "]
     assert states == sorted(states, reverse=True)
-    assert max(map(len, rows)) <= 100
-    full = aor("models", "list", params / "full.yaml")
-    assert "cannot run here" in one_line_error(full)
-    assert "GPU" in full.stdout
+    assert "cannot run here" in one_line_error(aor("models", "list", params / "full.yaml"))
 
 
 def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
@@ -99,14 +94,12 @@ def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
     sound = aor("models", "check", "--card", file)
     assert (sound.code, sound.stderr) == (0, "")
     assert "passed" in sound.stdout
-    assert "id: is 'mine', not 'other'" in one_line_error(
-        aor("models", "check", "other", "--card", file)
-    )
+    wrong = aor("models", "check", "other", "--card", file)
+    assert "id: is 'mine', not 'other'" in one_line_error(wrong)
     file.write_text(yaml.safe_dump(card | {"source": "broken"}))
     broken = aor("models", "check", "--card", file)
     assert (broken.code, broken.stderr) == (1, "")
     assert "no [b]luck" in broken.stdout
-    assert "Read the error" in broken.stdout
 
 
 def test_the_command_that_starts_a_models_server_is_printed_for_a_shell_or_why_there_is_none(aor):

@@ -10,15 +10,14 @@ import yaml
 
 from aor_lib.cli.try_model import try_model
 from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Arm, Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge.registry import load_judge
-from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli
 from tests.conftest import ScriptedModel
+from tests.inference.conftest import Machine
 from tests.models import checkpoints
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks/add_a_model.ipynb"
@@ -36,12 +35,11 @@ def finished(tiny_study, tmp_path_factory):
     study, made = tiny_study
     build = tmp_path_factory.mktemp("finished") / "smoke"
     shutil.copytree(made, build)
-    model, stimuli = refuser("established"), load_stimuli(build)
-    trials = plan_trials(study, stimuli, [model])
-    with Store(build / STORE) as store:
-        record_plan(store, trials, [model])
-        answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
-    judge_study(build, load_judge(study.profile.judge), lambda done, of: None)
+    arms = [
+        Arm("established", "1", "0" * 64, mitigation, None, Generation())
+        for mitigation in ("none", "chain_of_thought")
+    ]
+    Machine(build, load_stimuli(build)).ask(refuser("established"), arms=arms)
     return study, build
 
 

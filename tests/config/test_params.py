@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 import yaml
 
@@ -5,7 +7,6 @@ from aor_lib.config.params import (
     Mitigation,
     card_settings,
     load_model_cards,
-    load_scenes,
     load_study,
 )
 from aor_lib.config.profile import PROBES
@@ -15,15 +16,12 @@ from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.openai_api import OpenAIModel
 
 
-@pytest.mark.parametrize("profile", ["smoke", "laptop", "reference", "full"])
-def test_the_profiles_of_the_repository_are_valid(params, profile):
-    assert load_study(params / f"{profile}.yaml").profile.name == profile
-
-
-def test_a_control_is_a_mitigation_of_its_own_right_behind_its_prompt(write_profile):
-    study = load_study(write_profile(mitigations=["none", "context_reminder"]))
-    arms = ["none", "context_reminder", "context_reminder.control"]
-    assert [m.id for m in study.mitigations] == arms
+@pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
+def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gender(params, name):
+    profile = load_study(params / f"{name}.yaml").profile
+    assert profile.name == name
+    genders = [voice[1] for voice in profile.voices]
+    assert all(one != other for one, other in pairwise([*genders, genders[0]]))
 
 
 def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound(params):
@@ -41,7 +39,6 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"voice": ["af_heart"]}, r"tiny.yaml: voice: unknown key; did you mean 'voices'\?"),
         ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing.snr: unknown key; did you mean 'snr_db'\?"),
         ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
@@ -71,7 +68,6 @@ def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
     [
         ("name: tiny", r"scenarios: is missing \(and \d more\)"),
         ("a: [1", ""),
-        ("- a list", ""),
         ("", ""),
     ],
 )
@@ -86,7 +82,6 @@ def test_what_is_no_profile_is_refused_by_name(write_profile, content, message):
     ("field", "names", "message"),
     [
         ("scenes", ["home_kichen"], r"no scene .* 'home_kichen'; did you mean 'home_kitchen'\?"),
-        ("threatening_scenes", ["prowlr"], r"no threatening scene 'prowlr'; did you mean 'prowl"),
         ("threatening_scenes", ["tram"], "no threatening scene 'tram'"),
         ("contrast_of", "kitchen-ph-999", "no utterance of this scenario 'kitchen-ph-999'"),
     ],
@@ -109,10 +104,8 @@ def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write
     (path.parent / "scenes/campfire.yaml").write_text(text)
     study = load_study(path)
     assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
-    kinds = {name: study.scenes[name].kind for name in ("tram", "prowler", "campfire")}
-    assert kinds == {"tram": "neutral", "prowler": "threatening", "campfire": "benign"}
+    assert {"tram", "prowler"} <= study.scenes.keys()
     assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
-    assert "campfire" not in load_scenes()
 
 
 @pytest.mark.parametrize(

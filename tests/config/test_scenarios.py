@@ -11,9 +11,8 @@ from aor_lib.config.params import load_scenarios, load_scenes
 from aor_lib.config.records import Intent
 
 SCENARIOS = load_scenarios()
+UTTERANCES = [u for scenario in SCENARIOS.values() for u in scenario.utterances]
 COUNTS = {Intent.PSEUDO_HARMFUL: 100, Intent.HARMFUL: 25, Intent.BENIGN: 25}
-THREATENED = 20
-"""Pseudo-harmful utterances of a scenario that have a threatening scene, at least."""
 
 
 @pytest.fixture(params=SCENARIOS)
@@ -21,12 +20,8 @@ def scenario(request):
     return SCENARIOS[request.param]
 
 
-def of(scenario, intent):
-    return [u for u in scenario.utterances if u.intent is intent]
-
-
-def everywhere(intent):
-    return [u for scenario in SCENARIOS.values() for u in of(scenario, intent)]
+def of(intent, utterances):
+    return [u for u in utterances if u.intent is intent]
 
 
 def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances_at_least(scenario):
@@ -34,8 +29,7 @@ def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances_a
 
 
 def test_ids_are_unique_over_all_scenarios():
-    ids = Counter(u.id for scenario in SCENARIOS.values() for u in scenario.utterances)
-    assert ids.most_common(1)[0][1] == 1
+    assert len({u.id for u in UTTERANCES}) == len(UTTERANCES)
 
 
 def test_a_scenario_has_five_scenes_of_which_the_training_material_lacks_one(scenario):
@@ -52,45 +46,35 @@ def test_there_are_six_scenes_of_each_kind_of_which_the_training_material_lacks_
 
 
 def test_every_benign_and_threatening_scene_is_some_utterances():
-    named = {
-        name
-        for scenario in SCENARIOS.values()
-        for utterance in scenario.utterances
-        for name in (*utterance.scenes, *utterance.threatening_scenes)
-    }
+    named = {name for u in UTTERANCES for name in (*u.scenes, *u.threatening_scenes)}
     assert named == {scene.id for scene in load_scenes().values() if scene.kind != "neutral"}
 
 
 def test_no_two_utterances_of_a_scenario_are_alike(scenario):
     texts = [u.text for u in scenario.utterances]
     vectors = TfidfVectorizer().fit_transform(texts)
-    cosine = (vectors @ vectors.T).tocoo()
-    alike = [
-        (round(float(value), 2), texts[i], texts[j])
-        for i, j, value in zip(cosine.row, cosine.col, cosine.data, strict=True)
-        if i < j and value > 0.8
-    ]
-    assert alike == []
+    cosine = np.triu((vectors @ vectors.T).toarray(), k=1)
+    assert [(texts[i], texts[j]) for i, j in np.argwhere(cosine > 0.8)] == []
 
 
 def test_pseudo_harmful_utterances_say_both_readings_each_about_something_else(scenario):
-    pseudo_harmful = of(scenario, Intent.PSEUDO_HARMFUL)
+    pseudo_harmful = of(Intent.PSEUDO_HARMFUL, scenario.utterances)
     for utterance in pseudo_harmful:
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading, utterance.id
         assert re.fullmatch(r"[^:]+: [^:]+", utterance.about or ""), utterance.id
-    assert Counter(u.about for u in pseudo_harmful).most_common(1)[0][1] == 1
+    assert len({u.about for u in pseudo_harmful}) == len(pseudo_harmful)
 
 
 def test_only_utterances_with_a_harmful_reading_have_threatening_scenes(scenario):
     threatened = Counter(u.intent for u in scenario.utterances if u.threatening_scenes)
-    assert threatened[Intent.PSEUDO_HARMFUL] >= THREATENED
+    assert threatened[Intent.PSEUDO_HARMFUL] >= 20
     assert threatened[Intent.BENIGN] == 0
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
     by_id = {u.id: u for u in scenario.utterances}
-    harmful = of(scenario, Intent.HARMFUL)
+    harmful = of(Intent.HARMFUL, scenario.utterances)
     assert len({u.contrast_of for u in harmful}) == len(harmful)
     for utterance in harmful:
         partner = by_id[utterance.contrast_of]
@@ -120,7 +104,7 @@ def test_utterances_are_plain_spoken_sentences_of_4_to_21_words_in_different_sce
 )
 def test_no_marker_tells_harmful_from_pseudo_harmful_utterances(measure, most):
     harmful, pseudo = (
-        np.mean([measure(u.text) for u in everywhere(intent)])
+        np.mean([measure(u.text) for u in of(intent, UTTERANCES)])
         for intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)
     )
     assert abs(harmful - pseudo) <= most, (harmful, pseudo)

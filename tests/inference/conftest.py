@@ -13,12 +13,12 @@ from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
 from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import DEFAULT_JUDGE, JUDGES, judge_responses
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES
+from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
-JUDGE = JUDGES[DEFAULT_JUDGE]
 STUDY = Study(
     profile=Profile(
         name="tiny",
@@ -80,18 +80,15 @@ class Machine:
         build.mkdir(parents=True, exist_ok=True)
         write_manifest(stimuli, build)
 
-    def ask(self, *models: ScriptedModel, **options: str) -> Machine:
+    def ask(self, *models: ScriptedModel, **options: object) -> Machine:
         """Have models answer all stimuli, and judge what they answered."""
         run_texts(self.build / STORE, list(models), self.stimuli, **options)
-        with Store(self.build / STORE) as store:
-            unjudged = list(store.unjudged(JUDGE.id, JUDGE.version))
-            verdicts = judge_responses(unjudged, JUDGE, [None] * len(unjudged))
-            store.record_verdicts(zip(unjudged, verdicts, strict=True))
+        judge_study(self.build, JUDGES[DEFAULT_JUDGE], lambda done, of: None)
         return self
 
-    def export(self, name: str = "bundle") -> Path:
+    def export(self) -> Path:
         """Write its results as a bundle."""
-        folder = self.build.parent / f"{self.build.name}-{name}"
+        folder = self.build.parent / f"{self.build.name}-bundle"
         export_results(self.study, self.build, folder)
         return folder
 

@@ -1,19 +1,17 @@
 """Results of one machine on another."""
 
+import sqlite3
+
 import pytest
+from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
+from aor_lib.cli import app, results
 from aor_lib.config.params import Decoding
-from aor_lib.config.records import Generation, Intent, content_hash
+from aor_lib.config.records import Generation, content_hash
 from aor_lib.inference import bundles
 from aor_lib.inference.bundles import BundleError, forget_model, import_results
-from aor_lib.inference.provenance import (
-    read_cards,
-    read_provenance,
-    record_cards,
-    record_provenance,
-)
-from aor_lib.inference.store import STORE, Store, StoreError
+from aor_lib.inference.store import IMPORTED, STORE, Store, StoreError
 from aor_lib.models.base import Answer, Failure
 
 
@@ -35,18 +33,14 @@ def refused(bundle, by, models=()):
     return str(error.value)
 
 
-def changed(machine, **update):
-    return [stimulus.model_copy(update=update) for stimulus in machine.stimuli]
-
-
 def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origins(here, there):
     done = take(there.export(), here)
     assert (done.models, done.trials, done.new, done.answered) == (("other",), 6, 6, 6)
-    results = load_results(here.build).groupby("model")
-    assert results.size().to_dict() == {"other": 6, "own": 6}
+    by_model = load_results(here.build).groupby("model")
+    assert by_model.size().to_dict() == {"other": 6, "own": 6}
     theirs = load_results(there.build)
     for column in ("response", "label", "score", "rationale", "flags", "tokens", "latency_s"):
-        assert results.get_group("other")[column].to_list() == theirs[column].to_list()
+        assert by_model.get_group("other")[column].to_list() == theirs[column].to_list()
     assert load_cards(here.build)["other"].title == "The model other"
     origins = load_provenance(here.build).set_index("model")
     assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}
@@ -71,22 +65,6 @@ def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
     assert set(load_results(here.build)["model"]) == {"other", "third"}
 
 
-def test_machines_that_each_did_a_part_make_a_whole(machine, model):
-    def only(numbers):
-        return lambda text: Answer(text, 1) if int(text[5:]) in numbers else Failure("busy")
-
-    halves = [
-        machine(f"half-{n}").ask(model("other", only(numbers)))
-        for n, numbers in enumerate([(0, 1, 2), (2, 3, 4, 5)])
-    ]
-    whole = machine("whole")
-    for half in halves:
-        take(half.export(), whole)
-    results = load_results(whole.build)
-    assert results["response"].to_list() == [f"text {n}" for n in range(6)]
-    assert (results["label"] != "unjudged").all()
-
-
 def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, model):
     def at(name, *answers):
         by_text = dict(zip((f"text {n}" for n in range(4)), answers, strict=True))
@@ -104,15 +82,6 @@ def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, mode
     assert after["label"][3] == load_results(theirs.build)["label"][3]
 
 
-def test_answers_to_harmful_utterances_travel_and_are_not_shown(there, machine, model):
-    harmful = changed(there, intent=Intent.HARMFUL)
-    here = machine("here", harmful)
-    take(machine("harmful", harmful).ask(model("other")).export(), here)
-    shown = load_results(here.build)
-    assert shown[["response", "rationale"]].isna().all(axis=None)
-    assert shown["label"].notna().all()
-
-
 def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, model):
     others = [
         stimulus.model_copy(update={"sha256": content_hash("new")} if n in (1, 4) else {})
@@ -123,10 +92,7 @@ def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, mo
     assert "s1, s4" in reason
 
 
-def test_trials_of_stimuli_that_the_study_has_not_are_left_out_and_counted(here, machine, model):
-    larger = machine("larger", 10).ask(model("other"))
-    assert take(larger.export(), here).left_out == 4
-    assert len(load_results(here.build)) == 12
+def test_a_bundle_of_which_the_study_has_no_stimulus_is_refused(here, machine, model):
     others = [s.model_copy(update={"stimulus_id": f"x{s.stimulus_id}"}) for s in here.stimuli]
     reason = refused(machine("others", others).ask(model("other")).export(), here)
     assert "is it another study?" in reason
@@ -156,19 +122,20 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
 
 
-def test_answers_to_other_questions_are_refused(here, machine, model):
-    study, there = here.study, machine("there").ask(model("other"))
+def test_answers_to_other_questions_are_refused(here, there):
+    study, bundle = here.study, there.export()
+    [none] = study.mitigations
+    told = none.model_copy(update={"instruction": "Think first."})
+    here.study = study.model_copy(update={"mitigations": (told,)})
+    assert "other words as mitigation 'none'" in refused(bundle, here)
+    sampled = none.model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
     profile = study.profile.model_copy(update={"generation": Generation(max_new_tokens=7)})
-    here.study = study.model_copy(update={"profile": profile})
-    assert "max_new_tokens=7" in refused(there.export("generation"), here)
-    mitigation = study.mitigations[0].model_copy(update={"instruction": "Think first."})
-    here.study = study.model_copy(update={"mitigations": (mitigation,)})
-    assert "other words as mitigation 'none'" in refused(there.export("words"), here)
-    sampled = study.mitigations[0].model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
-    here.study = study.model_copy(update={"mitigations": (sampled,)})
-    assert "temperature=1.0 seed=3" in refused(there.export("decoding"), here)
-    here.study = study
-    there = machine("settings").ask(model("own"), settings_sha256="1" * 64)
+    here.study = study.model_copy(update={"profile": profile, "mitigations": (sampled,)})
+    assert "says max_new_tokens=7 temperature=1.0 seed=3" in refused(bundle, here)
+
+
+def test_answers_under_other_settings_are_refused(here, machine, model):
+    there = machine("there").ask(model("own"), settings_sha256="1" * 64)
     assert "another settings" in refused(there.export(), here)
 
 
@@ -184,25 +151,14 @@ def test_forgetting_what_was_not_imported_is_an_error(here, there):
     take(there.export(), here)
     with pytest.raises(BundleError, match="no imported model 'own'; imported: other"):
         forget_model("own", here.build)
-    assert forget_model("other", here.build) == 6
-    assert set(load_provenance(here.build)["model"]) == {"own"}
 
 
 def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
     def fail(*arguments):
-        raise StoreError("the disk is full")
+        raise sqlite3.OperationalError("the disk is full")
 
     monkeypatch.setattr(bundles, "record_provenance", fail)
-    assert "the disk is full" in refused(there.export(), here)
-
-
-def test_imported_results_are_exported_again_with_their_origin(here, there, machine):
-    take(there.export(), here)
-    third = machine("third")
-    take(here.export(), third)
-    assert set(load_results(third.build)["model"]) == {"own", "other"}
-    origins = load_provenance(third.build).set_index("model")["since"].to_dict()
-    assert origins["other"] == load_provenance(there.build)["since"].item()
+    assert "results.sqlite: the disk is full" in refused(there.export(), here)
 
 
 def test_a_study_without_results_says_what_to_run(machine):
@@ -217,19 +173,30 @@ def test_what_could_not_be_read_back_is_not_written(machine, model, tmp_path):
     assert not list(tmp_path.glob("*bundle*"))
 
 
-def test_the_order_in_which_answers_came_leaves_no_trace(machine, model):
-    there = machine("there").ask(model("other"), model("third"))
+def test_imported_results_are_exported_again_as_they_were_in_whatever_order(machine, model):
+    bundle = machine("there").ask(model("other"), model("third")).export()
     here = machine("here")
-    with Store(there.build / STORE) as store, Store(here.build / STORE) as to:
-        to.set_plan(store.planned()[::-1])
-        answers = list(store.answers())[::-1]
-        to.record(response for response, _ in answers)
-        to.record_verdicts((response, v) for response, verdicts in answers for v in verdicts)
-        record_cards(to, reversed(read_cards(store).values()))
-        record_provenance(to, reversed(read_provenance(store)))
-    first, second = (
-        {path.name: path.read_bytes() for path in machine.export().iterdir()}
-        for machine in (there, here)
-    )
-    assert first == second
-    assert len(first) == 5
+    take(bundle, here)
+    with Store(here.build / STORE) as store:
+        store.set_plan(store.planned()[::-1], IMPORTED)
+    first, again = ((b / "manifest.json").read_bytes() for b in (bundle, here.export()))
+    assert first == again  # and so are the files of which it holds the hashes
+
+
+def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "study_of", lambda params, build: (here.study, here.build))
+
+    def aor(verb, *arguments):
+        return CliRunner().invoke(app, ["results", verb, *map(str, arguments), "tiny.yaml"])
+
+    exported = aor("export", "--into", tmp_path / "mine")
+    assert "6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
+    bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
+    imported = aor("import", *bundles)
+    assert "second: 6 trials, 6 of them new; 6 responses added" in imported.stdout
+    assert "third: 6 trials" in imported.stdout
+    assert "2 trials are left out" in imported.stderr
+    assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
+    assert "second: 6 imported trials" in aor("forget", "second").stdout
+    assert set(load_results(here.build)["model"]) == {"own", "third"}
+    assert set(load_provenance(here.build)["model"]) == {"own", "third"}

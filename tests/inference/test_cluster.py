@@ -26,22 +26,15 @@ def local_cluster(workers: int):
 
 
 @pytest.fixture(scope="module")
-def address():
-    """Address of a cluster whose two workers, threads here, hold the model ``scripted``."""
-    with local_cluster(2) as cluster:
-        yield cluster.scheduler_address
-
-
-@pytest.fixture
-def cluster(address):
-    with Cluster(address) as cluster:
+def cluster():
+    """A cluster whose two workers, threads here, hold the model ``scripted``."""
+    with local_cluster(2) as machines, Cluster(machines.scheduler_address) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def machines_have(monkeypatch):
     """Say what models the machines of the cluster can load."""
-    cluster_module._loaded.cache_clear()
     models = {}
 
     def load(card):

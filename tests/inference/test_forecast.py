@@ -34,11 +34,6 @@ def test_longer_answers_and_dearer_tokens_cost_more(study):
     assert only(study, [cheap]).tokens == only(study).tokens
 
 
-def test_nothing_is_made_up_of_a_model_without_prices_or_earlier_answers(study):
-    said = only(study, [load_model_cards()["qwen2-audio-7b-instruct"]])
-    assert (said.tokens, said.usd, said.cap_usd, said.hours) == (None, None, None, None)
-
-
 def test_the_caps_of_the_studys_cards_suffice_for_its_largest_profile(params):
     study = load_study(params / "full.yaml")
     cards = [card for card in study.models if card.kind == "openai_api"]

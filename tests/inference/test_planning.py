@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from aor_lib.config.params import load_study
@@ -11,11 +9,12 @@ from aor_lib.models.base import Capabilities
 
 @pytest.fixture
 def stimuli(text_stimuli):
-    """A text, the same as a sound in two conditions, and a sound after earlier turns."""
+    """A text, the same as a sound in two conditions, and the sound after earlier turns."""
     text = text_stimuli(1)[0]
     sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
     in_scene = {"condition": Condition.BENIGN_SCENE}
-    history = {"block": "multi_turn", "history": '[{"role": "assistant", "text": "I see."}]'}
+    turns = '[{"role": "user", "path": "b.flac"}, {"role": "assistant", "text": "I see."}]'
+    history = {"block": "multi_turn", "history": turns}
     return [
         text,
         sound.model_copy(update={"stimulus_id": "a"} | in_scene),
@@ -52,28 +51,19 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
     assert not left_out(study, stimuli, [able()])
 
 
-def test_a_model_that_takes_one_sound_file_is_asked_steps_and_no_spoken_history(
-    write_profile, stimuli, able
-):
-    study = load_study(write_profile(mitigations=["none", "scene_first"]))
-    spoken = '[{"role": "user", "path": "a.flac"}, {"role": "assistant", "text": "I see."}]'
-    stimuli[-1] = stimuli[-1].model_copy(update={"history": spoken})
-    one, any_ = able(clips=1), able()
-    left = {trial.key for trial in plan_trials(study, stimuli, [any_])}
-    left -= {trial.key for trial in plan_trials(study, stimuli, [one])}
-    assert left == {t.key for t in plan_trials(study, stimuli, [any_]) if t.stimulus_id == "c"}
-    assert list(left_out(study, stimuli, [one])) == [
-        (one.card.id, "conversation with more than 1 sound files")
-    ]
-
-
 @pytest.mark.parametrize(
     ("lacking", "steps", "planned", "reason", "left"),
     [
         ({"text_only": False}, [], ["a", "b", "c"], "text without audio", 1),
-        ({"multi_turn": False}, [], ["s0", "a", "b"], "several turns", 1),
         ({"multi_turn": False}, ["scene_first"], ["s0", "a", "b"], "several turns", 3),
         ({"audio": False}, [], ["s0"], "audio", 3),
+        (
+            {"clips": 1},
+            ["scene_first"],
+            ["s0", "a", "b", "a", "a"],
+            "conversation with more than 1 sound files",
+            1,
+        ),
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
@@ -85,24 +75,18 @@ def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
     assert left_out(study, stimuli, models) == {("scripted", reason): left}
 
 
-def test_a_stimulus_after_other_turns_is_another_trial_and_steps_are_in_its_arm(
-    write_profile, stimuli, able
-):
-    study = load_study(write_profile(mitigations=["none", "scene_first"]))
-    trials = plan_trials(study, stimuli, [able()])
-    keys = {trial.stimulus_id: trial.key for trial in trials if trial.arm.mitigation == "none"}
-    assert keys["a"] != keys["c"]
-    assert [len(trial.arm.steps) for trial in (trials[0], trials[-1])] == [0, 2]
+def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli, able):
+    study = load_study(write_profile(mitigations=["none"]))
+    _, alone, _, after_turns = plan_trials(study, stimuli, [able()])
+    assert alone.key != after_turns.key
 
 
 def test_earlier_turns_come_before_the_utterance(stimuli, tmp_path):
-    history = [{"role": "user", "path": "a.flac"}, {"role": "assistant", "text": "I see."}]
-    stimulus = stimuli[0].model_copy(update={"history": json.dumps(history)})
-    turns = conversation(stimulus, tmp_path)
+    turns = conversation(stimuli[-1], tmp_path)
     assert [(turn.role, turn.text, turn.audio) for turn in turns] == [
-        ("user", None, tmp_path / "a.flac"),
+        ("user", None, tmp_path / "b.flac"),
         ("assistant", "I see.", None),
-        ("user", "text 0", None),
+        ("user", None, tmp_path / "clips/a.flac"),
     ]
 
 
@@ -120,7 +104,7 @@ def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stim
 
 @pytest.mark.parametrize(
     ("activations", "steered_models", "asked"),
-    [(True, None, ["test", "dev"]), (True, ["other"], ["test"]), (False, None, ["test"])],
+    [(True, None, ["test", "dev"]), (True, ["ref-permissive"], ["test"]), (False, None, ["test"])],
 )
 def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
     write_profile, stimuli, able, activations, steered_models, asked
@@ -134,10 +118,8 @@ def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
             "dev_pair": {"split": Split.DEV, "block": "multi_turn"},
         }.items()
     ]
-    study = load_study(write_profile(mitigations=["none", "scene_first"]))
-    profile = study.profile.model_copy(update={"steered_models": steered_models})
-    study = study.model_copy(update={"profile": profile})
-    trials = plan_trials(study, clips, [able(activations=activations)])
+    profile = write_profile(mitigations=["none", "scene_first"], steered_models=steered_models)
+    trials = plan_trials(load_study(profile), clips, [able(activations=activations)])
     assert [t.stimulus_id for t in trials if t.arm.mitigation == "none"] == asked
     assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
 
@@ -152,8 +134,7 @@ def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
     trials = plan_trials(load_study(profile), [*stimuli, later], [able()])
     probes = [(t.stimulus_id, t.arm.mitigation) for t in trials if t.arm.mitigation != "none"]
     assert probes == [
-        *[(name, "probe_background") for name in ("a", "b")],
-        *[(name, "probe_words") for name in ("a", "b")],
+        (name, probe) for probe in ("probe_background", "probe_words") for name in ("a", "b")
     ]
 
 
@@ -164,7 +145,6 @@ def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_s
         "first": {},
         "later": {"utterance_id": "v"},
         "harmful": {"utterance_id": "w", "intent": Intent.HARMFUL},
-        "chosen_on": {"utterance_id": "x", "split": Split.DEV},
         "plain": {"utterance_id": "y", "intent": Intent.BENIGN},
     }
     common = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
@@ -184,12 +164,9 @@ def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_s
 
 def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimuli, able):
     study = load_study(write_profile(mitigations=["none", "sampled_1"]))
-    asked = {t.arm.mitigation: t.arm for t in plan_trials(study, stimuli, [able()])}
-    greedy, sampled = asked["none"].generation, asked["sampled_1"].generation
-    assert (greedy.temperature, sampled.seed) == (0, 1)
-    assert sampled.temperature > 0
-    assert sampled.max_new_tokens == greedy.max_new_tokens
-    assert asked["sampled_1"].instruction is None
+    asked = {t.arm.mitigation: t.arm.generation for t in plan_trials(study, stimuli, [able()])}
+    assert (asked["none"].temperature, asked["sampled_1"].seed) == (0, 1)
+    assert asked["sampled_1"].temperature > 0
 
 
 def test_a_probe_is_no_mitigation(write_profile):

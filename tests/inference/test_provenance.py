@@ -1,17 +1,10 @@
 import platform
 
-import pytest
-
 from aor_lib import __version__
 from aor_lib.analysis.results import load_cards, load_provenance
 from aor_lib.inference import provenance
 from aor_lib.inference.cluster import RemoteModel
 from aor_lib.models.base import Capabilities, Failure
-
-
-@pytest.fixture
-def busy(model):
-    return model("own", lambda text: Failure("busy"))
 
 
 def test_a_run_notes_the_machine_that_answered_once(machine, model):
@@ -21,13 +14,10 @@ def test_a_run_notes_the_machine_that_answered_once(machine, model):
     assert rows["model"].to_list() == ["other", "own"]
     assert set(rows["aor_version"]) == {__version__}
     assert set(rows["python"]) == {platform.python_version()}
-    assert set(rows["profile"]) == {""}
-    assert all(rows["libraries"].map(lambda versions: "transformers" in versions))
-    assert all(rows["device"])
 
 
-def test_a_machine_that_answered_nothing_is_not_noted(machine, model, busy):
-    here = machine("here").ask(busy)
+def test_a_machine_that_answered_nothing_is_not_noted(machine, model):
+    here = machine("here").ask(model("own", lambda text: Failure("busy")))
     assert load_provenance(here.build).empty
     here.ask(model("own"))
     assert load_provenance(here.build)["model"].to_list() == ["own"]

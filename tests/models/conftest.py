@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tests.models import checkpoints
 from tests.models.loopback import KEY, completion, serving
 
 
@@ -20,6 +21,16 @@ def copied(checkpoint, tmp_path):
         return folder
 
     return copy
+
+
+@pytest.fixture
+def adapted_phi4(tiny, copied):
+    """Folder of a tiny Phi-4 with a speech adapter in its folder speech-lora."""
+    folder = copied("phi4_multimodal")
+    network, _ = tiny("phi4_multimodal", folder).load()
+    checkpoints.add_adapter(network, "qkv_proj")
+    network.save_pretrained(folder / "speech-lora")
+    return folder
 
 
 @pytest.fixture

@@ -1,8 +1,4 @@
-"""Models behind a server of one's own, against one on this machine that answers as vLLM and SGLang.
-
-It does so as the sources of vLLM 0.33.0 (``vllm/entrypoints/openai`` and ``serve``) and of SGLang
-0.5.23 (``sglang/srt/entrypoints``) say.
-"""
+"""Models behind a server of one's own, against one on this machine that answers as vLLM 0.33.0."""
 
 import base64
 import io
@@ -14,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from aor_lib.config.params import PARAMS, SERVED, load_model_cards, load_study
+from aor_lib.config.params import SERVED, load_model_cards, load_study
 from aor_lib.config.records import Generation
 from aor_lib.inference.provenance import provenance_of
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
@@ -23,55 +19,19 @@ from tests.models.loopback import completion, error
 
 SHIPPED = load_model_cards(folder=SERVED)
 OPEN = {id: card for id, card in load_model_cards().items() if card.kind == "hf"}
-MODEL = "Qwen/Qwen2-Audio-7B-Instruct"
+QWEN = SHIPPED["qwen2-audio-7b-instruct-served"]
+MODEL = QWEN.source
 PHI4 = "microsoft/Phi-4-multimodal-instruct"
-SOUND = Waveform(np.zeros(1600, np.float32), 16_000)
+SOUND = Waveform((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
 WRITTEN = (Turn("user", text="Hello"),)
 GENERATION = Generation(max_new_tokens=7)
 
 
-def reply(body, status=200):
-    return status, {}, json.dumps(body).encode()
-
-
-def vllm_models(*names, length=8192):
-    """``show_available_models`` of vLLM: adapters have a parent, and no length."""
-    rows = [
-        {
-            "id": name,
-            "object": "model",
-            "created": 1,
-            "owned_by": "vllm",
-            "root": "/models/speech-lora" if number else name,
-            "parent": names[0] if number else None,
-            "max_model_len": None if number else length,
-            "permission": [{"id": "modelperm-1", "object": "model_permission"}],
-        }
-        for number, name in enumerate(names)
-    ]
-    return reply({"object": "list", "data": rows})
-
-
-def sglang_models(name):
-    row = {"id": name, "object": "model", "created": 1, "owned_by": "sglang", "root": name}
-    return reply({"object": "list", "data": [{**row, "parent": None, "max_model_len": 32768}]})
-
-
-def vllm_answer(model, text="Fine.", finish_reason="stop"):
-    """``ChatCompletionResponse`` of vLLM: an adapter that answers is named, not its model."""
-    further = {"service_tier": None, "prompt_logprobs": None, "kv_transfer_params": None}
-    return completion(text, finish_reason, model=model, object="chat.completion", **further)
-
-
-def sglang_answer(model, text="Fine.", finish_reason="stop"):
-    """``ChatCompletionResponse`` of SGLang, which repeats the name that it was asked by."""
-    return completion(text, finish_reason, model=model, metadata={"weight_version": "default"})
-
-
-def sglang_error(status, message, kind):
-    body = {"object": "error", "message": message, "type": kind, "param": None, "code": status}
-    return reply(body, status)
+def listed(*names, **changes):
+    """What is read of the models that a vLLM server has."""
+    rows = [{"id": name, "root": name, "owned_by": "vllm", "max_model_len": 8192} for name in names]
+    return 200, {}, json.dumps({"data": [row | changes for row in rows]}).encode()
 
 
 @pytest.fixture
@@ -79,14 +39,9 @@ def server(server, monkeypatch):
     """A server of one's own, as vLLM starts it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     monkeypatch.setenv("AOR_SERVER_URL", server.url)
-    server.models = vllm_models(MODEL)
-    server.reply = lambda request: vllm_answer(request["model"])
+    server.models = listed(MODEL)
+    server.reply = lambda request: completion("Fine.", model=request["model"])
     return server
-
-
-def card(id="qwen2-audio-7b-instruct-served", **reach):
-    shipped = SHIPPED[id]
-    return shipped.model_copy(update={"reach": shipped.reach | {"max_retries": 1, **reach}})
 
 
 def sent(server):
@@ -94,12 +49,10 @@ def sent(server):
 
 
 @pytest.mark.parametrize("open_", OPEN.values(), ids=lambda card: card.id)
-def test_each_open_model_has_a_card_of_its_server_with_an_id_and_a_title_of_its_own(open_):
+def test_each_open_model_has_a_card_of_its_server(open_):
     served = SHIPPED[f"{open_.id}-served"]
-    assert served.id == f"{open_.id}-served"
-    assert served.title == f"{open_.title}, served"
     assert served.source == open_.source
-    assert f"The model of the card {open_.id}," in served.note
+    assert served.title == f"{open_.title}, served"
 
 
 @pytest.mark.parametrize("served", SHIPPED.values(), ids=lambda card: card.id)
@@ -121,28 +74,16 @@ def test_a_profile_names_a_served_model_as_any_other(write_profile):
     assert served == SHIPPED["gemma-3n-e4b-it-served"]
 
 
-def test_the_twelve_are_loaded_without_them():
-    assert not set(load_model_cards()) & set(SHIPPED)
-    assert {path.stem for path in (PARAMS / SERVED).iterdir()} == set(SHIPPED)
-
-
 @pytest.mark.parametrize(
-    ("models", "answer", "described"),
-    [
-        (vllm_models(MODEL), vllm_answer(MODEL), f"(vllm) of {MODEL}, at most 8192 tokens"),
-        (sglang_models(MODEL), sglang_answer(MODEL), f"(sglang) of {MODEL}, at most 32768 tokens"),
-    ],
-    ids=["vllm", "sglang"],
+    ("root", "weights"),
+    [(MODEL, MODEL), ("fine-tuned/mine", f"{MODEL} (fine-tuned/mine)")],
 )
-def test_what_a_server_says_of_its_model_is_kept_with_who_answered(
-    server, models, answer, described
-):
-    server.models, server.reply = models, lambda _: answer
-    model = OpenAIModel(card())
-    assert model.answer([SPOKEN], GENERATION) == [
-        Answer("Fine.", 5, finish_reason="stop", served_by=MODEL)
-    ]
-    assert provenance_of(model).device == f"a server {described}"
+def test_what_a_server_says_of_its_model_is_kept_with_who_answered(server, root, weights):
+    server.models = listed(MODEL, root=root)
+    model = OpenAIModel(QWEN)
+    assert provenance_of(model).device == f"a server (vllm) of {weights}, at most 8192 tokens"
+    [answer] = model.answer([SPOKEN], GENERATION)
+    assert answer == Answer("Fine.", 5, finish_reason="stop", served_by=MODEL)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +96,9 @@ def test_what_a_server_says_of_its_model_is_kept_with_who_answered(
 def test_a_server_that_has_another_model_or_no_adapter_is_asked_nothing(
     server, id, models, problem
 ):
-    server.models = vllm_models(*models)
+    server.models = listed(*models)
     with pytest.raises(ModelError, match=problem):
-        OpenAIModel(card(f"{id}-served"))
+        OpenAIModel(SHIPPED[f"{id}-served"])
     assert not sent(server)
 
 
@@ -168,31 +109,32 @@ def test_a_server_that_has_another_model_or_no_adapter_is_asked_nothing(
 def test_a_server_that_is_not_ready_is_said_with_the_command_that_starts_it(server, models):
     server.models = models
     with pytest.raises(ModelError, match=r"is not ready: .*'aor models launch qwen2-audio-7b-inst"):
-        OpenAIModel(card())
+        OpenAIModel(QWEN)
     assert not sent(server)
 
 
 def test_no_key_is_sent_where_none_is_asked_for(server):
-    OpenAIModel(card()).answer([SPOKEN], GENERATION)
+    OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     assert len(server.requests) == 2
     for request in server.requests:
         assert "authorization" not in request.headers
 
 
 def test_a_server_that_asks_for_a_key_after_all_ends_the_run(server):
-    server.reply = lambda _: reply({"error": "Unauthorized"}, 401)
+    server.reply = lambda _: error(401, "Unauthorized")
     with pytest.raises(ModelError, match="asks for a key, and the card names no api_key_variable"):
-        OpenAIModel(card()).answer([SPOKEN], GENERATION)
+        OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
 
 
 def test_sound_is_sent_as_a_data_url_and_a_penalty_that_a_checkpoint_brings_is_off(server):
-    OpenAIModel(card()).answer([SPOKEN], GENERATION)
+    OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     [body] = sent(server)
     [part] = body["messages"][0]["content"]
     head, _, data = part["audio_url"]["url"].partition(",")
     samples, rate = soundfile.read(io.BytesIO(base64.b64decode(data)))
     assert (part["type"], head) == ("audio_url", "data:audio/wav;base64")
-    assert (len(samples), rate) == (1600, 16_000)
+    np.testing.assert_allclose(samples, SOUND.samples, atol=1 / 2**15)
+    assert rate == SOUND.sample_rate
     assert body["repetition_penalty"] == 1.0
     assert body["max_completion_tokens"] == 7
 
@@ -204,16 +146,16 @@ def test_sound_is_sent_as_a_data_url_and_a_penalty_that_a_checkpoint_brings_is_o
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(
     server, conversation, name
 ):
-    phi4 = card("phi-4-multimodal-instruct-served")
-    server.models = vllm_models(phi4.source, "speech")
+    phi4 = SHIPPED["phi-4-multimodal-instruct-served"]
+    server.models = listed(phi4.source, "speech")
     [answer] = OpenAIModel(phi4).answer([conversation], GENERATION)
     assert [body["model"] for body in sent(server)] == [name]
     assert answer.served_by == phi4.source, "both are one model in the store"
 
 
 def test_voxtral_gets_its_instruction_in_the_users_turn(server):
-    voxtral = card("voxtral-mini-3b-2507-served")
-    server.models = vllm_models(voxtral.source)
+    voxtral = SHIPPED["voxtral-mini-3b-2507-served"]
+    server.models = listed(voxtral.source)
     instructed = (Turn("system", text="Think first."), *SPOKEN)
     OpenAIModel(voxtral).answer([instructed], GENERATION)
     [body] = sent(server)
@@ -223,28 +165,9 @@ def test_voxtral_gets_its_instruction_in_the_users_turn(server):
     assert turn["content"][1]["type"] == "audio_url"
 
 
-@pytest.mark.parametrize(
-    ("answer", "tries", "reason"),
-    [
-        (error(400, "At most 1 audio(s) may be provided in one prompt."), 1, "At most 1 audio"),
-        (sglang_error(503, "The request queue is full.", "503"), 2, "queue is full"),
-        (sglang_answer(MODEL, "", "abort"), 1, "broke the answer off"),
-        (vllm_answer(MODEL, "Half an ans", "error"), 1, "broke the answer off"),
-    ],
-)
-def test_an_error_of_a_server_is_a_failure_that_a_later_run_asks_again(
-    server, answer, tries, reason
-):
-    server.reply = lambda _: answer
-    [failure] = OpenAIModel(card()).answer([SPOKEN], GENERATION)
-    assert isinstance(failure, Failure)
-    assert reason in failure.error
-    assert not failure.lasting
-    assert not failure.blocked
-    assert len(sent(server)) == tries
-
-
-def test_weights_that_a_server_has_under_the_models_name_are_named(server):
-    status, headers, body = vllm_models(MODEL)
-    server.models = status, headers, body.replace(b'"root": "Qwen/', b'"root": "fine-tuned/')
-    assert f"{MODEL} (fine-tuned/Qwen2-Audio-7B-Instruct)" in OpenAIModel(card()).served
+@pytest.mark.parametrize("reason", ["abort", "error"])
+def test_an_answer_that_a_server_broke_off_is_a_failure_that_a_later_run_asks_again(server, reason):
+    server.reply = lambda _: completion("Half an ans", reason)
+    [failure] = OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
+    assert failure == Failure(f"the server broke the answer off (finish_reason {reason})")
+    assert len(sent(server)) == 1

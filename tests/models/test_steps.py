@@ -28,18 +28,12 @@ def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(
     ]
 
 
-def test_conversations_without_steps_are_asked_once_beside_those_with_some():
+def test_conversations_without_steps_and_answered_turns_are_asked_once_beside_those_with_some():
+    answered = (Turn("user", text="Hi."), Turn("assistant", text="Hello."), *PLAIN)
     model = ScriptedModel()
-    results = asked_in_steps(model, [PLAIN, TWO_STEPS], Generation())
-    assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2)]
-    assert model.asked == [["Hello?", "What is heard?"], ["Now answer."]]
-
-
-def test_turns_that_were_answered_are_no_steps():
-    history = (*PLAIN, Turn("assistant", text="Hello."), *PLAIN)
-    model = ScriptedModel()
-    assert asked_in_steps(model, [history], Generation()) == [Answer("HELLO?", 2)]
-    assert len(model.asked) == 1
+    results = asked_in_steps(model, [PLAIN, TWO_STEPS, answered], Generation())
+    assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2), Answer("HELLO?", 2)]
+    assert model.asked == [["Hello?", "What is heard?", "Hello?"], ["Now answer."]]
 
 
 def test_what_came_early_is_asked_its_next_step_before_the_others_have_come():

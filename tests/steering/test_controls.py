@@ -13,39 +13,24 @@ def asked(stimuli):
     return stimuli[: len(OPENED)]
 
 
-@pytest.fixture
-def gated(away):
-    return Candidate(
-        "conditional", "probe", "audio", 2, Gated(Gate(0, away, 0, 0), Addition(2, away, -1))
-    )
-
-
-def part_of(parts, control):
-    """Candidate and stimuli of each part of a control."""
-    ending = control.count("_") + 2
-    return [
-        part
-        for name, part in parts.items()
-        if name.startswith(f"steering_{control}_") and name.count("_") == ending
-    ]
-
-
 def asked_by(parts):
     return sorted(one.stimulus_id for _, its in parts for one in its)
 
 
-def test_a_random_gate_opens_for_as_many_requests_but_not_for_the_same(asked, gated):
-    parts = part_of(random_controls(gated, asked, OPENED), "random_gate")
+def test_a_random_gate_opens_for_as_many_requests_but_not_for_the_same(asked, away):
+    intervention = Gated(Gate(0, away, 0, 0), Addition(2, away, -1))
+    gated = Candidate("conditional", "probe", "audio", 2, intervention)
+    controls = random_controls(gated, asked, OPENED)
+    parts = [part for name, part in controls.items() if "random_gate" in name]
     opened = asked_by([part for part in parts if part[0] is not None])
     assert len(opened) == OPENED.sum()
     assert opened != sorted(asked[place].stimulus_id for place in np.flatnonzero(OPENED))
     interventions = [candidate.intervention for candidate, _ in parts if candidate is not None]
-    assert interventions == [gated.intervention, gated.intervention.then]
+    assert interventions == [intervention, intervention.then]
 
 
 def test_without_a_gate_there_are_random_directions_alone(asked, away):
     ungated = Candidate("probe", "probe", "audio", 2, Addition(2, away, -1))
-    parts = random_controls(ungated, asked, np.ones(len(asked), dtype=bool))
-    assert not part_of(parts, "random_gate")
-    assert asked_by(part_of(parts, "random")) == sorted(one.stimulus_id for one in asked)
-    assert all(candidate is not None for candidate, _ in parts.values())
+    parts = random_controls(ungated, asked, np.ones(len(asked), dtype=bool)).values()
+    assert asked_by(parts) == sorted(one.stimulus_id for one in asked)
+    assert all(candidate is not None for candidate, _ in parts)

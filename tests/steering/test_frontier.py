@@ -1,26 +1,19 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import auc
 
 from aor_lib.config.params import load_scenarios
 from aor_lib.steering import frontier, tables
-
-KITCHEN = [
-    one
-    for one in load_scenarios()["kitchen"].utterances
-    if one.intent in ("harmful", "pseudo_harmful")
-]
 
 
 @pytest.fixture
 def scored():
     """Requests of one model, of which the harmful ones tend to score higher."""
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        [(one.id, one.intent, one.contrast_of) for one in KITCHEN],
-        columns=["utterance_id", "intent", "contrast_of"],
-    )
+    kitchen = load_scenarios()["kitchen"].utterances
+    rows = [(one.id, one.intent, one.contrast_of) for one in kitchen if one.intent != "benign"]
+    frame = pd.DataFrame(rows, columns=["utterance_id", "intent", "contrast_of"])
     harmful = frame["intent"] == "harmful"
     return frame.assign(
         model="m",
@@ -30,19 +23,11 @@ def scored():
     )
 
 
-def test_a_curve_goes_from_refusing_nothing_to_refusing_all(scored):
-    curves = frontier.curves(scored)
-    assert set(curves["reader"]) == set(frontier.READERS)
-    for _, curve in curves.groupby("reader"):
-        ends = curve.iloc[[0, -1]][["orr", "hrr"]]
-        assert ends.to_numpy().tolist() == [[0, 0], [1, 1]]
-        assert (curve[["orr", "hrr"]].diff().iloc[1:] >= 0).all(axis=None)
-
-
 def test_an_area_is_that_under_the_curve_and_lies_in_its_interval(scored):
     areas = frontier.areas(scored).set_index("reader")
-    expected = roc_auc_score(scored["intent"] == "harmful", scored["log_odds"])
-    assert areas.loc["log_odds", "auc"] == pytest.approx(expected)
+    assert set(areas.index) == set(frontier.READERS)
+    for reader, curve in frontier.curves(scored).groupby("reader"):
+        assert areas.loc[reader, "auc"] == pytest.approx(auc(curve["orr"], curve["hrr"]))
     assert (areas["low"] < areas["auc"]).all()
     assert (areas["auc"] < areas["high"]).all()
 

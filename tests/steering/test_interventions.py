@@ -13,7 +13,7 @@ from aor_lib.models.base import Turn
 from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
-from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, SteeredModel, steered
+from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
 from tests.models import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)
@@ -136,21 +136,9 @@ def test_what_is_recorded_side_by_side_is_steered_with_it(steerable, away):
         assert np.array_equal(record(model, asked).activations, alone)
 
 
-def test_a_steered_model_is_another_setting_of_the_same_model(steerable, away):
-    model = steerable(lambda name: "harmful")
-    one = SteeredModel(model, Addition(0, away, -1.0), "one")
-    assert (one.card.id, one.revision) == (model.card.id, model.revision)
-    assert one.card.settings != model.card.settings
-    question = [(Turn("user", text="a"),)]
-    assert one.answer(question, GENERATION) != model.answer(question, GENERATION)
-
-
 @pytest.mark.parametrize(
     ("layer", "gate_layer", "message"),
-    [
-        (7, 0, "has 4 decoder layers; there is no layer 7"),
-        (1, 3, "gate at layer 3 is too late"),
-    ],
+    [(7, 0, "has 4 decoder layers; there is no layer 7"), (1, 3, "gate at layer 3 is too late")],
 )
 def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message):
     gated = Gated(Gate(gate_layer, away, 0.0, 0.0), Addition(layer, away, 1.0))

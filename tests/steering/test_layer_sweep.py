@@ -1,9 +1,6 @@
 import pandas as pd
 
-from aor_lib.steering.layer_sweep import (
-    REQUESTS,
-    some_of_each_kind,
-)
+from aor_lib.steering.layer_sweep import REQUESTS, some_of_each_kind
 
 
 def test_an_estimate_is_made_on_as_many_utterances_as_can_be():

@@ -1,5 +1,6 @@
 """Texts and clips that a model is given, so that directions can be compared."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,11 +53,7 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
 
 
 def test_a_model_that_hears_words_alone_has_no_audio_tokens(asked, steerable):
-    class Reader(steerable):
-        def audio_positions(self, conversation):
-            return []
-
     answers, conversations = asked
-    recorded = record(Reader(), conversations)
-    sources = record_sources(Reader(), answers, conversations, recorded, quiet)
+    recorded = replace(record(steerable(), conversations), audio_tokens=None)
+    sources = record_sources(steerable(), answers, conversations, recorded, quiet)
     assert set(sources.others) == {"text"}

@@ -12,9 +12,11 @@ from aor_lib.steering import tables
 
 @pytest.fixture
 def build(tmp_path):
-    """Folder of a study whose vectors were fitted on the utterance ``d1``."""
+    """Folder of a study whose vectors, of which a probe was chosen, were fitted on ``d1``."""
     fitted = pd.DataFrame([("m", json.dumps(["d1"]))], columns=["model", "fitted_on"])
     tables.write(tmp_path, tables.FITTED, [fitted])
+    chosen = pd.DataFrame({"model": ["m"], "method": ["probe"], "chosen": [True]})
+    tables.write(tmp_path, tables.POINTS, [chosen])
     return tmp_path
 
 
@@ -58,8 +60,6 @@ def test_without_steering_there_are_no_trials_and_no_rows(tmp_path, results):
 
 
 def test_strengths_are_shares_of_the_chosen_one_and_nothing_is_at_0(build, results):
-    chosen = pd.DataFrame({"model": ["m"], "method": ["probe"], "chosen": [True]})
-    tables.write(build, tables.POINTS, [chosen])
     half, most = tables.STRENGTHS
     arms = ("none", half, "steering_probe", most, "steering_random_1", "steering_sarsteer")
     trials = results(*((arm, "t1", "test") for arm in arms))
@@ -69,7 +69,5 @@ def test_strengths_are_shares_of_the_chosen_one_and_nothing_is_at_0(build, resul
 
 
 def test_steering_that_has_no_strength_is_not_shown_by_strength(build, results):
-    chosen = pd.DataFrame({"model": ["m"], "method": ["probe"], "chosen": [True]})
-    tables.write(build, tables.POINTS, [chosen])
     trials = results(("none", "t1", "test"), ("steering_probe", "t1", "test"))
     assert tables.at_strengths_on_test(build, trials).empty

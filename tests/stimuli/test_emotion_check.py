@@ -1,36 +1,34 @@
+from itertools import product
+
 import pandas as pd
 
 from aor_lib.stimuli.emotion_check import MIN_CLIPS, emotion_changes, emotion_violations
 
+EMOTIONS = ("neutral", "angry")
 
-def angry_beside_neutral(stated_db, measured_db):
-    """A manifest and its measurements: angry and neutral clips, apart by a level."""
-    rows = [
-        {
-            "stimulus_id": f"{number}-{emotion}",
-            "utterance_id": f"kitchen-ph-{number:03}",
-            **{"voice": "af_heart", "rate": "normal", "block": "core", "emotion": emotion},
-            "loudness_lufs": -23.0 + angry * stated_db,
-            "speech_dbfs": -22.0 + angry * measured_db,
-            "f0_mean_st": 4.0 * angry,
-            "f0_range_st": 1.5 if angry else 1.0,
-            "speech_s": 0.87 if angry else 1.0,
-            "tilt_db_per_octave": 2.0 * angry,
-        }
-        for number in range(MIN_CLIPS)
-        for emotion, angry in (("neutral", 0), ("angry", 1))
-    ]
-    table = pd.DataFrame(rows)
-    described = ["utterance_id", "voice", "rate", "block", "emotion", "loudness_lufs"]
-    return table[["stimulus_id", *described]], table.drop(columns=described)
+
+def changes(stated_db, measured_db):
+    """Changes of angry clips beside neutral ones, apart by these levels."""
+    numbers = range(MIN_CLIPS)
+    clips = pd.DataFrame(product(numbers, EMOTIONS), columns=["utterance_id", "emotion"])
+    clips["stimulus_id"] = clips.index
+    angry = clips["emotion"] == "angry"
+    measured = clips[["stimulus_id"]].assign(
+        speech_dbfs=measured_db * angry - 22.0,
+        f0_mean_st=4.0 * angry,
+        f0_range_st=1.0 + 0.5 * angry,
+        speech_s=1.0 - 0.13 * angry,
+        tilt_db_per_octave=2.0 * angry,
+    )
+    manifest = clips.assign(voice="af_heart", rate="normal", block="core")
+    return emotion_changes(manifest.assign(loudness_lufs=stated_db * angry - 23.0), measured)
 
 
 def test_a_level_must_be_the_stated_one_which_the_limit_of_the_peak_may_hold_down():
-    held_down = emotion_changes(*angry_beside_neutral(stated_db=4.0, measured_db=3.8))
+    held_down = changes(stated_db=4.0, measured_db=3.8)
     assert list(emotion_violations(held_down)) == []
     level = held_down.set_index("measure").loc["speech_dbfs"]
     assert (level["asked"], round(level["measured"], 1)) == (4.0, 3.8)
-    louder = emotion_changes(*angry_beside_neutral(stated_db=6.0, measured_db=3.8))
-    assert list(emotion_violations(louder)) == [
+    assert list(emotion_violations(changes(stated_db=6.0, measured_db=3.8))) == [
         "emotion angry: speech_dbfs: changed by 3.80 (median of 8 clips), 6.00 was asked for"
     ]

@@ -1,18 +1,16 @@
 import hashlib
 import json
 import socket
-from itertools import product
+from unittest.mock import Mock
 
 import mlcroissant
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import soundfile
 import yaml
 
 from aor_lib.config.params import load_study
-from aor_lib.config.records import DATASET_VERSION, Stimulus
 from aor_lib.stimuli.export import ExportError, export_hf
 from aor_lib.stimuli.manifest import (
     MANIFEST,
@@ -22,18 +20,14 @@ from aor_lib.stimuli.manifest import (
     load_stimuli,
     verify_dataset,
 )
-
-RATE_HZ = 24_000
+from tests.audio.sounds import content_of
+from tests.conftest import make_text_stimuli
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch, tmp_path):
-    """Nothing of this may need the network: a connection is an error, and names its address."""
-
-    def refuse(self, address):
-        raise AssertionError(f"connects to {address}")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    """Nothing of this may need the network: a connection is an error."""
+    monkeypatch.setattr(socket.socket, "connect", None)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
@@ -44,19 +38,17 @@ def study(write_profile):
     return load_study(write_profile())
 
 
-def write_sound(path, seed):
-    """A fifth of a second of noise as a clip; returns its sha256."""
+SPOKEN = {"presented_text": None, "voice": "af_heart", "duration_s": 0.2}
+IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0", "snr_db": 6.0}
+
+
+def sound_in(path, seed):
+    """Write a fifth of a second of noise; returns the path in a build, and its sha256."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    samples = np.random.default_rng(seed).uniform(-0.5, 0.5, RATE_HZ // 5)
-    soundfile.write(path, samples, RATE_HZ, subtype="PCM_16")
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-SPOKEN = {"voice": "af_heart", "gender": "female", "emotion": "neutral", "rate": "normal"}
-SPOKEN |= {"lead_in_s": 2.0, "duration_s": 0.2, "sample_rate": RATE_HZ}
-SPOKEN |= {"loudness_lufs": -23.0, "peak_dbfs": -6.0}
-IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0"}
-IN_SCENE |= {"background_scene": "home_kitchen", "scene_kind": "benign", "snr_db": 6.0}
+    samples = np.random.default_rng(seed).uniform(-0.5, 0.5, 4800)
+    soundfile.write(path, samples, 24_000, subtype="PCM_16")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"path": f"clips/{path.name}", "sha256": sha256}
 
 
 def write_build(build, **changes):
@@ -65,27 +57,18 @@ def write_build(build, **changes):
     One stimulus has an earlier turn. ``changes`` are laid over every row.
     """
     rows = []
-    kinds = [("pseudo_harmful", "dev"), ("harmful", "dev"), ("pseudo_harmful", "test")]
-    for (number, (intent, split)), condition in product(
-        enumerate(kinds), ("benign_scene", "speech_only", "text_only")
-    ):
-        name, text = f"kitchen-{number}.{condition}", f"How do I kill number {number}?"
-        row = dict.fromkeys(Stimulus.model_fields) | {"seed": 2**52 + number, "block": "core"}
-        row |= {"stimulus_id": name, "utterance_id": f"kitchen-{number}", "scenario": "kitchen"}
-        row |= {"intent": intent, "split": split, "text": text, "condition": condition}
-        row |= {"events": "[]", "history": "[]"}
-        if condition == "text_only":
-            sha256 = hashlib.sha256(text.encode()).hexdigest()
-            row |= {"presented_text": text, "sha256": sha256}
-        else:
-            path = f"clips/{name}.flac"
-            row |= SPOKEN | {"path": path, "sha256": write_sound(build / path, len(rows))}
-        if condition == "benign_scene":
-            row |= IN_SCENE | {"unseen_scene": number == 1}
-        rows.append(Stimulus.model_validate(row | changes).model_dump(mode="json"))
-    turn = "clips/kitchen-0.benign_scene.turn1.flac"
-    said = {"role": "user", "text": "Hello.", "path": turn, "sha256": write_sound(build / turn, 99)}
-    rows[0]["history"] = json.dumps([said, {"role": "assistant", "text": "Hi."}])
+    for text, split in zip(make_text_stimuli(3), ("dev", "dev", "test"), strict=True):
+        for condition in ("benign_scene", "speech_only", "text_only"):
+            name = f"{text.utterance_id}.{condition}"
+            row = text.model_dump(mode="json") | {"seed": 2**52 + len(rows), "split": split}
+            row |= {"stimulus_id": name, "condition": condition}
+            if condition != "text_only":
+                row |= SPOKEN | sound_in(build / f"clips/{name}.flac", len(rows))
+            if condition == "benign_scene":
+                row |= IN_SCENE | {"unseen_scene": split == "test"}
+            rows.append(row | changes)
+    turn = {"role": "user", "text": "Hello."} | sound_in(build / "clips/u0.turn1.flac", 99)
+    rows[0]["history"] = json.dumps([turn, {"role": "assistant", "text": "Hi."}])
     frame = pd.DataFrame(rows)
     frame.to_parquet(build / MANIFEST)
     wer = frame["path"].notna().map({True: 0.25, False: None})
@@ -134,11 +117,7 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
 
 
 def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
-    again = export_hf(build, tmp_path / "again", study)
-    names = sorted(p.relative_to(exported) for p in exported.rglob("*") if p.is_file())
-    assert names == sorted(p.relative_to(again) for p in again.rglob("*") if p.is_file())
-    for name in names:
-        assert (exported / name).read_bytes() == (again / name).read_bytes()
+    assert content_of(exported) == content_of(export_hf(build, tmp_path / "again", study))
 
 
 @pytest.mark.slow
@@ -158,16 +137,12 @@ def test_the_croissant_file_is_valid_and_its_records_are_the_manifest(exported, 
     )
 
 
-def test_every_table_says_its_version_and_the_croissant_file_its_sha256_and_clips(exported):
-    croissant = json.loads((exported / "croissant.json").read_text())
-    assert croissant["version"] == f"{DATASET_VERSION}.0.0"
-    parts = croissant["distribution"]
+def test_the_croissant_file_says_the_sha256_of_every_table_and_which_clips_there_are(exported):
+    parts = json.loads((exported / "croissant.json").read_text())["distribution"]
     tables = {part["contentUrl"]: part for part in parts if part["@type"] == "cr:FileObject"}
     assert set(tables) == {str(path.relative_to(exported)) for path in exported.rglob("*.parquet")}
     for name, part in tables.items():
         assert part["sha256"] == hashlib.sha256((exported / name).read_bytes()).hexdigest()
-        metadata = pq.read_schema(exported / name).metadata
-        assert metadata[b"aor_dataset_version"] == str(DATASET_VERSION).encode()
     clips = [part["includes"] for part in parts if part["@type"] == "cr:FileSet"]
     assert sorted(path for pattern in clips for path in exported.glob(pattern)) == sorted(
         exported.rglob("*.flac")
@@ -180,20 +155,12 @@ def test_other_numbers_in_the_data_card_are_the_manifests(exported):
         ["test", "3", "2", "0.00", "1"],
     ]
     assert table_below(exported, "Speech over background")[1:] == [["6", "benign_scene", "3"]]
-    # Three times "how do i kill number", and three numbers: 8 words and 7 pairs among 18 words.
-    assert table_below(exported, "Diversity of the utterances")[-1] == [
-        "all", "3", "18", "0.444", "0.389",
-    ]  # fmt: skip
+    # Three times "text", and three numbers: 4 words and 3 pairs among 6 words.
+    diversity = table_below(exported, "Diversity of the utterances")
+    assert diversity[-1] == ["all", "3", "6", "0.667", "0.500"]
     assert ["benign_scene", "3", "0.250", "0.250"] in table_below(
         exported, "Preprocessing, cleaning and labelling"
     )
-
-
-def test_a_build_of_version_1_is_refused_with_what_to_do(build, study, tmp_path):
-    load_manifest(build).drop(columns=["scene_kind", "unseen_scene"]).to_parquet(build / MANIFEST)
-    message = "is not of version 2 of the data set .scene_kind: .*make it again with 'aor data'"
-    with pytest.raises(DatasetError, match=message):
-        export_hf(build, tmp_path / "export", study)
 
 
 def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, study, tmp_path):
@@ -209,7 +176,7 @@ def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, st
 
 def test_imported_clips_are_of_unknown_licence_and_not_called_synthetic(build, study, tmp_path):
     unknown = {"voice": None, "background_source": None, "background_licence": None}
-    write_build(build, block="imported", intent="unlabelled", scenario="imported", **unknown)
+    write_build(build, block="imported", **unknown)
     folder = export_hf(build, tmp_path / "export", study)
     assert front_matter(folder)["license"] == "other"
     card = (folder / "README.md").read_text()
@@ -225,15 +192,10 @@ def test_a_study_of_texts_alone_has_a_configuration_of_texts(build, study, tmp_p
     assert not list(folder.rglob("*.flac"))
 
 
-def test_no_place_on_this_machine_is_named_or_left(build, write_profile, tmp_path):
+def test_no_place_on_this_machine_is_named(build, write_profile, tmp_path):
     study = load_study(write_profile(recordings=str(tmp_path / "library")))
     folder = export_hf(build, tmp_path / "export", study)
     assert str(tmp_path) not in (folder / "README.md").read_text()
-    manifest = load_manifest(build)
-    manifest.loc[0, "path"] = "../secret.flac"
-    manifest.to_parquet(build / MANIFEST)
-    with pytest.raises(DatasetError, match=r"path: '\.\./secret\.flac' is not within"):
-        export_hf(build, tmp_path / "again", study)
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
@@ -244,9 +206,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize(
-    "clip", ["kitchen-1.benign_scene.flac", "kitchen-0.benign_scene.turn1.flac"]
-)
+@pytest.mark.parametrize("clip", ["u1.benign_scene.flac", "u0.turn1.flac"])
 def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip):
     (build / "clips" / clip).write_bytes(b"something else")
     with pytest.raises(DatasetError, match=clip):
@@ -255,9 +215,7 @@ def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip)
 
 
 def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+    full = Mock(side_effect=OSError(28, "No space left on device"))
     monkeypatch.setattr("aor_lib.stimuli.export.hf.write_croissant", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(OSError, match="No space left"):
@@ -266,10 +224,8 @@ def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch
 
 
 def test_clips_are_copied_where_they_cannot_be_linked(build, study, tmp_path, monkeypatch):
-    def cross_device(*_):
-        raise OSError(18, "Invalid cross-device link")
-
-    monkeypatch.setattr("os.link", cross_device)
+    cross_device = OSError(18, "Invalid cross-device link")
+    monkeypatch.setattr("os.link", Mock(side_effect=cross_device))
     folder = export_hf(build, tmp_path / "export", study)
     assert len(list(folder.rglob("*.flac"))) == 7
     stimuli = load_stimuli(build)

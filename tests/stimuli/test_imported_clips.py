@@ -1,4 +1,5 @@
 import hashlib
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -20,14 +21,11 @@ from aor_lib.stimuli.manifest import load_manifest, load_stimuli, verify_dataset
 from tests.audio.sounds import encoded, hiss, put, quiet
 
 
-@pytest.fixture(autouse=True)
-def _hears_the_same_in_everything(monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with one clip; whatever is in it is transcribed alike."""
     heard = Transcription("Where is it?", np.zeros(768, np.float32))
     monkeypatch.setattr(clips, "transcribe", lambda audio: heard)
-
-
-@pytest.fixture
-def folder(tmp_path):
     put(tmp_path / "in" / "Clip one (1).wav", encoded(hiss(1)))
     return tmp_path / "in"
 
@@ -38,9 +36,7 @@ def build(tmp_path):
 
 
 def test_a_folder_of_clips_becomes_a_study_folder(folder, build):
-    report = import_clips(folder, build, quiet)
-    assert report.imported == ("Clip one (1).wav",)
-    assert report.skipped == ()
+    assert import_clips(folder, build, quiet).imported == ("Clip one (1).wav",)
     (row,) = load_stimuli(build)
     digest = hashlib.sha256((folder / "Clip one (1).wav").read_bytes()).hexdigest()
     assert row.stimulus_id == row.utterance_id == f"clip-one-1-{digest[:8]}"
@@ -71,24 +67,23 @@ def test_the_same_sound_again_and_what_is_no_sound_are_skipped(folder, build):
     put(folder / "notes.txt", b"about")
     report = import_clips(folder, build, quiet)
     assert len(load_stimuli(build)) == 1
-    assert dict(report.skipped).keys() == {"again.flac", "notes.txt"}
-    assert dict(report.skipped)["again.flac"] == "is the same sound as Clip one (1).wav"
+    assert report.skipped == (
+        ("again.flac", "is the same sound as Clip one (1).wav"),
+        ("notes.txt", "is not a sound file (its name ends in '.txt')"),
+    )
 
 
 def test_names_that_sanitise_to_the_same_stay_apart(folder, build):
     put(folder / "clip-one-1.wav", encoded(hiss(2)))
     put(folder / "\u5929.wav", encoded(hiss(3)))
     import_clips(folder, build, quiet)
-    ids = [row.stimulus_id.rpartition("-")[0] for row in load_stimuli(build)]
-    assert sorted(ids) == ["clip", "clip-one-1", "clip-one-1"]
-    assert load_manifest(build)["stimulus_id"].is_unique
+    ids = {row.stimulus_id for row in load_stimuli(build)}
+    names = sorted(name.rpartition("-")[0] for name in ids)
+    assert names == ["clip", "clip-one-1", "clip-one-1"]
 
 
 def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
-    def refuse(audio: bytes) -> Transcription:
-        raise HearingError("is beyond me")
-
-    monkeypatch.setattr(clips, "transcribe", refuse)
+    monkeypatch.setattr(clips, "transcribe", Mock(side_effect=HearingError("is beyond me")))
     assert import_clips(folder, build, quiet).skipped == (("Clip one (1).wav", "is beyond me"),)
     assert not (build / "manifest.parquet").exists()
 

@@ -25,27 +25,6 @@ def spec(write_profile):
     return stimuli(load_study(write_profile(conditions=["benign_scene"])))[0]
 
 
-@pytest.fixture
-def mixing_settings():
-    return Mixing()
-
-
-def assert_valid(rendering):
-    samples, rate = soundfile.read(io.BytesIO(rendering.files[rendering.row.path]))
-    assert rate == speech.SAMPLE_RATE
-    assert samples.ndim == 1
-    assert np.isfinite(samples).all()
-    assert rendering.row.duration_s == pytest.approx(len(samples) / rate)
-    assert mixing.true_peak(samples.astype(np.float32)) <= -1 + 0.01
-    assert rendering.row.loudness_lufs < 0
-
-
-def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
-    made = render(spec, mixing_settings, None)
-    assert_valid(made)
-    assert render(spec, mixing_settings, None).files == made.files
-
-
 @pytest.mark.nightly
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -56,20 +35,25 @@ def test_the_same_specification_gives_the_same_bytes(spec, mixing_settings):
     emotion=st.sampled_from(["neutral", "angry", "fearful", "sad", "happy"]),
 )
 def test_any_ratio_seed_scene_and_emotion_give_a_valid_clip(
-    spec, mixing_settings, snr_db, seed, scene, condition, emotion
+    spec, snr_db, seed, scene, condition, emotion
 ):
     factors = {"snr_db": snr_db, "seed": seed, "condition": condition, "emotion": emotion}
     factors |= {"scene": load_scene(scene)}
-    assert_valid(render(spec.model_copy(update=factors), mixing_settings, None))
+    made = render(spec.model_copy(update=factors), Mixing(), None)
+    samples, rate = soundfile.read(io.BytesIO(made.files[made.row.path]))
+    assert (samples.ndim, rate) == (1, speech.SAMPLE_RATE)
+    assert np.isfinite(samples).all()
+    assert made.row.duration_s == pytest.approx(len(samples) / rate)
+    assert mixing.true_peak(samples.astype(np.float32)) <= -1 + 0.01
 
 
-def test_an_utterance_that_makes_too_long_a_clip_is_named(spec, mixing_settings):
+def test_an_utterance_that_makes_too_long_a_clip_is_named(spec):
     utterance = spec.utterance.model_copy(update={"text": "Why? " * 120})
     with pytest.raises(SpeechError, match=rf"{spec.stimulus_id}.* long.*shorten"):
-        render(spec.model_copy(update={"utterance": utterance}), mixing_settings, None)
+        render(spec.model_copy(update={"utterance": utterance}), Mixing(), None)
 
 
-@pytest.mark.parametrize("text", ["?!...", "How\nnow", "\ud800 why"])
+@pytest.mark.parametrize("text", ["?!...", "How\nnow"])
 def test_a_text_that_cannot_be_said_is_refused_before_anything_is_made(spec, text):
     with pytest.raises(ValidationError, match="text"):
         Utterance.model_validate(spec.utterance.model_dump() | {"text": text})

@@ -1,12 +1,12 @@
 import hashlib
 import shutil
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib.stimuli.clip_measurement import TOLERANCES
-from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_validation
+from aor_lib.stimuli.manifest import MANIFEST, load_manifest
 from aor_lib.stimuli.validation import validate_dataset
 from tests.audio.sounds import quiet
 
@@ -28,13 +28,8 @@ def manifest(build):
     return load_manifest(build)
 
 
-def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(
-    build, validate, manifest
-):
+def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(build, validate):
     assert validate() == []
-    both = manifest.merge(load_validation(build), on="stimulus_id")
-    assert (both["snr_db_x"] - both["snr_db_y"]).abs().max() <= TOLERANCES["snr_db"]
-    assert (both.loc[both["snr_db_x"].notna(), "lead_in_dbfs"] > -60).all()
     clip = sorted((build / "clips").glob("*.benign_scene.*"))[0]
     clip.write_bytes(clip.read_bytes()[:-1])
     [violation] = validate()
@@ -58,9 +53,9 @@ def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(
     for name in ("loudness_lufs", "snr_db", "duration_s"):
         assert f"{manifest.loc[first, 'stimulus_id']}: {name}: measured" in found
     assert f"{manifest.loc[second, 'stimulus_id']}: lead-in: the scene is not audible" in found
-    calls = []
-    assert validate(lambda *done: calls.append(done)) == violations
-    assert calls == []
+    report = Mock()
+    assert validate(report) == violations
+    report.assert_not_called()
 
 
 def test_missing_unplanned_and_repeated_stimuli_are_found(build, validate, manifest):

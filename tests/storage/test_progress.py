@@ -3,7 +3,6 @@ from aor_lib.storage.progress import progress
 
 def test_plain_lines_say_how_much_is_done(capsys):
     with progress("trials") as report:
-        assert capsys.readouterr().err == ""
         report(10, 100)
         report(100, 100)
     lines = capsys.readouterr().err.split("\n")

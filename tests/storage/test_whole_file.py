@@ -15,14 +15,8 @@ def test_the_file_is_there_when_the_block_ends(tmp_path):
 
 def test_an_error_leaves_the_old_content_and_nothing_beside_it(tmp_path):
     (tmp_path / "a").write_bytes(b"old")
-
-    def fail_halfway():
-        with whole_file(tmp_path / "a") as stream:
-            stream.write(b"half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail_halfway()
+    with pytest.raises(RuntimeError), whole_file(tmp_path / "a"):
+        raise RuntimeError
     assert (tmp_path / "a").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
 
