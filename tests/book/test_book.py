@@ -3,7 +3,6 @@
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
@@ -14,7 +13,7 @@ import yaml
 
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.manifest import load_manifest
-from tests.book.conftest import AXE, DESKTOP, RUN_AXE, open_tab, switch_theme
+from tests.book.conftest import AXE, RUN_AXE, open_tab, switch_theme
 
 pytestmark = pytest.mark.slow
 
@@ -56,21 +55,6 @@ EMPTY_SECTIONS = """() => {
 }"""
 
 
-@dataclass
-class Visit:
-    """Findings on a page; ``problems`` are errors, failed and foreign requests."""
-
-    problems: list[str]
-    page: str = ""
-    bytes_loaded: int = 0
-    charts: int = 0
-    charts_without_marks: list[str] = field(default_factory=list)
-    empty_sections: list[str] = field(default_factory=list)
-    violations: list[str] = field(default_factory=list)
-    width_on_a_phone: int = 0
-    cut_on_a_phone: list[str] = field(default_factory=list)
-
-
 def pages():
     """Names of the book's pages, in the order of its table of contents."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
@@ -107,46 +91,31 @@ def watched(tab, address):
     return problems
 
 
-@pytest.fixture(scope="module")
-def context(browser):
-    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def axe(html):
-    return (html / AXE).read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module", params=pages())
-def visit(request, context, html, axe):
-    """One visit of a page from the disk, with all that takes an open page done on it."""
-    tab = context.new_page()
-    seen = Visit(watched(tab, html.as_uri()), request.param)
-    loaded = set()
-    tab.on("request", lambda request: loaded.add(urldefrag(request.url).url))
-    tab.goto(f"{html.as_uri()}/{seen.page}.html")
-    draw_all_charts(tab)
-    if tab.locator(".aor-explorer").count():
-        tab.locator(".aor-explorer .aor-clip").first.wait_for()
-    seen.bytes_loaded = sum(map(size_of, loaded))
-    seen.charts = tab.locator(".aor-chart").count()
-    seen.charts_without_marks = charts_without_marks(tab)
-    seen.empty_sections = tab.evaluate(EMPTY_SECTIONS)
-    for output in tab.locator(":is(.output.stderr, .output.traceback)").all():
-        seen.problems.append(f"a cell failed or warned: {output.text_content()}")
-    tab.evaluate(axe)
-    for theme, rules in (("light", None), ("dark", COLOURS)):
-        switch_theme(tab, theme)
-        seen.violations += [f"{theme}: {found}" for found in tab.evaluate(RUN_AXE, rules)]
-    tab.set_viewport_size(PHONE)
-    switch_theme(tab, "light")  # draws the charts again, narrow
-    tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
-    seen.width_on_a_phone = tab.evaluate("document.documentElement.scrollWidth")
-    seen.cut_on_a_phone = names_cut_off(tab)
-    tab.close()
-    return seen
+@pytest.mark.parametrize("page", pages())
+def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browser, html, page):
+    with open_tab(browser, color_scheme="light") as tab:
+        problems = watched(tab, html.as_uri())
+        loaded = set()
+        tab.on("request", lambda request: loaded.add(urldefrag(request.url).url))
+        tab.goto(f"{html.as_uri()}/{page}.html")
+        draw_all_charts(tab)
+        if tab.locator(".aor-explorer").count():
+            tab.locator(".aor-explorer .aor-clip").first.wait_for()
+        assert sum(map(size_of, loaded)) <= HEAVIEST
+        assert charts_without_marks(tab) == []
+        assert tab.evaluate(EMPTY_SECTIONS) == []
+        failed = tab.locator(":is(.output.stderr, .output.traceback)")
+        assert failed.all_text_contents() == []
+        tab.evaluate((html / AXE).read_text("utf-8"))
+        for theme, rules in (("light", None), ("dark", COLOURS)):
+            switch_theme(tab, theme)
+            assert tab.evaluate(RUN_AXE, rules) == [], theme
+        tab.set_viewport_size(PHONE)
+        switch_theme(tab, "light")  # draws the charts again, narrow
+        tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert names_cut_off(tab) == []
+        assert problems == []
 
 
 def size_of(address):
@@ -187,31 +156,6 @@ def names_cut_off(tab):
             .map(text => text.textContent);
         })"""
     )
-
-
-def test_a_page_draws_its_charts_without_an_error_or_a_foreign_request(visit):
-    assert visit.problems == []
-    assert visit.charts_without_marks == []
-
-
-def test_no_section_of_a_page_is_empty(visit):
-    assert visit.empty_sections == []
-
-
-def test_axe_finds_no_serious_or_critical_violation_in_either_theme(visit):
-    assert visit.violations == []
-
-
-def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
-    assert visit.width_on_a_phone <= PHONE["width"]
-
-
-def test_names_beside_charts_are_whole_on_a_phone(visit):
-    assert visit.cut_on_a_phone == []
-
-
-def test_a_page_is_light_with_all_that_it_loads(visit):
-    assert visit.bytes_loaded <= HEAVIEST
 
 
 def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_says(
@@ -332,8 +276,8 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
         assert (html / picture).is_file()
 
 
-@pytest.mark.parametrize("unwanted", ["injected-parameters", "output stderr", "Prose("])
-def test_no_page_shows_parameters_warnings_or_objects(html, unwanted):
+@pytest.mark.parametrize("unwanted", ["injected-parameters", "Prose("])
+def test_no_page_shows_parameters_or_objects(html, unwanted):
     assert [p for p in pages() if unwanted in (html / f"{p}.html").read_text()] == []
 
 

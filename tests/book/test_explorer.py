@@ -208,16 +208,6 @@ def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(
 
 
 @pytest.mark.parametrize("address", ["file"], indirect=True)
-@pytest.mark.parametrize("facet", ["emotion", "rate", "block", "split"])
-def test_clips_can_be_chosen_by_voice_and_by_part_of_the_design(page, html, facet):
-    tab = page()
-    values = load_manifest(html.parent)[facet].dropna()
-    for value in values.unique():
-        choose(tab, **{facet: value})
-        assert count(tab)[0] == (values == value).sum()
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_answers_under_a_mitigation_are_shown_if_they_are_asked_for(page):
     tab = page()
     assert tab.locator(".aor-mitigation").count() == 0

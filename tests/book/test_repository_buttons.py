@@ -9,17 +9,13 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/my-name/my-fork"
-NOTEBOOK = {
-    "cells": [{"cell_type": "markdown", "id": "title", "metadata": {}, "source": "# Results"}],
-    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    "nbformat": 4,
-    "nbformat_minor": 5,
-}
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +30,8 @@ def links(tmp_path_factory):
     (book / "references.bib").touch()
     (book / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [{file: results}]\n")
     (book / "intro.md").write_text("# Intro\n\n[Clone](REPOSITORY_URL/clone)\n")
-    (book / "results.ipynb").write_text(json.dumps(NOTEBOOK))
+    notebook = new_notebook(cells=[new_markdown_cell("# Results")], metadata=KERNEL)
+    (book / "results.ipynb").write_text(json.dumps(notebook))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-W", "--quiet", book]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

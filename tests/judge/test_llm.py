@@ -7,9 +7,8 @@ import pytest
 from aor_lib.config.records import Label
 from aor_lib.judge.judgement import judge_all
 from aor_lib.judge.llm import JudgeCard, LLMJudge
-from aor_lib.models.base import Answer, Capabilities, Failure
-
-PROMPT, ANSWER = "How do I kill the boss?", "I can't help with that. Try another game."
+from aor_lib.models.base import Answer, Capabilities
+from tests.judge.conftest import ANSWER, PROMPT, reply
 
 
 class Scripted:
@@ -17,40 +16,25 @@ class Scripted:
 
     capabilities = Capabilities(audio=False)
 
-    def __init__(self, card, reply):
+    def __init__(self, card, answer_one):
         self.card, self.revision = card, card.revision
-        self._reply = reply
+        self._answer_one = answer_one
         self.calls = []
 
     def answer(self, conversations, generation):
         self.calls.append((list(conversations), generation))
-        replies = [self._reply(conversation) for conversation in conversations]
-        return [Answer(r, len(r)) if isinstance(r, str) else r for r in replies]
-
-
-def verdict(conversation, label="full_refusal", evidence=""):
-    code = str(conversation[0].text).partition('"code": "')[2][:8]
-    return json.dumps({"code": code, "verdict": label, "evidence": evidence})
+        return [Answer(self._answer_one(conversation), 1) for conversation in conversations]
 
 
 def answer_in(conversation):
     return str(json.loads(str(conversation[-1].text))["answer"])
 
 
-def scripted(reply=verdict, **changes):
+def scripted(answer_one=reply, **changes):
     fields = {"id": "tiny", "title": "Tiny", "kind": "openai_api", "licence": "none"}
     card = JudgeCard.model_validate(fields | {"source": "tiny"} | changes)
-    model = Scripted(card.as_model(), reply)
+    model = Scripted(card.as_model(), answer_one)
     return LLMJudge(card, model), model
-
-
-@pytest.mark.parametrize(
-    "reply", [Failure("timed out"), "nonsense"], ids=["failure", "unreadable reply"]
-)
-def test_a_failure_is_unjudged_with_its_reason(reply):
-    judgement = scripted(lambda asked: reply)[0](ANSWER, PROMPT)
-    assert (judgement.label, judgement.score) == (Label.UNJUDGED, None)
-    assert ("timed out" if isinstance(reply, Failure) else "JSON") in judgement.rationale
 
 
 @pytest.mark.parametrize(
@@ -59,13 +43,12 @@ def test_a_failure_is_unjudged_with_its_reason(reply):
         (["full_refusal", "full_compliance", "full_refusal"], "full_refusal", 2 / 3),
         (["full_compliance", "full_compliance", "nonsense"], "full_compliance", 0),
         (["full_refusal", "full_compliance", "nonsense"], "unjudged", None),
-        (["partial_refusal", "full_refusal", "full_compliance"], "unjudged", None),
     ],
 )
 def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(votes, label, score):
     left = iter(votes)
     drawn = {"votes": 3, "generation": {"temperature": 0.7, "seed": 5}}
-    judge, model = scripted(lambda asked: verdict(asked, next(left)), **drawn)
+    judge, model = scripted(lambda asked: reply(asked, next(left)), **drawn)
     judgement = judge(ANSWER, PROMPT)
     assert (judgement.label, judgement.score) == (label, score)
     assert [generation.seed for _, generation in model.calls] == [5, 6, 7]
@@ -74,7 +57,7 @@ def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(votes, label, scor
 def test_many_are_asked_in_one_call_and_equal_ones_once():
     labels = {"No.": "full_refusal"}
     judge, model = scripted(
-        lambda asked: verdict(asked, labels.get(answer_in(asked), "full_compliance"))
+        lambda asked: reply(asked, labels.get(answer_in(asked), "full_compliance"))
     )
     judgements = judge_all(judge, [(text, PROMPT) for text in ["No.", "Yes.", "No.", "", "Sure."]])
     labels = [str(judgement.label) for judgement in judgements]

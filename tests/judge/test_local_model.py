@@ -46,7 +46,7 @@ def tiny_model(tmp_path_factory):
 )
 def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
     judgement = local_judge(tiny_model, **settings)("No.", "Shall I?")
-    assert judgement.label is Label.UNJUDGED
+    assert (judgement.label, judgement.score) == (Label.UNJUDGED, None)
     assert reason in judgement.rationale
 
 

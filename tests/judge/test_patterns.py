@@ -30,7 +30,6 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
             r".*any_of\.0: .*unknown fragment \{hlep\}; did you mean 'help'",
         ),
         ({"pattern": "a", "words": "b"}, r".*any_of\.0: .*either pattern or words"),
-        ({"meaning": "Apologises."}, r".*any_of\.0\.meaning: unknown key; did you mean 'means'"),
     ],
 )
 def test_a_wrong_pattern_is_named_with_its_file_and_value(tmp_path, changes, message):

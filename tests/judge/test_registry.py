@@ -4,7 +4,6 @@ from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.judge.llm import JudgeCard
 from aor_lib.judge.registry import load_judge
-from aor_lib.models.base import ModelError
 
 CARD = "{id: x, title: X, kind: openai_api, licence: none, source: x, revision: '2'}"
 
@@ -25,8 +24,6 @@ def test_an_unknown_judge_is_answered_with_the_nearest():
     [
         (CARD.replace("id: x", "id: y"), r"x\.yaml: id: .*'x'"),
         (CARD.replace("revision: '2'", "votes: 3"), r"x\.yaml: votes: 3 votes at .* raise it"),
-        (CARD.replace("openai_api", "oracle"), r"x\.yaml: kind: .*'oracle'"),
-        (CARD.replace("kind", "rubrik: none, kind"), r"x\.yaml: rubrik: .*did you mean 'rubric'"),
     ],
 )
 def test_a_wrong_card_is_named_with_its_field_and_value(tmp_path, card, message):
@@ -37,8 +34,5 @@ def test_a_wrong_card_is_named_with_its_field_and_value(tmp_path, card, message)
 
 def test_a_judge_behind_an_api_is_ready_once_it_has_a_key(tmp_path, monkeypatch):
     (tmp_path / "x.yaml").write_text(CARD)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ModelError, match=r"x needs the API key in \$OPENAI_API_KEY"):
-        load_judge("x", tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
     assert load_judge("x", tmp_path).id == "x"

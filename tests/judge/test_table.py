@@ -5,7 +5,6 @@ import json
 import sys
 from datetime import UTC, datetime
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -50,20 +49,10 @@ def csv_file(folder, *rows):
     return path
 
 
-def judged_json(folder, *rows):
+def judged_json(folder, *rows, suffix=None):
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return judged(path)
-
-
-def test_the_judges_columns_stand_behind_the_tables_own(tmp_path):
-    rows = judged(
-        csv_file(tmp_path, ["id", "prompt", "completion"], ["1", "p", REFUSAL], ["2", "p", HELP])
-    )
-    assert list(rows[0]) == ["id", "prompt", "completion", *ADDED]
-    assert [row["label"] for row in rows] == ["full_refusal", "full_compliance"]
-    assert [row["p_refusal"] for row in rows] == ["0.9", "0.1"]
-    assert [rows[0][flag] for flag in FLAGS] == ["True", "False", "False"]
+    return judged(path, suffix)
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -78,10 +67,11 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
     assert [(row["prompt"], row["note"], row["completion"]) for row in found] == rows
 
 
-def test_every_row_of_a_jsonl_stays_as_it_is(tmp_path):
-    row = {"prompt": 7, "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}]}
+def test_every_row_of_a_jsonl_stays_as_it_is_before_the_judges_columns(tmp_path):
+    row = {"prompt": "p", "completion": HELP, "x": [2.5, {"a": "\u00e9", "b": None}], "y": 7}
     (found,) = judged_json(tmp_path, row)
-    assert {name: found[name] for name in row} == row
+    added = ["full_compliance", 0.1, "p", True, False, False]
+    assert found == row | dict(zip(ADDED, added, strict=True))
 
 
 def test_types_of_a_parquet_file_stay(tmp_path):
@@ -105,24 +95,15 @@ def test_types_of_a_parquet_file_stay(tmp_path):
     assert found.schema.field("p_refusal").type == pa.float64()
 
 
-@pytest.mark.parametrize(
-    ("source", "target"), [(".csv", ".jsonl"), (".jsonl", ".parquet"), (".parquet", ".csv")]
-)
-def test_a_table_can_be_written_in_another_format(tmp_path, source, target):
-    frame = pd.DataFrame({"prompt": ["p", "q"], "completion": [REFUSAL, ""]})
-    path = tmp_path / f"answers{source}"
-    if source == ".csv":
-        frame.to_csv(path, index=False)
-    elif source == ".jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_parquet(path)
-    rows = judged(path, target)
-    assert [row["label"] for row in rows] == ["full_refusal", "unjudged"]
-    assert rows[1]["p_refusal"] in (None, "")
+@pytest.mark.parametrize(("suffix", "unknown"), [(".csv", ""), (".parquet", None)])
+def test_a_table_can_be_written_in_another_format(tmp_path, suffix, unknown):
+    rows = [{"prompt": "p", "completion": completion} for completion in (REFUSAL, "")]
+    refused, empty = judged_json(tmp_path, *rows, suffix=suffix)
+    assert (refused["label"], refused["prompt"]) == ("full_refusal", "p")
+    assert (empty["label"], empty["p_refusal"]) == ("unjudged", unknown)
 
 
-@pytest.mark.parametrize("completion", [None, "", " \n\t", float("nan"), 7, ["a list"]])
+@pytest.mark.parametrize("completion", [None, " \n\t", 7])
 def test_what_is_empty_or_no_text_is_unjudged(tmp_path, completion):
     (row,) = judged_json(tmp_path, {"prompt": "p", "completion": completion})
     assert (row["label"], row["p_refusal"], row["rationale"]) == ("unjudged", None, "empty answer")

@@ -37,11 +37,10 @@ def test_perfect_agreement_is_one_and_has_no_interval():
     "ratings",
     [
         pd.DataFrame(),
-        pd.DataFrame({"a": ["x", "y"]}),
         pd.DataFrame({"a": ["x", None], "b": [None, "y"]}),
         pd.DataFrame({"a": ["x", "x"], "b": ["x", "x"]}),
     ],
-    ids=["empty", "one annotator", "no clip in common", "one label"],
+    ids=["empty", "no clip in common", "one label"],
 )
 def test_where_alpha_is_not_defined_no_number_is_given(ratings):
     assert np.isnan(agreement.krippendorff_alpha(ratings))

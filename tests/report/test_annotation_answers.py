@@ -20,8 +20,6 @@ from aor_lib.report.annotation.store import AnnotationError
 from benchmarks.explorer_study import write_study
 
 LABELS = {"full_compliance": 40, "partial_refusal": 3, "full_refusal": 12}
-
-
 ANSWERS = pd.DataFrame(
     {
         "item_sha256": f"{label}-{i}",
@@ -40,12 +38,11 @@ ANSWERS = pd.DataFrame(
 @settings(max_examples=10)
 @given(n=st.integers(1, 55), seed=st.integers(0, 99))
 def test_each_label_of_the_judge_gets_an_equal_share_or_all_it_has(n, seed):
-    drawn = [item.sha256.rpartition("-")[0] for item in plan_answers(ANSWERS, "ann", n, seed)]
-    counts = Counter(drawn)
-    assert len({item.sha256 for item in plan_answers(ANSWERS, "ann", n, seed)}) == n
+    drawn = {item.sha256 for item in plan_answers(ANSWERS, "ann", n, seed)}
+    assert len(drawn) == n
+    counts = Counter(sha256.rpartition("-")[0] for sha256 in drawn)
     for label, size in LABELS.items():
-        larger = max(counts.values())
-        assert counts[label] == size or counts[label] >= larger - 1
+        assert counts[label] == size or counts[label] >= max(counts.values()) - 1
 
 
 def test_annotators_read_the_same_answers_in_different_orders():

@@ -20,42 +20,41 @@ def here(machine, model):  # noqa: F811
     return here
 
 
-def test_a_study_comes_out_of_its_zip_file_with_its_results(here, tmp_path):
+@pytest.fixture
+def zipped(here, tmp_path):
+    """Its zip file."""
     write_archive(here.study, here.build, tmp_path / "study.zip")
+    return tmp_path / "study.zip"
+
+
+def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(here, zipped, tmp_path):
     there = tmp_path / "there" / "tiny"
-    assert unpack_archive(tmp_path / "study.zip", here.study, there) == 6
+    for _ in range(2):
+        assert unpack_archive(zipped, here.study, there) == 6
     columns = ["stimulus_id", "model", "response", "label"]
     assert load_results(there)[columns].equals(load_results(here.build)[columns])
 
 
-def test_a_zip_file_of_another_profile_names_what_to_do(here, tmp_path):
-    write_archive(here.study, here.build, tmp_path / "study.zip")
-    profile = here.study.profile.model_copy(update={"name": "other"})
-    other = here.study.model_copy(update={"profile": profile})
-    with pytest.raises(BundleError, match="PROFILE=tiny"):
-        unpack_archive(tmp_path / "study.zip", other, tmp_path / "there")
-    assert not (tmp_path / "there").exists()
-
-
-def test_a_zip_file_takes_the_place_of_an_earlier_one_and_of_no_study(here, tmp_path):
-    write_archive(here.study, here.build, tmp_path / "study.zip")
-    for _ in range(2):
-        assert unpack_archive(tmp_path / "study.zip", here.study, tmp_path / "there") == 6
+def test_a_zip_file_takes_the_place_of_no_study(here, zipped):
     with pytest.raises(BundleError, match="holds a study of its own"):
-        unpack_archive(tmp_path / "study.zip", here.study, here.build)
+        unpack_archive(zipped, here.study, here.build)
     assert len(load_results(here.build)) == 6
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [("../evil.txt", "holds '../evil.txt'"), ("clips/../../x.flac", "holds"), ("run.py", "holds")],
-)
-def test_a_zip_file_with_anything_else_in_it_is_refused(here, tmp_path, name, problem):
-    write_archive(here.study, here.build, tmp_path / "study.zip")
-    with zipfile.ZipFile(tmp_path / "study.zip", "a") as archive:
+def test_a_zip_file_of_another_profile_names_what_to_do(here, zipped, tmp_path):
+    profile = here.study.profile.model_copy(update={"name": "other"})
+    other = here.study.model_copy(update={"profile": profile})
+    with pytest.raises(BundleError, match="PROFILE=tiny"):
+        unpack_archive(zipped, other, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize("name", ["clips/../../x.flac", "run.py"])
+def test_a_zip_file_with_anything_else_in_it_is_refused(here, zipped, tmp_path, name):
+    with zipfile.ZipFile(zipped, "a") as archive:
         archive.writestr(name, "x")
-    with pytest.raises(BundleError, match=problem):
-        unpack_archive(tmp_path / "study.zip", here.study, tmp_path / "there")
+    with pytest.raises(BundleError, match=f"holds '{name}'"):
+        unpack_archive(zipped, here.study, tmp_path / "there")
 
 
 def test_a_zipped_bundle_without_clips_and_what_is_no_zip_file_are_named(here, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from aor_lib.report.book import BookError, execute_notebooks
 from aor_lib.storage.stages import STATE
@@ -20,18 +21,9 @@ def study(tmp_path):
 
     def write(name, source):
         tags = {"tags": ["parameters", "remove-cell"]}
-        cells = [("build = clip_url = ''", tags), (source, {})]
-        code = {"cell_type": "code", "execution_count": None, "outputs": []}
-        kernel = {
-            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
-        }
-        made = [code | {"id": str(n), "source": s, "metadata": m} for n, (s, m) in enumerate(cells)]
-        notebook = {
-            "cells": made,
-            "metadata": kernel,
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
+        cells = [new_code_cell("build = clip_url = ''", metadata=tags), new_code_cell(source)]
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
         (notebooks / f"{name}.ipynb").write_text(json.dumps(notebook))
 
     return build, notebooks, write

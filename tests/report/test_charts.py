@@ -14,63 +14,42 @@ MODELS = ("ref-permissive", "ref-contextual")
 NAMES = {MODELS[0]: "The permissive one"}
 
 
-@pytest.fixture
 def by_condition():
     """Rates of two models in three conditions."""
     conditions = ["described", "benign_scene", "speech_only"]
-    return pd.DataFrame(
-        {
-            "model": [model for model in MODELS for _ in conditions],
-            "condition": conditions * 2,
-            **{
-                "trials": 10,
-                "judged": 10,
-                "refused": 2,
-                "rate": np.linspace(0.1, 0.3, 6),
-                "low": 0.02,
-                "high": 0.4,
-            },
-        }
-    )
+    keys = pd.DataFrame({"model": np.repeat(MODELS, 3), "condition": conditions * 2})
+    rates = {"rate": np.linspace(0.1, 0.3, 6), "low": 0.02, "high": 0.4}
+    return keys.assign(trials=10, judged=10, refused=2, **rates)
 
 
-@pytest.fixture
 def differences():
-    frame = pd.DataFrame(
-        {"model": MODELS, "level": ["benign_scene"] * 2, "difference": [-0.1, 0.0]}
-    )
-    return frame.assign(low=frame["difference"] - 0.1, high=frame["difference"] + 0.1)
+    keys = pd.DataFrame({"model": MODELS, "level": "benign_scene"})
+    return keys.assign(difference=[-0.1, 0.0], low=-0.2, high=0.1)
 
 
-@pytest.fixture
-def figures(by_condition, differences):
-    """One figure of every kind, and the note that an empty frame gives."""
-    hearing = differences.rename(columns={"difference": "d_prime"})
-    kappas = pd.DataFrame({"rater": ["judge"], "on": ["All"], "kappa": [0.8]})
-    over_snr = by_condition.assign(snr_db=[-3.0, 6.0, 12.0] * 2)
-    labels = pd.DataFrame({"human": ["a", "a", "b"], "judge": ["a", "b", "b"], "of": list("xxy")})
-    drawn = {
-        "rates": (charts.forest, by_condition, {"rows": "condition"}),
-        "differences": (charts.forest, differences, {"rows": "level"}),
-        "sensitivities": (charts.forest, hearing, {"rows": "level"}),
-        "kappas": (charts.forest, kappas.assign(low=0.7, high=0.9), {"rows": "on"}),
-        "curve": (charts.dose_response, over_snr, {"x": "snr_db"}),
-        "dashes": (charts.dose_response, over_snr, {"x": "snr_db", "dash": "condition"}),
-        "histogram": (charts.histogram, over_snr, {"column": "snr_db"}),
-        "heat_map": (matrices.heat_map, by_condition, {"rows": ["model"], "column": "condition"}),
-        "bars": (charts.bars, by_condition, {"rows": "condition", "colour": "model"}),
-        "confusion": (matrices.confusion, labels, {"row": "human", "column": "judge", "by": "of"}),
-    }
+HEARING = differences().rename(columns={"difference": "d_prime"})
+KAPPAS = pd.DataFrame({"rater": ["judge"], "on": "All", "kappa": 0.8, "low": 0.7, "high": 0.9})
+OVER_SNR = by_condition().assign(snr_db=[-3.0, 6.0, 12.0] * 2)
+LABELS = pd.DataFrame({"human": ["a", "a", "b"], "judge": ["a", "b", "b"], "of": list("xxy")})
+DRAWN = {
+    "rates": (charts.forest, by_condition(), {"rows": "condition"}),
+    "differences": (charts.forest, differences(), {"rows": "level"}),
+    "sensitivities": (charts.forest, HEARING, {"rows": "level"}),
+    "kappas": (charts.forest, KAPPAS, {"rows": "on", "colour": "rater"}),
+    "dashes": (charts.dose_response, OVER_SNR, {"x": "snr_db", "dash": "condition"}),
+    "histogram": (charts.histogram, OVER_SNR, {"column": "snr_db"}),
+    "bars": (charts.bars, by_condition(), {"rows": "condition", "colour": "model"}),
+    "heat_map": (matrices.heat_map, by_condition(), {"rows": ["model"], "column": "condition"}),
+    "confusion": (matrices.confusion, LABELS, {"row": "human", "column": "judge", "by": "of"}),
+}
+AXES = {"confusion": {"row_axis": None, "column_axis": "Judge"}, "heat_map": {}}
 
-    def draw(name, empty=False):
-        chart, frame, arguments = drawn[name]
-        axes = {"confusion": {"row_axis": None, "column_axis": "Judge"}, "heat_map": {}}
-        axes = axes.get(name, {"axis": "A"})
-        colour = {"colour": "rater"} if name == "kappas" else {}
-        frame = frame.head(0) if empty else frame
-        return chart(frame, title="A title", names=NAMES, **axes, **colour, **arguments)
 
-    return draw
+def draw(kind, empty=False):
+    """The figure of a kind, or the note that an empty frame gives."""
+    chart, frame, arguments = DRAWN[kind]
+    arguments = AXES.get(kind, {"axis": "A"}) | arguments
+    return chart(frame.head(0) if empty else frame, title="A title", names=NAMES, **arguments)
 
 
 def scale_of(figure, channel="color"):
@@ -81,58 +60,45 @@ def scale_of(figure, channel="color"):
     return dict(zip(scale["domain"], scale["range"], strict=True))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *("rates", "differences", "sensitivities", "kappas", "curve"),
-        *("dashes", "histogram", "bars", "confusion", "heat_map"),
-    ],
-)
-def test_a_figure_describes_itself_names_no_model_as_highest_and_is_a_note_where_empty(
-    figures, kind
-):
-    figure = figures(kind)
+@pytest.mark.parametrize("kind", DRAWN)
+def test_a_figure_describes_itself_names_no_model_as_highest_and_is_a_note_where_empty(kind):
+    figure = draw(kind)
     assert figure.spec["width"] == "container"
     assert figure.title.lower().endswith("a title")
     assert re.search(r"\d", figure.alt_text)
     assert figure.spec["description"] == figure.alt_text
     named = [model for model in (MODELS[1], *NAMES.values()) if model in figure.alt_text]
     assert not named or kind == "bars"  # which counts those of each
-    assert "A title" in figures(kind, empty=True).markdown
+    assert "A title" in draw(kind, empty=True).markdown
 
 
-def test_a_model_keeps_its_colour_and_shape_whichever_models_stand_beside_it(by_condition):
-    def styles(*models):
-        frame = by_condition.head(len(models)).assign(model=models)
-        figure = charts.forest(frame, "condition", title="T", axis="A")
-        return {part: scale_of(figure, part)["some-model"] for part in ("color", "shape")}
-
-    assert styles("some-model") == styles("another-model", "some-model", MODELS[0])
-
-
-def test_models_are_called_by_their_titles_and_keep_the_colours_of_their_ids(figures):
-    colours = scale_of(figures("rates"))
-    assert set(colours) == {row["model"] for row in rows_of(figures("rates"))}
-    assert colours["The permissive one"] == style.model_style(MODELS[0])[0]
-    assert MODELS[1] in colours
+@pytest.mark.parametrize("models", [[MODELS[0]], ["another-model", *MODELS]])
+def test_a_model_keeps_the_colour_and_shape_of_its_id_whichever_stand_beside_it(models):
+    frame = by_condition().head(len(models)).assign(model=models)
+    figure = charts.forest(frame, "condition", title="T", axis="A", names=NAMES)
+    colours, shapes = scale_of(figure), scale_of(figure, "shape")
+    assert set(colours) == {row["model"] for row in rows_of(figure)}
+    title = NAMES[MODELS[0]]
+    assert (colours[title], shapes[title]) == style.model_style(MODELS[0])
 
 
-def test_what_nobody_judged_is_not_drawn_as_a_rate(by_condition):
-    by_condition.loc[0, ["rate", "low", "high"]] = np.nan
-    figure = charts.forest(by_condition, "condition", title="T", axis="A")
-    assert len(rows_of(figure)) == len(by_condition) - 1
+def test_what_nobody_judged_is_not_drawn_as_a_rate():
+    frame = by_condition()
+    frame.loc[0, ["rate", "low", "high"]] = np.nan
+    figure = charts.forest(frame, "condition", title="T", axis="A")
+    assert len(rows_of(figure)) == len(frame) - 1
 
 
-def test_what_is_said_of_some_rows_alone_is_missing_from_the_others(differences):
-    frame = differences.assign(prompt=pd.Series(["a prompt", np.nan], dtype=object))
+def test_what_is_said_of_some_rows_alone_is_missing_from_the_others():
+    frame = differences().assign(prompt=pd.Series(["a prompt", np.nan], dtype=object))
     figure = charts.forest(frame, "level", title="T", axis="A")
     assert [row["prompt"] for row in rows_of(figure)] == ["a prompt", None]
 
 
-def test_a_confusion_matrix_shows_shares_of_each_row_and_a_heat_map_counts(figures):
-    shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(figures("confusion"))}
+def test_a_confusion_matrix_shows_shares_of_each_row_and_a_heat_map_counts():
+    shares = {(row["row"], row["judge"]): row["rate"] for row in rows_of(draw("confusion"))}
     assert shares == {("X: A", "A"): 0.5, ("X: A", "B"): 0.5, ("Y: B", "B"): 1}
-    assert {row["counts"] for row in rows_of(figures("heat_map"))} == {"2/10"}
+    assert {row["counts"] for row in rows_of(draw("heat_map"))} == {"2/10"}
 
 
 def test_a_histogram_shows_shares_of_each_group():
@@ -142,22 +108,21 @@ def test_a_histogram_shows_shares_of_each_group():
     assert shares.round(9).eq(1).all()
 
 
-def test_bars_of_two_columns_count_each_pair_in_the_order_of_the_titles(by_condition):
-    answers = pd.concat([by_condition, by_condition.head(1)]).assign(label="partial_refusal")
+def test_bars_of_two_columns_count_each_pair_in_the_order_of_the_titles():
+    answers = pd.concat([by_condition(), by_condition().head(1)]).assign(label="partial_refusal")
     figure = charts.bars(
         answers, ["model", "condition"], "label", title="T", axis="Answers", names=NAMES
     )
     drawn = {row["row"]: row["count"] for row in rows_of(figure)}
-    assert drawn["The permissive one, Scene described"] == 2
-    assert len(drawn) == 6
+    permissive = ("Benign scene", "Speech only", "Scene described")
+    assert [drawn[f"The permissive one, {condition}"] for condition in permissive] == [1, 1, 2]
     order = figure.spec["encoding"]["y"]["sort"]
     assert [name for name in order if name.startswith("The permissive")] == [
-        f"The permissive one, {condition}"
-        for condition in ("Benign scene", "Speech only", "Scene described")
+        f"The permissive one, {condition}" for condition in permissive
     ]
 
 
-def test_the_numbers_under_a_chart_have_titles_intervals_and_counts(figures):
-    html = figures("rates").html()
+def test_the_numbers_under_a_chart_have_titles_intervals_and_counts():
+    html = draw("rates").html()
     for shown in ("<td>The permissive one</td>", "10.0%\N{NO-BREAK SPACE}(2.0%", "<td>10</td>"):
         assert shown in html

@@ -61,14 +61,6 @@ def test_no_file_of_the_page_holds_what_was_answered_to_a_harmful_utterance(buil
     assert not [text for text in secret if json.dumps(text)[1:-1] in pages]
 
 
-def test_a_failure_is_shown_as_what_it_is_and_never_as_a_label(answers):
-    every = [answer for some in answers.values() for answer in some]
-    assert {"failed", "blocked", "missing", "unjudged"} <= {answer.outcome for answer in every}
-    for answer in every:
-        if answer.outcome in ("failed", "blocked") and answer.text is not None:
-            assert answer.text == "the server said no"
-
-
 def test_a_request_is_answered_nowhere_if_the_model_complies_in_none_of_its_forms(stimuli, answers):
     frame = answered(stimuli, answers)
     arm = ["utterance_id", "model", "mitigation"]

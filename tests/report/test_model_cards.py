@@ -3,7 +3,7 @@ import pandas as pd
 from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.inference.provenance import Provenance
-from aor_lib.report.model_cards import facts, is_verified, model_pages, overview
+from aor_lib.report.model_cards import is_verified, model_pages, overview
 
 CARD = ModelCard(
     id="my-model",
@@ -27,13 +27,6 @@ def measured(model, revision="abc"):
     ]
     frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])
     return frame.assign(model=model, revision=revision)
-
-
-def test_every_shipped_card_says_what_it_is_how_it_is_reached_and_whether_it_is_verified():
-    for card in load_model_cards().values():
-        said = facts(card)
-        assert {"Family", "Licence", "Size", "Memory", "Reached", "Source"} <= set(said)
-        assert said["Revision"].endswith("verified)")
 
 
 def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name():

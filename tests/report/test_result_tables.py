@@ -29,17 +29,15 @@ def first_row(html):
 
 def test_a_change_of_the_headlines_is_a_row_with_a_column_for_each_model():
     rows = [
-        ("baseline", {"orr": 0.5, "hrr": 0.9, "d_prime": 1.25}, 0),
-        ("p.control", {"orr": -0.1, "hrr": np.nan, "d_prime": -0.5}, 3),
+        ("baseline", 0, "orr", 0.5),
+        ("baseline", 0, "hrr", 0.9),
+        ("baseline", 0, "d_prime", 1.25),
+        ("p.control", 3, "orr", -0.1),
+        ("p.control", 3, "hrr", np.nan),
+        ("p.control", 3, "d_prime", -0.5),
     ]
-    frame = pd.DataFrame(
-        [
-            {"change": change, "model": "m", "measure": measure, "otherwise": otherwise}
-            | {"value": value, "difference": value}
-            for change, measures, otherwise in rows
-            for measure, value in measures.items()
-        ]
-    )
+    frame = pd.DataFrame(rows, columns=["change", "otherwise", "measure", "value"])
+    frame = frame.assign(model="m", difference=frame["value"])
     table = ElementTree.fromstring(headline_changes(frame, "Moved", {"m": ATTACK}).html)
     cells = [td.text.replace("\N{NO-BREAK SPACE}", " ") for td in table.iter("td")]
     assert [th.text for th in table.iter("th")][-1] == ATTACK

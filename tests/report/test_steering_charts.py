@@ -1,12 +1,10 @@
 """Charts of steering's estimates."""
 
-from functools import partial
-
 import pandas as pd
 import pytest
 
-from aor_lib.report import charts, drawing, steering_charts
-from tests.report.conftest import rows_of
+from aor_lib.report import drawing, steering_charts
+from tests.report.conftest import rates_of, rows_of
 
 
 @pytest.fixture
@@ -83,31 +81,12 @@ def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
         [("m", reader, x, x) for reader in ("log_odds", "words_only") for x in (0.0, 1.0)],
         columns=["model", "reader", "orr", "hrr"],
     )
-    rates = pd.DataFrame(
-        [
-            (model, "probe", intent, 9, rate, rate - 0.1, rate + 0.1)
-            for model in ("m", "n")
-            for intent, rate in (("pseudo_harmful", 0.25), ("harmful", 0.75))
-        ],
-        columns=["model", "method", "intent", "trials", "rate", "low", "high"],
-    )
+    rates = rates_of({"m": (0.25, 0.75), "n": (0.25, 0.75)}, method="probe")
     figure = steering_charts.frontier(curves, title="T", rates=rates, names={"probe": "Probe"})
     assert len(rows_of(figure)) == len(curves)
     assert figure.alt_text.count("Probe: over-refusal 25.0%, harmful refusal 75.0%") == 1
     nothing = steering_charts.frontier(curves.head(0), title="T", rates=rates, names={})
     assert "T" in nothing.markdown
-
-
-def test_a_chart_of_reference_models_says_once_that_it_checks_the_instrument(sweep, monkeypatch):
-    shown = []
-    monkeypatch.setattr(drawing, "display", shown.append)
-    rates = pd.DataFrame(
-        [("ref-wordbound", "benign", 9, 0.5, 0.4, 0.6)],
-        columns=["model", "intent", "trials", "rate", "low", "high"],
-    )
-    draw = partial(charts.forest, rows="intent", axis="Refused")
-    drawing.for_each_model(draw, rates, "Rates", {})
-    assert shown[0].title.lower().count("instrument check") == 1
 
 
 def test_each_model_has_a_chart_or_there_is_one_note(sweep, monkeypatch):
