@@ -1,6 +1,5 @@
 """The built book in Chromium, as its readers rely on it."""
 
-import json
 import re
 from collections import defaultdict
 from html.parser import HTMLParser
@@ -25,7 +24,6 @@ FACETS = {"scenario", "scene", "condition", "intent", "emotion", "rate", "block"
     *("q", "page", "compare"),
 }
 """Parameters of a link to the explorer."""
-CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
 
 LOAD = """clip => new Promise((resolve, reject) => {
   clip.addEventListener("loadeddata", () => resolve(clip.duration), {once: true});
@@ -279,27 +277,6 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
 @pytest.mark.parametrize("unwanted", ["injected-parameters", "Prose("])
 def test_no_page_shows_parameters_or_objects(html, unwanted):
     assert [p for p in pages() if unwanted in (html / f"{p}.html").read_text()] == []
-
-
-def test_no_prose_of_a_notebook_states_a_result():
-    """Measurements differ from build to build, so only a cell can give them."""
-    typed = []
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "markdown":
-                found = re.findall(r"[\d.]*\d ?(?:%|points?\b|percent)", "".join(cell["source"]))
-                typed += [f"{path.name}: {number}" for number in found if number not in CONVENTIONS]
-    assert typed == []
-
-
-def test_the_data_card_s_page_has_every_section_of_the_card():
-    template = (ROOT / "aor_lib" / "stimuli" / "export" / "data_card.md").read_text(
-        encoding="utf-8"
-    )
-    notebook = json.loads((ROOT / "notebooks" / "data_card.ipynb").read_text(encoding="utf-8"))
-    prose = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    shown = ["".join(source) for source in prose]
-    assert shown[1:] == re.findall(r"^## .*", template, re.MULTILINE)
 
 
 class _Links(HTMLParser):
