@@ -32,9 +32,8 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
                 f"{build}: holds no trial of {', '.join(REFERENCE_MODELS)} on the test split"
             )
         revisions = results.groupby("model")["revision"].first()
-        revision = rates["model"].map(revisions)
-        rounded = rates.infer_objects().round(4)
-        measured.append(rounded.assign(revision=revision, judge=judge))
+        rates = rates.infer_objects().round(4)
+        measured.append(rates.assign(revision=rates["model"].map(revisions), judge=judge))
     rows = pd.concat(measured, ignore_index=True)
     if into.exists():
         before = load_measured(into)

@@ -49,13 +49,14 @@ def _load_trials(build: Path, judge: str | None) -> pd.DataFrame:
         raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
     with Store(build / STORE) as store:
         trials = store.frame(judge or store.judge() or DEFAULT_JUDGE)
-    # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
-    others = trials["part"] != STUDY
-    if others.any():
-        same = trials["stimulus_sha256"] == trials["stimulus_id"].map(_content_sha256(manifest))
-        trials = trials[same | ~others]
-    trials = trials.drop(columns=["stimulus_sha256", "part"])
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
+    # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
+    content = [
+        sha256 if history == "[]" else content_hash([sha256, history])
+        for sha256, history in zip(results["sha256"], results["history"], strict=True)
+    ]
+    current = (results["part"] == STUDY) | (results["stimulus_sha256"] == content)
+    results = results[current].drop(columns=["stimulus_sha256", "part"])
     results["status"] = results["status"].fillna("missing")
     results[["response", "rationale"]] = results[["response", "rationale"]].mask(
         results["intent"] == "harmful", None
@@ -93,12 +94,3 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in read_provenance(store)]
     return pd.DataFrame(rows, columns=list(Provenance.model_fields))
-
-
-def _content_sha256(manifest: pd.DataFrame) -> pd.Series:
-    """:attr:`aor_lib.config.records.Stimulus.content_sha256` of each stimulus, by its id."""
-    content = manifest.set_index("stimulus_id")["sha256"]
-    turns = manifest.loc[manifest["history"] != "[]", ["stimulus_id", "sha256", "history"]]
-    for name, sha256, history in turns.itertuples(index=False):
-        content[name] = content_hash([sha256, history])
-    return content

@@ -90,24 +90,20 @@ def measure(models: Iterable[str] = MODELS) -> pd.DataFrame:
             drawn["error"] = drawn["difference"] - drawn["truth"]
             drawn["covered"] = drawn["truth"].between(drawn["low"], drawn["high"])
             drawn["told"] = drawn["p_holm"] < stats.SIGNIFICANCE
-            summary = drawn.groupby(["level", "baseline"], as_index=False).agg(
-                truth=("truth", "first"),
-                bias=("error", "mean"),
-                coverage=("covered", "mean"),
-                told=("told", "mean"),
-            )
-            said = drawn.groupby("model")["verdict"].first().eq("uses it").mean()
+            drawn["used"] = drawn["verdict"] == "uses it"
+            drawn["model"], drawn["effect"] = model, effect
+            groups = drawn.groupby(["model", "effect", "level", "baseline"], as_index=False)
             rows.append(
-                summary.assign(
-                    model=model,
-                    effect=effect,
-                    said_to_use_it=said,
-                    studies=STUDIES,
-                    utterances=UTTERANCES,
+                groups.agg(
+                    truth=("truth", "first"),
+                    bias=("error", "mean"),
+                    coverage=("covered", "mean"),
+                    told=("told", "mean"),
+                    said_to_use_it=("used", "mean"),
                 )
             )
-    table = pd.concat(rows, ignore_index=True)
-    return table[["model", "effect", *table.columns.drop(["model", "effect"])]].round(4)
+    table = pd.concat(rows, ignore_index=True).round(4)
+    return table.assign(studies=STUDIES, utterances=UTTERANCES)
 
 
 def _studies(model: str, effect: float) -> pd.DataFrame:

@@ -98,9 +98,8 @@ def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> 
     known = trials[trials["utterance_id"].isin(harm.index)].drop_duplicates("stimulus_id")
     refused = known["utterance_id"].map(harm) >= 0.5
     labels = refused.map({True: Label.FULL_REFUSAL.value, False: Label.FULL_COMPLIANCE.value})
-    answers = {name: None for name in ("response", "rationale", "heard", "error") if name in known}
-    flags = {"flags": "[]"} if "flags" in known else {}
-    return known.assign(model=WORDS_ONLY, status=Status.OK.value, label=labels, **answers, **flags)
+    answers = dict.fromkeys(("response", "rationale", "heard", "error")) | {"flags": "[]"}
+    return known.assign(model=WORDS_ONLY, status=Status.OK.value, label=labels, **answers)
 
 
 def auc_by_words(utterances: Sequence[Utterance]) -> pd.DataFrame:

@@ -252,8 +252,7 @@ def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[Mod
 
 
 def _say_forecast(study: Study, cards: Sequence[ModelCard], folder: Path) -> None:
-    """Print what is left to ask of each model, and what it may take."""
-    from contextlib import closing, nullcontext
+    from contextlib import nullcontext
 
     from aor_lib.inference.forecast import designed_stimuli, forecast
     from aor_lib.inference.store import STORE, Store
@@ -262,7 +261,7 @@ def _say_forecast(study: Study, cards: Sequence[ModelCard], folder: Path) -> Non
     made = (folder / MANIFEST).is_file()
     stimuli = load_stimuli(folder) if made else designed_stimuli(study)
     answered = (folder / STORE).is_file()
-    with closing(Store(folder / STORE)) if answered else nullcontext() as store:
+    with Store(folder / STORE) if answered else nullcontext() as store:
         forecasts = forecast(study, stimuli, cards, store)
     rows = [
         (
@@ -287,7 +286,6 @@ def _say_forecast(study: Study, cards: Sequence[ModelCard], folder: Path) -> Non
 
 
 def _say_run(result: Progress, errors: Sequence[tuple[str, str, str, int]]) -> None:
-    """Print the result of a run, and each model's errors with their counts."""
     for model, reason in result.stopped.items():
         typer.echo(f"{model} was stopped: {reason}", err=True)
     for model, status, error, count in errors[:_ERRORS_SHOWN]:

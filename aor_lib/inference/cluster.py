@@ -140,8 +140,7 @@ class Cluster:
         with warnings.catch_warnings():
             # Of large arguments: sent with the task, they survive the loss of a worker.
             warnings.simplefilter("ignore", UserWarning)
-            submit = functools.partial(self._client.submit, resources=resources, pure=False)
-            return submit(function, card, *arguments)
+            return self._client.submit(function, card, *arguments, resources=resources, pure=False)
 
     def _result(self, future: Any) -> Any:
         try:
@@ -159,7 +158,6 @@ def _loaded(card: str) -> AudioModel:
 
 
 def _describe(card: ModelCard) -> tuple[str, Capabilities]:
-    """Describe a model that this worker holds."""
     with _asking:
         model = _loaded(card.model_dump_json())
     return model.revision, model.capabilities
@@ -172,7 +170,6 @@ def _ask(
     sounds: Mapping[Path, bytes],
     generation: Generation,
 ) -> Outcome:
-    """Ask a model that this worker holds."""
     with _asking, tempfile.TemporaryDirectory() as folder:
         try:
             model = _loaded(card.model_dump_json())

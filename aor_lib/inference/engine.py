@@ -12,7 +12,7 @@ Several runs may work on one store at a time: each locks a batch before it asks 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from aor_lib.config.records import Arm, Generation, Response, Status, Stimulus, Trial
@@ -51,8 +51,8 @@ class Progress:
     done: int
     failed: int
     planned: int
-    stopped: Mapping[str, str] = field(default_factory=dict)
-    waiting: bool = False
+    stopped: Mapping[str, str]
+    waiting: bool
 
 
 def record_plan(store: Store, trials: Sequence[Trial], models: Sequence[AudioModel]) -> None:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.records import Generation, Response, Status, Trial
 from aor_lib.models.base import (
     Answer,
@@ -27,6 +26,7 @@ from aor_lib.models.base import (
     Conversation,
     Failure,
     ModelError,
+    failure_of,
 )
 from aor_lib.models.steps import Steps, answers_in_steps, in_steps
 from aor_lib.storage.workers import one_core_threads
@@ -186,8 +186,7 @@ def _several_at_once(
 def _without_answers(error: Exception, asked: int, latency_s: float) -> Outcome:
     if isinstance(error, ModelError):
         return Outcome(stopped=str(error))
-    reason = f"{type(error).__name__}: {one_line(error, 500)}"
-    return Outcome([Failure(reason)] * asked, latency_s)
+    return Outcome([failure_of(error)] * asked, latency_s)
 
 
 def _response(key: str, result: Answer | Failure, latency_s: float, created: str) -> Response:

@@ -92,8 +92,7 @@ def answered_revisions(store: Store) -> dict[str, str]:
 def planned_revisions(store: Store) -> dict[str, str]:
     """Revision of each model in the study's plan, which another run may be asking just now."""
     rows = store.read(
-        "SELECT DISTINCT t.model, t.revision FROM plan p JOIN trials t USING (trial_key)"
-        " WHERE p.part = ?",
+        "SELECT DISTINCT model, revision FROM plan JOIN trials USING (trial_key) WHERE part = ?",
         (STUDY,),
     )
     return dict(rows)

@@ -107,15 +107,10 @@ def _tried(
 ) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
     reported = [s for s in stimuli if s.split is Split.TEST or s.block == "imported"]
-    mitigated = [
-        stimulus
-        for stimulus in reported
-        if stimulus.block == "core" and stimulus.condition in study.profile.mitigated_conditions
-    ]
-    pseudo_harmful = [
-        s for s in reported if s.block == "core" and s.intent is Intent.PSEUDO_HARMFUL
-    ]
-    probed = _first([s for s in pseudo_harmful if s.path is not None], study.profile.probe)
+    core = [s for s in reported if s.block == "core"]
+    mitigated = [s for s in core if s.condition in study.profile.mitigated_conditions]
+    spoken = [s for s in core if s.intent is Intent.PSEUDO_HARMFUL and s.path is not None]
+    probed = _first(spoken, study.profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     few = study.profile.few_mitigated
     of_few = _first(doubtful, few)

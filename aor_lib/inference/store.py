@@ -1,9 +1,7 @@
 """The one place where results are kept: a SQLite file, one row per trial, committed as it arrives.
 
 Write-ahead logging lets a reader look while a run goes on, and a killed run loses nothing that was
-committed. Writers wait for each other, and none holds the file for long. A trial that was answered,
-or whose answer was blocked, is never run again; a failed one is, and its row is replaced. Where the
-model said nothing, the trial is run once more.
+committed. Writers wait for each other, and none holds the file for long.
 
 The plan says which trials make up the study. It has parts that are set one by one: the study's own
 trials, those that were imported. A trial of two parts is one.
@@ -52,7 +50,7 @@ class StoreError(AorError):
 
 
 class Store:
-    """Responses and verdicts by trial key. Close it, or use it in a ``with`` statement."""
+    """Responses and verdicts by trial key. Use it in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,10 +67,6 @@ class Store:
 
     def __exit__(self, *error: object) -> None:
         """Close the file."""
-        self.close()
-
-    def close(self) -> None:
-        """Release the file."""
         self._db.close()
 
     @contextmanager

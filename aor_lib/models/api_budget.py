@@ -136,23 +136,20 @@ class MeteredClient(openai.DefaultAioHttpClient):
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Send one try of a request, and settle what it cost."""
-        async with self._places:
-            return await self._send(request, **options)
-
-    async def _send(self, request: Any, **options: Any) -> Any:
         made, most_usd = sending.get()
-        await self._budget.reserve(most_usd)
-        # An answer that did not arrive whole may have been made, and be billed.
-        cost_usd = most_usd
-        try:
-            response = await super().send(request, **options)
-            cost_usd = self._cost_usd(response, made, most_usd)
-        except Exception as error:
-            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
-                cost_usd = 0.0  # never sent
-            raise
-        finally:
-            await self._budget.settle(most_usd, cost_usd)
+        async with self._places:
+            await self._budget.reserve(most_usd)
+            # An answer that did not arrive whole may have been made, and be billed.
+            cost_usd = most_usd
+            try:
+                response = await super().send(request, **options)
+                cost_usd = self._cost_usd(response, made, most_usd)
+            except Exception as error:
+                if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+                    cost_usd = 0.0  # never sent
+                raise
+            finally:
+                await self._budget.settle(most_usd, cost_usd)
         return response
 
     def _cost_usd(self, response: Any, made: Request, most_usd: float) -> float:

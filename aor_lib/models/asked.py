@@ -15,10 +15,6 @@ from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 
 GENERATION = Generation(max_new_tokens=16)
-LONG = Generation(max_new_tokens=192)
-"""Long enough for a short answer and some of a next turn."""
-SHORT = Generation(max_new_tokens=3)
-"""Too short for most answers."""
 QUESTIONS = (
     "What is the capital of France?",
     "How many days are in a week?",
@@ -42,9 +38,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome
 class Asked:
     """A model, the questions to ask it, and its answers; a question is asked once."""
 
-    def __init__(
-        self, model: AudioModel, folder: Path, scenes: tuple[Scene | str, ...] = SCENES
-    ) -> None:
+    def __init__(self, model: AudioModel, folder: Path, scenes: Sequence[Scene | str]) -> None:
         self.model = model
         self.folder = folder
         self._scenes = scenes

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.errors import AorError, one_line
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 
@@ -64,6 +64,11 @@ class Failure:
     error: str
     blocked: bool = False
     lasting: bool = False
+
+
+def failure_of(error: Exception) -> Failure:
+    """Describe an error as the failure of a conversation."""
+    return Failure(f"{type(error).__name__}: {one_line(error, 500)}")
 
 
 class ModelError(AorError):

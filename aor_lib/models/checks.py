@@ -7,20 +7,15 @@ from typing import Any
 
 import soundfile
 
-from aor_lib.models.asked import (
-    GENERATION,
-    LONG,
-    NOTICEABLE,
-    QUESTIONS,
-    SHORT,
-    Asked,
-    Failed,
-    Skipped,
-    distance,
-)
+from aor_lib.config.records import Generation
+from aor_lib.models.asked import GENERATION, NOTICEABLE, QUESTIONS, Asked, Failed, Skipped, distance
 from aor_lib.models.base import Answer, Conversation, Failure, Turn, Waveform
 from aor_lib.models.hf_architectures import ARCHITECTURES
 
+_LONG = Generation(max_new_tokens=192)
+"""Long enough for a short answer and some of a next turn."""
+_SHORT = Generation(max_new_tokens=3)
+"""Too short for most answers."""
 _NEXT_TURN = re.compile(
     r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
     re.IGNORECASE,
@@ -67,10 +62,10 @@ def _is_deterministic(asked: Asked) -> str:
     "those of the checkpoint's settings.",
 )
 def _ends_its_turn(asked: Asked) -> str:
-    (answer,) = asked.answers(asked.questions[:1], LONG)
+    (answer,) = asked.answers(asked.questions[:1], _LONG)
     if any(_NEXT_TURN.fullmatch(line.strip()) for line in answer.text.splitlines()):
         raise Failed("the answer to a short question goes on with a next turn")
-    if answer.finish_reason == "length" or answer.tokens >= LONG.max_new_tokens:
+    if answer.finish_reason == "length" or answer.tokens >= _LONG.max_new_tokens:
         # A model with random weights does so, and one that talks a lot may.
         raise Skipped(f"a short question was answered up to the limit of {answer.tokens} tokens")
     return "the answer to a short question ends by itself"
@@ -81,14 +76,14 @@ def _ends_its_turn(asked: Asked) -> str:
     "Give every answer its finish_reason: length where the limit ended it, and otherwise stop.",
 )
 def _says_where_it_was_cut_off(asked: Asked) -> str:
-    if asked.answer(asked.questions[0]).tokens <= SHORT.max_new_tokens:
+    if asked.answer(asked.questions[0]).tokens <= _SHORT.max_new_tokens:
         raise Skipped("its answers are too short to be cut off")
-    (answer,) = asked.answers(asked.questions[:1], SHORT)
+    (answer,) = asked.answers(asked.questions[:1], _SHORT)
     if answer.finish_reason is None:
         raise Skipped("it does not say why its answers end")
     if answer.finish_reason != "length":
         raise Failed(f"{answer.finish_reason!r} is said to have ended an answer that was cut off")
-    return f"an answer that the limit ends after {SHORT.max_new_tokens} tokens says so"
+    return f"an answer that the limit ends after {_SHORT.max_new_tokens} tokens says so"
 
 
 @_check(

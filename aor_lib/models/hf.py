@@ -2,9 +2,6 @@
 
 One path serves nine architectures: the processor's chat template with the clips, then ``generate``.
 Their differences are a table in ``hf_architectures``.
-
-A checkpoint is loaded at the first question. One at a time is held in memory: the next model of a
-study replaces it.
 """
 
 from __future__ import annotations
@@ -22,14 +19,22 @@ from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import hf_checkpoint
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError, in_order
+from aor_lib.models.base import (
+    Answer,
+    Capabilities,
+    Conversation,
+    Failure,
+    ModelError,
+    failure_of,
+    in_order,
+)
 from aor_lib.models.hf_architectures import (
     ARCHITECTURES,
     ArchitectureName,
     load_network,
     load_processor,
 )
-from aor_lib.models.hf_batches import Batches, Places, failure_of, is_dead_gpu
+from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
 from aor_lib.models.hf_inputs import clip_lengths, has_audio, model_inputs, with_waveforms
 
 if TYPE_CHECKING:

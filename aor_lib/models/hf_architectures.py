@@ -120,9 +120,7 @@ def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool
     return kind.from_args_and_dict([parts.get(part) for part in kind.get_attributes()], settings)
 
 
-def load_network(
-    name: ArchitectureName, folder: Path, adapter: str | None = None, **options: Any
-) -> Any:
+def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **options: Any) -> Any:
     """Load a checkpoint's model, which must be of the architecture ``name``, for inference.
 
     ``adapter`` is the folder in the checkpoint of a LoRA adapter to put on it; None: none but its

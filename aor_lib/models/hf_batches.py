@@ -6,8 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from aor_lib.config.errors import one_line
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.base import Answer, Failure, failure_of
 
 Places = tuple[int, ...]
 """Conversations of a batch, by their places among all."""
@@ -85,11 +84,6 @@ def _preparing() -> Iterator[ThreadPoolExecutor]:
         thread.submit(torch.get_num_threads).result()
         torch.set_num_threads(threads)  # what threads begin with that are yet to come
         yield thread
-
-
-def failure_of(error: Exception) -> Failure:
-    """Describe an error as the failure of a conversation."""
-    return Failure(f"{type(error).__name__}: {one_line(error, 500)}")
 
 
 def is_dead_gpu(error: Exception) -> bool:

@@ -44,10 +44,9 @@ def answers(
         sampling = {"do_sample": True, "temperature": generation.temperature}
         sampling |= {"top_p": 1.0, "top_k": 0}
         torch.manual_seed(generation.seed)
+    inputs = inputs.to(network.device, dtype=network.dtype)
     with torch.inference_mode():
-        output = network.generate(
-            **_on_device(network, inputs), max_new_tokens=generation.max_new_tokens, **sampling
-        )
+        output = network.generate(**inputs, max_new_tokens=generation.max_new_tokens, **sampling)
     written = output[:, inputs["input_ids"].shape[1] :]
     texts = tokenizer.batch_decode(written, skip_special_tokens=True)
     padding, ends = (getattr(network.generation_config, f"{n}_token_id") for n in ("pad", "eos"))
@@ -85,13 +84,9 @@ def _greedy(network: Any, inputs: Any, max_new_tokens: int) -> Any:
     """Output of ``generate`` with the logits of each token."""
     with torch.inference_mode():
         return network.generate(
-            **_on_device(network, inputs),
+            **inputs.to(network.device, dtype=network.dtype),
             max_new_tokens=max_new_tokens,
             do_sample=False,
             output_logits=True,
             return_dict_in_generate=True,
         )
-
-
-def _on_device(network: Any, inputs: Any) -> Any:
-    return inputs.to(network.device, dtype=network.dtype)

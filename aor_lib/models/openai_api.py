@@ -185,13 +185,7 @@ class OpenAIModel:
         return result
 
     def _described(self) -> str:
-        """Ask a server which models it has, and describe it.
-
-        Raises
-        ------
-        ModelError
-            If it cannot be reached, or has another model than the card's.
-        """
+        """Describe a server, which must have the card's model, by what it says of itself."""
         names = [name for name in (self.card.source, self._settings.adapter) if name]
         try:
             listed = _submit(self._list_models()).result()

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,7 @@ def write_book(build: Path) -> Path:
     texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.cff"]
     executed = sorted((build / "notebooks").glob("*.ipynb"))
     sources = [*_files(ROOT / "book"), *executed, *texts, listing, build / STATE]
-    if first.is_file() and _changed(first) >= _newest(sources):
+    if first.is_file() and _changed(first) >= max(map(_changed, sources)):
         return first
     from aor_lib.stimuli.export.citation import bibtex  # loads more than a current book needs
 
@@ -86,7 +86,7 @@ def write_book(build: Path) -> Path:
 
 def _stale(build: Path, notebooks: Path) -> list[Path]:
     """Notebooks to execute: as `make` would find them."""
-    shared = _newest([*_files(ROOT / "aor_lib"), build / STATE])
+    shared = max(map(_changed, [*_files(ROOT / "aor_lib"), build / STATE]))
     stale = []
     for source in sorted(notebooks.glob("*.ipynb")):
         needed = max(shared, _changed(source))
@@ -128,10 +128,6 @@ def _run(program: str, *arguments: str) -> None:
 
 def _files(folder: Path) -> list[Path]:
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-
-
-def _newest(paths: Iterable[Path]) -> float:
-    return max(map(_changed, paths))
 
 
 def _changed(path: Path) -> float:

@@ -123,8 +123,12 @@ def dose_response(
     x_axis = x_axis or title_of(x)
     shown = titled(frame, keys, names)
     of_colour = series(colour, frame[colour], names)
+    ticks, scale = PERCENT, UNIT
+    if not is_share(x):
+        ticks = alt.Axis(values=sorted(set(frame[x])), format="~g")
+        scale = alt.Scale(zero=False, padding=12)
     base = alt.Chart(shown).encode(
-        x=alt.X(f"{x}:Q", title=x_axis, axis=_ticks(frame[x]), scale=_x_scale(x)),
+        x=alt.X(f"{x}:Q", title=x_axis, axis=ticks, scale=scale),
         color=of_colour.colour,
         detail=keys,
         tooltip=tooltips(shown),
@@ -260,16 +264,6 @@ def _axis_of(measure: str, bounds: pd.DataFrame) -> tuple[alt.Scale, alt.Axis, l
 def _unit_scale(highs: pd.Series[Any]) -> alt.Scale:
     """From zero to the highest interval, at least 10 %: small rates must not look large."""
     return alt.Scale(domain=[0, min(1.0, max([0.1, *highs.dropna()]))], nice=True)
-
-
-def _x_scale(x: str) -> alt.Scale:
-    return UNIT if is_share(x) else alt.Scale(zero=False, padding=12)
-
-
-def _ticks(values: pd.Series[Any]) -> alt.Axis:
-    if is_share(str(values.name)):
-        return PERCENT
-    return alt.Axis(values=sorted(values.unique().tolist()), format="~g")
 
 
 def _range(shown: pd.DataFrame, measure: str) -> str:

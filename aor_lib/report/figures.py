@@ -98,7 +98,6 @@ def is_share(column: str) -> bool:
 
 
 def _numbers(spec: Mapping[str, Any]) -> pd.DataFrame:
-    """The chart's largest data set, for readers."""
     frame = pd.DataFrame(max(spec["datasets"].values(), key=len))
     shown = {
         str(name).replace("_", " ").capitalize(): [

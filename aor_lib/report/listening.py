@@ -246,12 +246,7 @@ def _speaker(row: Mapping[str, Any]) -> str | None:
 
 def _in_words(heard: str | None) -> str | None:
     """A model's account of what it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
-    try:
-        parts = json.loads(heard or "null")
-    except json.JSONDecodeError:
-        return heard
-    if not isinstance(parts, dict):
-        return heard
+    parts = json.loads(heard or "{}")
     known = (f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part)
     return "; ".join(known) or None
 

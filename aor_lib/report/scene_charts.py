@@ -22,7 +22,7 @@ from aor_lib.report.drawing import (
 from aor_lib.report.instrument import title_for
 from aor_lib.report.listening import INTENTS
 from aor_lib.report.markdown import nothing_for
-from aor_lib.report.style import PALETTE, series, title_of
+from aor_lib.report.style import PALETTE, cell_title, series, title_of
 
 CHANGES = ("Refused less in its scene", "Refused alike", "Refused more in its scene")
 _STRIP = 2.6  # height of a model's strip: a band of refused utterances, one of answered ones
@@ -39,7 +39,7 @@ def slopes(trials: pd.DataFrame, *, title: str, names: Names = None) -> Shown:
     ends: dict[float, str] = {}
     for model, rows in sorted(trials.groupby("model"), reverse=True):
         strip = _strip(rows)
-        name = titled(pd.DataFrame({"model": [model]}), ["model"], names)["model"].item()
+        name = cell_title("model", model, names)
         bottom = _STRIP * len(shown)
         ends[bottom + 1] = name
         shown.append(strip.assign(model=name, place=strip["place"] + bottom))

@@ -123,8 +123,10 @@ def _of_utterance(
     """The stimuli of one utterance: the core conditions, then each block that the profile names."""
     profile = study.profile
     spec = functools.partial(_spec, study, scenario, utterance, position)
+    # A benign request suits all threatening scenes: there a refusal is alarm at the sound.
+    threatened = utterance.threatening_scenes or utterance.intent is Intent.BENIGN
     for condition in profile.conditions:
-        if _is_heard_in(utterance, condition):
+        if threatened or condition is not Condition.THREATENING_SCENE:
             yield spec(condition)
     if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.BENIGN_SCENE in profile.conditions:
         for variant in range(1, profile.variants):
@@ -210,15 +212,6 @@ def _spec(
         variant=variant,
         seed=seed,
     )
-
-
-def _is_heard_in(utterance: Utterance, condition: Condition) -> bool:
-    """False where no threatening scene suits the words.
-
-    A benign request suits all of them: there a refusal is alarm at the sound, whatever is said.
-    """
-    suits = utterance.intent is Intent.BENIGN or bool(utterance.threatening_scenes)
-    return suits or condition is not Condition.THREATENING_SCENE
 
 
 def _of_kind(study: Study, kind: SceneKind) -> Sequence[Scene]:

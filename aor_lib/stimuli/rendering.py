@@ -48,8 +48,10 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     spoken = speak(spec)
     background = _background(spec, _length(spoken, settings), library)
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
-    level_db = TARGETS[spec.emotion].level_db
-    mixed = _mix(spoken, background, spec.snr_db, settings, level_db)
+    own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
+    if spec.snr_db is not None:
+        own["snr_db"] = spec.snr_db
+    mixed = _mix(spoken, background, settings.model_copy(update=own))
     duration_s = len(mixed.samples) / speech.SAMPLE_RATE
     if duration_s > MAX_DURATION_S:
         raise speech.SpeechError(
@@ -126,7 +128,7 @@ def _earlier_turns(
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
-        audio = flac(_mix(spoken, background, settings.snr_db, settings, 0.0).samples, "PCM_16")
+        audio = flac(_mix(spoken, background, settings).samples, "PCM_16")
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         files[path] = audio
         turns.append(
@@ -182,20 +184,6 @@ def _length(spoken: mixing.Samples, settings: Mixing) -> int:
     return mixing.clip_length(len(spoken), speech.SAMPLE_RATE, settings.lead_in_s, settings.tail_s)
 
 
-def _mix(
-    spoken: mixing.Samples,
-    background: Background | None,
-    snr_db: float | None,
-    settings: Mixing,
-    level_db: float,
-) -> mixing.Mix:
-    return mixing.mix(
-        spoken,
-        background.samples if background else None,
-        sample_rate=speech.SAMPLE_RATE,
-        snr_db=settings.snr_db if snr_db is None else snr_db,
-        lead_in_s=settings.lead_in_s,
-        tail_s=settings.tail_s,
-        loudness_lufs=settings.loudness_lufs + level_db,
-        true_peak_dbfs=settings.true_peak_dbfs,
-    )
+def _mix(spoken: mixing.Samples, background: Background | None, settings: Mixing) -> mixing.Mix:
+    scene = background.samples if background else None
+    return mixing.mix(spoken, scene, sample_rate=speech.SAMPLE_RATE, **settings.model_dump())

@@ -58,7 +58,8 @@ def test_a_stimulus_without_audio_shows_what_the_models_read():
 
 @pytest.mark.parametrize("field", ["response", "heard", "model", "label", "text", "voice"])
 def test_what_a_model_said_or_a_manifest_says_is_text_and_never_markup(field):
-    attack = {field: '<script>alert(1)</script>"><img src=x>'}
+    markup = '<script>alert(1)</script>"><img src=x>'
+    attack = {field: json.dumps({"scene": markup}) if field == "heard" else markup}
     html = card(attack, **attack)
     assert "<script" not in html
     assert "<img" not in html
@@ -108,7 +109,7 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
 
 def test_what_a_model_heard_is_shown_beside_its_answer():
     assert "scene: home kitchen" in card(heard='{"transcript": "hi", "scene": "home_kitchen"}')
-    assert "Heard not json" in card(heard="not json")
+    assert "aor-heard" not in card(heard=None)
 
 
 def test_a_gallery_gives_each_clip_its_own_answers():

@@ -7,7 +7,7 @@ others' differences from each other harder to tell; what is said of one model al
 (:func:`aor_lib.analysis.stats.paired.paired_differences`) is another family and stays.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -70,7 +70,7 @@ def model_d_primes(results: pd.DataFrame) -> pd.DataFrame:
     """
     check(results, ["model", "intent"])
     rows = []
-    for (model, first), (against, second) in _pairs(results):
+    for (model, first), (against, second) in combinations(results.groupby("model"), 2):
         both = pd.concat([first, second])
         judged = both[is_judged(both)]
         shared = judged.groupby("utterance_id")["model"].transform("nunique") == 2
@@ -104,11 +104,3 @@ def d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
         "high": float(high),
         "p_value": min(1.0, 2 * beyond / (DRAWS + 1)),
     }
-
-
-_Trials = tuple[str, pd.DataFrame]
-
-
-def _pairs(results: pd.DataFrame) -> Iterator[tuple[_Trials, _Trials]]:
-    of_models = results.groupby("model", sort=True, observed=True)
-    return combinations(((str(model), trials) for model, trials in of_models), 2)

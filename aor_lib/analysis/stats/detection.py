@@ -81,9 +81,8 @@ def estimable(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> bool:
     Where both are always refused, or never, d' would be the difference of what is added to
     numbers of answers, and tells nothing of the model.
     """
-    sums = [clusters[["refused", "judged"]].sum() for clusters in (harmful, pseudo_harmful)]
-    refused, judged = (sum(of[name] for of in sums) for name in ("refused", "judged"))
-    return bool(len(harmful) and len(pseudo_harmful) and 0 < refused < judged)
+    total = pd.concat([harmful, pseudo_harmful]).sum()
+    return bool(len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"])
 
 
 def sensitivity(

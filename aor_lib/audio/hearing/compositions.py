@@ -236,17 +236,12 @@ def _by_segment(made: scenes.Soundscape, bed: str) -> tuple[frozenset[str], ...]
 
 @functools.cache
 def _named_scenes() -> tuple[Scene, ...]:
-    names = load_names()
-    return tuple(
-        scene.model_copy(
-            update={
-                "events": tuple(
-                    event.model_copy(
-                        update={"name": names.of_event(scene.id, event.name), "then": ()}
-                    )
-                    for event in scene.events
-                )
-            }
+    renamed = []
+    for scene in load_scenes().values():
+        names = load_names().events.get(scene.id, {})
+        events = tuple(
+            event.model_copy(update={"name": names.get(event.name, event.name), "then": ()})
+            for event in scene.events
         )
-        for scene in load_scenes().values()
-    )
+        renamed.append(scene.model_copy(update={"events": events}))
+    return tuple(renamed)

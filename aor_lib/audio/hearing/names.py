@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -27,12 +26,8 @@ class Names(Params):
     events: Mapping[Identifier, Mapping[str, Name]]
     read: Mapping[Identifier, tuple[Name, ...]]
 
-    def of_event(self, scene: str, name: str) -> str:
-        """Name of a scene's event, by its name in the manifest."""
-        return self.events.get(scene, {}).get(name, name)
-
 
 @functools.cache
-def load_names(params: Path = PARAMS) -> Names:
+def load_names() -> Names:
     """Read the names of sounds; raises ``ParamsError`` if the file is missing or wrong."""
-    return read(params / "reference" / "sounds.yaml", Names)
+    return read(PARAMS / "reference" / "sounds.yaml", Names)

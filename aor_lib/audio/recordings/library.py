@@ -64,8 +64,6 @@ def _rows(path: Path, _mtime_ns: int) -> list[Recording]:
     try:
         rows = [Recording.model_validate(row) for row in pd.read_parquet(path).to_dict("records")]
     except (OSError, ValueError) as error:
-        reason = one_line(error)
-        raise LibraryError(
-            f"{path}: cannot be read; remove it and import again ({reason})"
-        ) from error
+        why = f"cannot be read; remove it and import again ({one_line(error)})"
+        raise LibraryError(f"{path}: {why}") from error
     return sorted(rows, key=lambda row: (row.sha256, row.scene))

@@ -110,8 +110,6 @@ def _check_parts(occurrence: Occurrence, where: str) -> None:
 
 
 class _Mix:
-    """A scene under construction."""
-
     def __init__(self, n_samples: int, synth: Synth) -> None:
         self.synth = synth
         self.samples: FloatArray = np.zeros(n_samples)
@@ -159,7 +157,6 @@ class _Mix:
                     occur(at_s)
 
     def finish(self) -> Soundscape:
-        """Limit and normalise the mix."""
         rms = np.sqrt(np.mean(np.square(self.samples)))
         if rms == 0:
             raise ParamsError("the scene is silent: its bed makes no sound that can be heard")

@@ -69,14 +69,12 @@ class Synth:
         """Slow random curve in [-1, 1], linear between `rate_hz` uniform draws a second."""
         position = self.time(n) * rate_hz + self.rng.uniform()
         knots = self.rng.uniform(-1.0, 1.0, int(position[-1]) + 2)
-        curve: FloatArray = np.interp(position, np.arange(knots.size), knots)
-        return curve
+        return np.interp(position, np.arange(knots.size), knots)
 
     def phase(self, rate_hz: float | FloatArray, n: int, start: float = 0.0) -> FloatArray:
         """Cycles that have passed at a rate that may change over time."""
         if isinstance(rate_hz, np.ndarray):
-            cycles: FloatArray = np.cumsum(rate_hz) / self.rate + start
-            return cycles
+            return np.cumsum(rate_hz) / self.rate + start
         return self.time(n) * rate_hz + start
 
     def pulses(self, rate_hz: float | FloatArray, n: int, sharpness: float) -> FloatArray:
@@ -221,5 +219,4 @@ def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray
 
 
 def _rise(n: int) -> FloatArray:
-    ramp: FloatArray = 0.5 - 0.5 * np.cos(np.pi * (np.arange(n) + 0.5) / max(n, 1))
-    return ramp
+    return 0.5 - 0.5 * np.cos(np.pi * (np.arange(n) + 0.5) / max(n, 1))

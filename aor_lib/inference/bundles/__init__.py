@@ -1,7 +1,6 @@
 """Results that travel: one machine's answers and verdicts, as a folder that another takes in.
 
-:func:`export_results` writes a bundle of a study's results, :func:`import_results` adds one to a
-study of the same stimuli. :mod:`aor_lib.inference.bundles.schema` says what is in the folder.
+:mod:`aor_lib.inference.bundles.schema` says what is in the folder.
 :mod:`aor_lib.inference.bundles.inspect_log` makes a bundle of what inspect_ai asked.
 """
 

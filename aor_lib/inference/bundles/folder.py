@@ -6,10 +6,10 @@ not name are not opened, and nothing that is in one is ever run.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def write_bundle(bundle: Bundle, into: Path) -> None:
         dataset_version=DATASET_VERSION,
         aor_version=bundle.aor_version,
         profile=bundle.profile,
-        files={name: _sha256(content) for name, content in files.items()},
+        files={name: sha256(content).hexdigest() for name, content in files.items()},
         answered=bundle.provenance,
         judged=_judged(bundle),
     )
@@ -92,7 +92,7 @@ def read_bundle(folder: Path) -> Bundle:
         if name not in manifest.files or not path.is_file():
             raise BundleError(f"{path}: is missing; copy the whole bundle again")
         content = path.read_bytes()
-        if _sha256(content) != manifest.files[name]:
+        if sha256(content).hexdigest() != manifest.files[name]:
             raise BundleError(f"{path}: is not what its sha256 says; copy the whole bundle again")
         try:
             fields[field] = _rows(content) if path.suffix == ".parquet" else json.loads(content)
@@ -163,7 +163,3 @@ def _judged(bundle: Bundle) -> dict[str, tuple[str, ...]]:
     return {
         model: tuple(judge for of, judge in sorted(judges) if of == model) for model in bundle.cards
     }
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

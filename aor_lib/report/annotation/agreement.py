@@ -6,15 +6,13 @@ Estimates that do not exist are NaN: a single annotator agrees with nobody.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from aor_lib.analysis.stats import CONFIDENCE, RESAMPLES
+from aor_lib.analysis.stats import CONFIDENCE, RESAMPLES, wilson
+from aor_lib.analysis.stats.intervals import Floats
 
 TIE = "tie"
 """Majority label of an item on which two labels are equally frequent."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def majority(annotations: pd.DataFrame) -> pd.Series[str]:
@@ -42,6 +40,12 @@ def agreement(annotations: pd.DataFrame, by: pd.Series[bool], seed: int) -> pd.D
         rows.append((kind, table.shape[1], len(group), items, alpha, *alpha_interval(table, seed)))
     columns = ["kind", "annotators", "labels", "items", "alpha", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def share(hits: pd.Series[bool]) -> tuple[int, int, float, float, float]:
+    """Count all and those that hit, and estimate the share with its 95 % interval (Wilson)."""
+    n, count = len(hits), int(hits.sum())
+    return n, count, count / n, *wilson(count, n)
 
 
 def krippendorff_alpha(ratings: pd.DataFrame) -> float:
@@ -91,8 +95,6 @@ def alpha_interval(ratings: pd.DataFrame, seed: int) -> tuple[float, float]:
 
 def _pairable_counts(ratings: pd.DataFrame) -> Floats:
     """Ratings per category, ``(units, categories)``, of units with two ratings or more."""
-    if ratings.empty:
-        return np.zeros((0, 0))
     long = ratings.reset_index(drop=True).melt(ignore_index=False)["value"].dropna()
     counts = pd.crosstab(long.index, long).to_numpy(dtype=float)
     return np.asarray(counts[counts.sum(axis=1) >= 2])

@@ -12,9 +12,8 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis.stats import wilson
 from aor_lib.config.records import Condition
-from aor_lib.report.annotation.agreement import majority
+from aor_lib.report.annotation.agreement import majority, share
 from aor_lib.report.annotation.session import AnnotationSession, annotator_rng, systematic_sample
 from aor_lib.report.annotation.store import CLIPS, AnnotationError
 from aor_lib.stimuli.manifest import load_manifest
@@ -86,10 +85,8 @@ def readings(heard: pd.DataFrame) -> pd.DataFrame:
     The other columns are ``clips``, ``benign`` (heard so by most of their annotators), ``rate``,
     ``low``, ``high`` (95 %, Wilson).
     """
-    rows = []
-    for kind, labels in heard.groupby(["intent", "with_scene"])["label"]:
-        n, benign = len(labels), int((labels == "benign").sum())
-        rows.append((*kind, n, benign, benign / n, *wilson(benign, n)))
+    groups = heard.groupby(["intent", "with_scene"])["label"]
+    rows = [(*kind, *share(labels == "benign")) for kind, labels in groups]
     columns = ["intent", "with_scene", "clips", "benign", "rate", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 

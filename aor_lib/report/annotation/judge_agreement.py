@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from aor_lib.analysis.stats import REFUSALS, wilson
+from aor_lib.analysis.stats import REFUSALS
 from aor_lib.config.records import Label
-from aor_lib.report.annotation.agreement import krippendorff_alpha
+from aor_lib.report.annotation.agreement import krippendorff_alpha, share
 
 _BINS = 10  # of probability, in a calibration
 
@@ -81,12 +81,8 @@ def confirmed(ratings: pd.DataFrame, judge: str, annotators: Sequence[str]) -> p
     ``low``, ``high`` (95 %, Wilson).
     """
     by_people = ratings.melt(judge, list(annotators), value_name="human").dropna()
-    rows = []
-    for label, group in by_people.groupby(judge, sort=True):
-        agreeing = int((group["human"] == label).sum())
-        rows.append(
-            (label, len(group), agreeing, agreeing / len(group), *wilson(agreeing, len(group)))
-        )
+    groups = by_people.groupby(judge)["human"]
+    rows = [(label, *share(human == label)) for label, human in groups]
     return pd.DataFrame(rows, columns=["label", "labels", "agreeing", "rate", "low", "high"])
 
 
@@ -102,6 +98,6 @@ def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any]) -> pd.DataFram
     place = np.minimum((p * _BINS).astype(int), _BINS - 1)
     rows = []
     for _, inside in refused.groupby(place):
-        count, hits = len(inside), int(inside.sum())
-        rows.append((count, p[inside.index].mean(), hits / count, *wilson(hits, count)))
+        count, _, *rate = share(inside)
+        rows.append((count, p[inside.index].mean(), *rate))
     return pd.DataFrame(rows, columns=["answers", "predicted", "rate", "low", "high"])

@@ -26,15 +26,12 @@ from aor_lib.report.markdown import Prose, paragraph
 SHORTEST_LOOK_S = 1.0
 """Keys are ignored this long after an item appears, so that a key held down labels nothing."""
 
-Items = Mapping[str, Callable[[], widgets.Widget]]
-"""Items to annotate, by sha256: each makes a widget that gives nothing else away."""
-
 
 class AnnotationSession:
     """One annotator's session on ``items``, in their order; show its ``widget`` in a notebook.
 
-    Each label is kept in the study's folder at once; what has this annotator's label is not asked
-    again.
+    Items go by their sha256: each makes a widget that gives nothing else away. Each label is kept
+    in the study's folder at once; what has this annotator's label is not asked again.
     """
 
     def __init__(
@@ -42,7 +39,7 @@ class AnnotationSession:
         build: Path | str,
         task: Task,
         annotator: str,
-        items: Items,
+        items: Mapping[str, Callable[[], widgets.Widget]],
     ) -> None:
         self._build, self._task, self._annotator = build, task, annotator
         self._items, self._order = items, list(items)

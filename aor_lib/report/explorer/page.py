@@ -37,7 +37,6 @@ BINS = 96
 
 _PART_BYTES = 16_384
 _NOT_ASKED = "-"
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def write_page(build: Path | str, clip_url: str) -> Html:
@@ -99,7 +98,7 @@ def outline(path: Path) -> str:
     levels = np.maximum.reduceat(peaks, starts)
     loudest = levels.max()
     steps = np.rint(levels / loudest * 35) if loudest else np.zeros(BINS)
-    return "".join(_DIGITS[int(step)] for step in steps)
+    return "".join(np.base_repr(int(step), 36) for step in steps).lower()
 
 
 def _cards(

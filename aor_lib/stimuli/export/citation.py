@@ -16,8 +16,7 @@ OWN_LICENCE = "Apache-2.0"
 def citation() -> dict[str, Any]:
     """The study's CITATION.cff."""
     text = (PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")
-    content: dict[str, Any] = yaml.safe_load(text)
-    return content
+    return dict(yaml.safe_load(text))
 
 
 def creators() -> list[str]:

@@ -168,7 +168,6 @@ def _sizes(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _table(frame: pd.DataFrame) -> str:
-    """A Markdown table."""
     if frame.empty:
         return "None."
     body = frame.itertuples(index=False, name=None)
