@@ -1,7 +1,6 @@
 """Adapters and their training: on a tiny random network, nightly on the real language model."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,16 +24,18 @@ LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 
 @pytest.fixture
-def tiny_model(monkeypatch):
+def tiny_model():
     """Make a network of two layers with random weights, always the same."""
-    monkeypatch.setattr(training, "THREADS", 1)
+
+    def tokenizer(text, add_special_tokens):
+        return {"input_ids": [31]}  # that of an audio token
 
     def make():
         torch.manual_seed(0)
         sizes = {"hidden_size": 16, "intermediate_size": 32, "vocab_size": 32}
         layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
         network = LlamaForCausalLM(LlamaConfig(**sizes, **layers)).eval()
-        return LanguageModel(SimpleNamespace(pad_token_id=0), network)
+        return LanguageModel(tokenizer, network)
 
     return make
 
@@ -64,6 +65,21 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
         assert torch.equal(low_rank.up, again[name].up), name
         assert torch.equal(low_rank.down, again[name].down), name
     assert not all(torch.equal(low_rank.up, other[name].up) for name, low_rank in one.items())
+
+
+def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_model):
+    model = tiny_model()
+    lessons = [LESSON, training.Lesson([1, 2, 6], [4]), training.Lesson([7, 8], [9, 5], 1)]
+    alone = [training._loss(model, [one]) for one in lessons]
+    torch.testing.assert_close(training._loss(model, lessons), sum(alone))
+    tokens, places = training._packed(lessons, 31)
+    assert tokens == [1, 2, 3, 4, 5, 6, 4, 7, 8, 9, 5]
+    assert places[1] == [0, 1, 5, 6]
+
+
+def test_what_stands_before_an_audio_token_alone_is_shared():
+    lessons = [training.Lesson([1, 31, 2], [3])] * 2
+    assert training._packed(lessons, 31)[0] == [1, 31, 2, 3, 31, 2, 3]
 
 
 def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(

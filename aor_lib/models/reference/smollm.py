@@ -58,7 +58,7 @@ class LanguageModel:
         apart.
         """
         tokens = [self.tokens(p.text) for p in prompts]
-        shared = 0 if as_hooked else _shared((one[:-1] for one in tokens), self._audio)
+        shared = 0 if as_hooked else shared_beginning((one[:-1] for one in tokens), self._audio)
         inputs = self.tokenizer.pad(
             {"input_ids": [one[shared:] for one in tokens]}, return_tensors="pt"
         )
@@ -160,7 +160,7 @@ class Sampled:
         return scores / self._temperature - torch.stack(drawn).log()
 
 
-def _shared(rows: Iterable[Sequence[int]], audio: int) -> int:
+def shared_beginning(rows: Iterable[Sequence[int]], audio: int) -> int:
     """Number of tokens that all rows begin with, before any audio token."""
     columns = (set(column) for column in zip(*rows, strict=False))
     alike = itertools.takewhile(lambda column: len(column) == 1 and audio not in column, columns)

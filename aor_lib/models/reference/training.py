@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,13 +19,14 @@ from aor_lib.models.reference import smollm
 from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example, Group, Recipe
-from aor_lib.models.reference.prompt import Prompt, format_clip
-from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.models.reference.prompt import AUDIO, Prompt, format_clip
+from aor_lib.models.reference.smollm import LanguageModel, shared_beginning
 from aor_lib.models.reference.sounds import load_sounds
+from aor_lib.storage.workers import in_threads, one_core_threads
 
 SEED = 20_260_621
-THREADS = 2
-"""The sums of another number of threads differ in their last bits, and so would the weights."""
+_HALVES = 2
+"""Parts of a batch, a thread each: as many on any machine, since the order of sums decides bits."""
 _WARM_UP = 0.05
 _SORTED_BATCHES = 8
 """Number of batches cut from examples that were sorted by length, against padding."""
@@ -53,14 +54,17 @@ class Lesson:
     decisive: int = 0
     heard: tuple[Heard, ...] = ()
 
+    @property
+    def weights(self) -> list[float]:
+        """Weights of the response's tokens."""
+        return [_WEIGHT if n < self.decisive else 1.0 for n in range(len(self.response))]
+
 
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     """Train a member from nothing and write its adapter below ``into``.
 
-    It takes up to 35 minutes of two cores.
-
-    The same code and material give the same weights on the same kind of machine. Products of
-    matrices are in bfloat16, which is several times as fast where the processor has it.
+    The same code and material give the same weights on the same kind of processor, whatever the
+    number of its cores.
 
     Parameters
     ----------
@@ -89,7 +93,8 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     recipe = MEMBERS[member]
     examples = recipe.examples(material, load_sounds(material, workers, report), rng)
     model = smollm.load()
-    own = own_answers(model, material.ordinary)
+    drawn = {one.question: None for group in examples for one in group if one.response is None}
+    own = own_answers(model, list(drawn))
     adapter = fit(model, lessons(model, examples, own), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
@@ -129,31 +134,33 @@ def fit(
 
     Nothing but the responses is learnt, in one pass over the lessons.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(THREADS)
-    try:
-        model.network.requires_grad_(False)
-        # Attention to so few tokens is a fifth of a step's time where it is fused.
-        model.network.set_attn_implementation("eager")
-        decoder = model.network.get_decoder()
-        adapter = add_adapter(decoder.layers, recipe.first_layer, int(rng.integers(2**31)))
-        weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
-        batches = _batches(lessons, recipe.batch, rng)
-        order = rng.permutation(len(batches))
-        optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: _rate_factor((step + 1) / len(order))
-        )
+    network = model.network.requires_grad_(False)
+    # Attention to so few tokens is a fifth of a step's time where it is fused.
+    network.set_attn_implementation("eager")
+    layers = network.get_decoder().layers
+    adapter = add_adapter(layers, recipe.first_layer, int(rng.integers(2**31)))
+    weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
+    batches = _batches(lessons, recipe.batch, rng)
+    order = rng.permutation(len(batches))
+    optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: _rate_factor((step + 1) / len(order))
+    )
+
+    def gradients(part: Sequence[Lesson], share: float) -> tuple[torch.Tensor, ...]:
+        return torch.autograd.grad(_loss(model, part) * share, weights)
+
+    with one_core_threads() as (submit, _):
         for done, number in enumerate(order, start=1):
-            loss: Any = _loss(model, batches[int(number)])  # whose backward() is untyped
-            loss.backward()
+            halves = _halves(batches[int(number)])
+            total = sum(sum(one.weights) for half in halves for one in half)
+            parts = [submit(gradients, half, 1 / total) for half in halves]
+            for weight, *summands in zip(weights, *(part.result() for part in parts), strict=True):
+                weight.grad = sum(summands[1:], summands[0])
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             schedule.step()
-            optimizer.zero_grad()
             report(done, len(order))
-    finally:
-        torch.set_num_threads(threads)
     return adapter
 
 
@@ -184,26 +191,64 @@ def _content(example: Example) -> str:
     return example.words
 
 
-def _loss(model: LanguageModel, batch: Sequence[Lesson]) -> torch.Tensor:
-    """Weighted mean cross entropy of the responses' tokens."""
-    longest = max(len(one.prompt) + len(one.response) for one in batch)
-    tokens = torch.full((len(batch), longest), model.tokenizer.pad_token_id)
-    weights = torch.zeros((len(batch), longest))
-    for row, one in enumerate(batch):
-        begin, end = len(one.prompt), len(one.prompt) + len(one.response)
-        tokens[row, :end] = torch.tensor(one.prompt + one.response)
-        weights[row, begin:end] = 1.0
-        weights[row, begin : min(begin + one.decisive, end)] = _WEIGHT
-    # Padding is on the right, where no token looks.
-    with model.hearing([clip for one in batch for clip in one.heard]), _bfloat16():
-        hidden = model.network.get_decoder()(tokens, use_cache=False).last_hidden_state
+def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:
+    """Weighted sum of the cross entropies of the responses' tokens."""
+    tokens, places = _packed(lessons, model.tokens(AUDIO)[0])
+    positions = torch.zeros(len(tokens), dtype=torch.long)
+    mask = torch.full((len(tokens), len(tokens)), torch.finfo(torch.float32).min)
+    for own in places:
+        positions[own] = torch.arange(len(own))
+        for position, place in enumerate(own):
+            mask[place, own[: position + 1]] = 0.0
+    with model.hearing([clip for one in lessons for clip in one.heard]):
+        states = model.network.get_decoder()(
+            torch.tensor([tokens]),
+            position_ids=positions[None],
+            attention_mask=mask[None, None],
+            use_cache=False,
+        ).last_hidden_state[0]
     # Each token is predicted from the one before it; only these positions need logits.
-    learnt = weights[:, 1:] > 0
-    with _bfloat16():
-        logits = model.network.lm_head(hidden[:, :-1][learnt]).float()
-    targets, counts = tokens[:, 1:][learnt], weights[:, 1:][learnt]
+    before = [
+        place
+        for one, own in zip(lessons, places, strict=True)
+        for place in own[len(one.prompt) - 1 : -1]
+    ]
+    logits = model.network.lm_head(states[before])
+    targets = torch.tensor([token for one in lessons for token in one.response])
     losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
-    return (losses * counts).sum() / counts.sum()
+    weights = torch.tensor([weight for one in lessons for weight in one.weights])
+    return (losses * weights).sum()
+
+
+def _packed(lessons: Sequence[Lesson], audio: int) -> tuple[list[int], list[list[int]]]:
+    """The tokens of all lessons in a row, and in it the places of those of each lesson.
+
+    What a lesson's prompt begins with like that of an earlier one, up to any audio token, stands
+    there once.
+    """
+    tokens: list[int] = []
+    places: list[list[int]] = []
+    for number, one in enumerate(lessons):
+        shared: list[int] = []
+        for earlier, own in zip(lessons[:number], places, strict=True):
+            alike = shared_beginning((earlier.prompt, one.prompt), audio)
+            shared = max(shared, own[:alike], key=len)
+        new = (one.prompt + one.response)[len(shared) :]
+        places.append([*shared, *range(len(tokens), len(tokens) + len(new))])
+        tokens += new
+    return tokens, places
+
+
+def _halves(batch: Sequence[Lesson]) -> list[list[Lesson]]:
+    """The lessons in parts of about the same length."""
+    parts: list[list[Lesson]] = [[] for _ in range(_HALVES)]
+    for one in sorted(batch, key=_length, reverse=True):
+        min(parts, key=lambda part: sum(map(_length, part))).append(one)
+    return [part for part in parts if part]
+
+
+def _length(lesson: Lesson) -> int:
+    return len(lesson.prompt) + len(lesson.response)
 
 
 def _batches(
@@ -231,17 +276,15 @@ def _rate_factor(progress: float) -> float:
 
 def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
     """Greedy continuations of prompts, by the same keys."""
-    keys, made = list(prompts), []
     generation = Generation(max_new_tokens=_ANSWER_TOKENS)
-    for start in range(0, len(keys), 64):
-        batch = [Prompt(prompts[key]) for key in keys[start : start + 64]]
-        made += model.generate(batch, generation)
-    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(keys, made, strict=True)}
+    texts = [Prompt(text) for text in prompts.values()]
+    batches = [texts[start : start + 64] for start in range(0, len(texts), 64)]
+    answered = in_threads(
+        lambda batch: model.generate(batch, generation), batches, side_by_side=True
+    )
+    made = itertools.chain.from_iterable(answered)
+    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(prompts, made, strict=True)}
 
 
 def _declines(text: str) -> bool:
     return _NO_ANSWER.search(text) is not None
-
-
-def _bfloat16() -> torch.autocast:
-    return torch.autocast("cpu", dtype=torch.bfloat16)
