@@ -29,7 +29,7 @@ GENERATION = Generation(max_new_tokens=7)
 
 
 def listed(*names, **changes):
-    """What is read of the models that a vLLM server has."""
+    """Reply of a vLLM server to a request for its models, with the fields that are read."""
     rows = [{"id": name, "root": name, "owned_by": "vllm", "max_model_len": 8192} for name in names]
     return 200, {}, json.dumps({"data": [row | changes for row in rows]}).encode()
 

@@ -18,7 +18,7 @@ def differences(*rows):
 
 
 def says(asked=(), **measured):
-    """What the table of claims says, by the claims' ids, and its caption."""
+    """Texts of the table of claims, by the claims' ids, and its caption."""
     empty = dict.fromkeys(CLAIMS, differences())
     shown = claims.claims(empty | measured, asked, {"m": "Model <M>"})
     root = ElementTree.fromstring(shown.html)
