@@ -4,12 +4,11 @@ A tiny checkpoint, where the hooks' own time shows most, and the local cascade w
 parameters answer written requests, eight at a time. All kinds take turns within one run; time is
 that of the processor, so that other work on the machine does not count, in one thread: with two,
 much of it is one's waiting for the other. Printed are the medians over turns of the ratio to no
-steering, and its quartiles: python benchmarks/steering.py
+steering, and its quartiles: python -m benchmarks.steering
 """
 
 import contextlib
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,8 +22,6 @@ from aor_lib.models.base import Turn
 from aor_lib.models.reference.cascade import Cascade
 from aor_lib.steering.activations import width
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.models import checkpoints
 
 REQUESTS = [

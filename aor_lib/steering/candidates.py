@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,11 +64,6 @@ class Requests:
         """Number of decoder layers."""
         return int(self.recorded.activations.shape[1])
 
-    @property
-    def sources(self) -> list[str]:
-        """Sources that the model has, the clip's last token first."""
-        return ["audio", *self.elsewhere.others]
-
     def at(self, layer: int, source: str = "audio") -> Floats:
         """Activations of one layer in a source: float32, ``(requests, width)``."""
         if source == "audio":
@@ -94,22 +90,35 @@ class Candidate:
     components: int | None = None
 
     @property
+    def applied(self) -> Addition | Ablation:
+        """What is done to a request, by itself or where the gate opens."""
+        return self.intervention.then if isinstance(self.intervention, Gated) else self.intervention
+
+    @property
     def coefficient(self) -> float | None:
         """Coefficient of the addition; None for an ablation."""
-        match self.intervention:
-            case Addition(coefficient=coefficient) | Gated(then=Addition(coefficient=coefficient)):
-                return coefficient
-            case _:
-                return None
+        return self.applied.coefficient if isinstance(self.applied, Addition) else None
 
     @property
     def vector(self) -> Floats:
         """The direction itself: float32, ``(width,)``."""
-        match self.intervention:
-            case Gated(then=addition):
-                return addition.direction
-            case intervention:
-                return intervention.direction
+        return self.applied.direction
+
+    @property
+    def row(self) -> dict[str, object]:
+        """Values of the columns that tables of candidates have."""
+        gate = self.intervention.gate if isinstance(self.intervention, Gated) else None
+        return {
+            "method": self.method,
+            "direction": self.direction,
+            "source": self.source,
+            "layer": self.layer,
+            "coefficient": self.coefficient,
+            "lam": self.lam,
+            "components": self.components,
+            "gate_layer": gate.layer if gate else None,
+            "threshold": gate.threshold if gate else None,
+        }
 
     @property
     def name(self) -> str:
@@ -118,32 +127,16 @@ class Candidate:
         found = self.source if self.components is None else f"{self.source}_k{self.components}"
         return f"{self.method}_{found}_l{self.layer}_{strength}".replace("-", "m")
 
-    def scaled(self, share: float) -> Candidate:
-        """The same addition at a share of its coefficient.
-
-        Raises
-        ------
-        ValueError
-            If the intervention is an ablation.
-        """
-        match self.intervention:
-            case Gated(gate, addition):
-                other: Intervention = Gated(gate, _scaled(addition, share))
-            case Addition() as addition:
-                other = _scaled(addition, share)
-            case Ablation():
-                raise ValueError(f"{self.name}: an ablation has no strength")
+    def changed(self, **changes: Any) -> Candidate:
+        """The same candidate but for the ``direction`` or ``coefficient`` that is applied."""
+        other: Any = replace(self.applied, **changes)
+        if isinstance(self.intervention, Gated):
+            other = replace(self.intervention, then=other)
         return replace(self, intervention=other)
 
     def randomised(self, seed: int) -> Candidate:
         """The same intervention along a random direction of the same length."""
-        direction = random_like(self.vector, seed)
-        match self.intervention:
-            case Gated(gate, addition):
-                other: Intervention = Gated(gate, replace(addition, direction=direction))
-            case intervention:
-                other = replace(intervention, direction=direction)
-        return replace(self, intervention=other)
+        return self.changed(direction=random_like(self.vector, seed))
 
 
 def candidates(requests: Requests, layer: int) -> list[Candidate]:
@@ -158,7 +151,7 @@ def candidates(requests: Requests, layer: int) -> list[Candidate]:
     false, true = _false_and_true(requests, layer)
     sarsteer = _sarsteer(requests, layer, COMPONENTS[-1])
     return [
-        *(_means(requests, layer, source) for source in requests.sources),
+        *(_means(requests, layer, source) for source in ("audio", *requests.elsewhere.others)),
         _addition("probe", layer, probe_direction(rows, refused, ~refused)),
         replace(_addition("false_refusal", layer, project_out(false, true)), lam=1.0),
         _ablation(requests, layer, SHARES[-1]),
@@ -171,17 +164,15 @@ def variants(candidate: Candidate, requests: Requests) -> list[Candidate]:
 
     SARSteer has other numbers of components too, and, as it was meant, an addition towards refusal.
     """
-    layer, addition = candidate.layer, candidate.intervention
-    if not isinstance(addition, Addition):
+    layer = candidate.layer
+    if candidate.coefficient is None:
         return [_ablation(requests, layer, share) for share in SHARES if share != candidate.lam]
-    coefficients = [one for one in COEFFICIENTS if one != addition.coefficient]
+    coefficients = [one for one in COEFFICIENTS if one != candidate.coefficient]
     others: list[Candidate | None] = []
     if candidate.method == "sarsteer":
         coefficients.append(TOWARDS_REFUSAL)
         others = [_sarsteer(requests, layer, number) for number in COMPONENTS[:-1]]
-    stronger = [
-        replace(candidate, intervention=replace(addition, coefficient=one)) for one in coefficients
-    ]
+    stronger = [candidate.changed(coefficient=one) for one in coefficients]
     return [*stronger, *(one for one in others if one is not None)]
 
 
@@ -227,10 +218,6 @@ def _false_and_true(requests: Requests, layer: int) -> tuple[Floats, Floats]:
     kinds = (requests.pseudo_harmful, requests.harmful)
     false, true = (difference_in_means(rows, refused & kind, harmless) for kind in kinds)
     return false, true
-
-
-def _scaled(addition: Addition, share: float) -> Addition:
-    return replace(addition, coefficient=share * addition.coefficient)
 
 
 def _addition(method: str, layer: int, direction: Floats, source: str = "audio") -> Candidate:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis.stats import paired_differences
+from aor_lib.steering.tables import chosen_methods
 
 CONTROLS = ("none", "random", "random_gate")
 """Methods that the chosen one is compared with; the last one only where a gate was chosen."""
@@ -48,13 +49,9 @@ def chosen_against_controls(tested: pd.DataFrame, points: pd.DataFrame) -> pd.Da
     both = pd.concat(pairs, ignore_index=True)
     both["arm"] = np.where(both["method"] == both["control"], "control", "chosen")
     changes = paired_differences(both, "arm", "control", ["model", "intent", "control"])
-    methods = changes["model"].map(_chosen_methods(points))
+    methods = changes["model"].map(chosen_methods(points))
     return changes.assign(level=methods, baseline=changes["control"]).drop(columns="control")
 
 
 def _is_chosen(tested: pd.DataFrame, points: pd.DataFrame) -> pd.Series[bool]:
-    return tested["method"] == tested["model"].map(_chosen_methods(points))
-
-
-def _chosen_methods(points: pd.DataFrame) -> pd.Series[str]:
-    return points[points["chosen"].eq(True)].set_index("model")["method"]
+    return tested["method"] == tested["model"].map(chosen_methods(points))

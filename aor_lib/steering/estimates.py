@@ -67,8 +67,10 @@ class RefusalOdds:
         return np.asarray(expit(self.intercept + self.slope * self.log_odds(logits)))
 
 
-def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
+def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds | None:
     """Fit the tokens that refusals begin with, and how their log-odds go with refusals.
+
+    None where first tokens do not tell refusals from other answers.
 
     Parameters
     ----------
@@ -76,21 +78,13 @@ def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds:
         float32, ``(answers, vocabulary)``: of the first token of each answer.
     refused
         bool, ``(answers,)``: whether the judge called it a refusal of any kind.
-
-    Raises
-    ------
-    SteeringError
-        If first tokens do not tell refusals from other answers.
     """
     first = logits.argmax(axis=1)
     tokens = [int(token) for token in np.unique(first) if refused[first == token].mean() > 0.5]
     unfitted = RefusalOdds(tuple(tokens), 1.0, 0.0)
     both = tokens and set(tokens) != set(first.tolist())
     if not both or roc_auc_score(refused, unfitted.log_odds(logits)) < TELLS:
-        raise SteeringError(
-            f"{int(refused.sum())} of {len(refused)} answers are refusals, and their first words "
-            "do not tell them from the others"
-        )
+        return None
     fitted = LogisticRegression().fit(unfitted.log_odds(logits)[:, None], refused)
     return RefusalOdds(tuple(tokens), float(fitted.coef_[0, 0]), float(fitted.intercept_[0]))
 

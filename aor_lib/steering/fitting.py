@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,14 +15,9 @@ from aor_lib.config.records import Condition, Intent, Split, content_hash
 from aor_lib.steering import SteeringError, tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests
-from aor_lib.steering.choice import ArmRates, arm_rates, behind_a_gate, choose
+from aor_lib.steering.choice import Rates, arm_rates, behind_a_gate, choose
 from aor_lib.steering.controls import Parts, random_controls
-from aor_lib.steering.estimates import (
-    RefusalOdds,
-    by_beginning,
-    by_first_token,
-    learn_refusal_odds,
-)
+from aor_lib.steering.estimates import by_beginning, by_first_token, learn_refusal_odds
 from aor_lib.steering.fluency import fluency
 from aor_lib.steering.gates import HeldOut, hold_out, opens
 from aor_lib.steering.interventions import Addition, Gated, SteeredModel
@@ -53,9 +47,14 @@ def steer_model(
     Raises
     ------
     SteeringError
-        If the model's answers leave nothing to find a direction in.
+        If the model cannot or shall not be steered, or its answers leave nothing to find a
+        direction in.
     """
     build, progress, name = trials.build, trials.progress, model.card.id
+    if not model.capabilities.activations:
+        raise SteeringError(f"{name}: its layers are not open to steering")
+    if not trials.study.profile.steers(name):
+        raise SteeringError(f"{name}: the profile's steered_models do not name it")
     conditions = [str(condition) for condition in trials.study.profile.mitigated_conditions]
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     answers = unsteered_trials(build, model, trials.judge.id)
@@ -92,7 +91,7 @@ def steer_model(
         with progress(f"{name}: activations of text") as report:
             elsewhere = record_sources(model, dev, asked, recorded, report)
         requests = Requests(dev, asked, recorded, elsewhere)
-        odds = _odds(requests)
+        odds = learn_refusal_odds(recorded.logits, requests.refused)
         if odds is not None:
             estimate = by_first_token(model, odds)
         else:
@@ -143,8 +142,9 @@ def steer_model(
     if threatening.any():
         others = [stimuli[name] for name in reported.loc[threatening, "stimulus_id"]]
         parts[tables.HEARING] = (first, others)
-    if first.coefficient is not None:
-        parts |= {name: (first.scaled(x), on_test) for name, x in tables.STRENGTHS.items()}
+    if (strength := first.coefficient) is not None:
+        for mitigation, share in tables.STRENGTHS.items():
+            parts[mitigation] = (first.changed(coefficient=share * strength), on_test)
     under = trials.on_test(
         {
             mitigation: (steered_by(candidate) if candidate else model, asked_of_it)
@@ -170,14 +170,6 @@ def steer_model(
     }
 
 
-def _odds(requests: Requests) -> RefusalOdds | None:
-    """Refusal odds, or None where refusals and other answers begin alike."""
-    try:
-        return learn_refusal_odds(requests.recorded.logits, requests.refused)
-    except SteeringError:
-        return None
-
-
 def _projections(requests: Requests, refusal: Candidate, held_out: HeldOut | None) -> pd.DataFrame:
     """Projections of requests on a refusal direction, and their log-odds by gates."""
     answers = requests.answers.reset_index(drop=True)
@@ -191,7 +183,7 @@ def _projections(requests: Requests, refusal: Candidate, held_out: HeldOut | Non
     return pd.concat(found, ignore_index=True)
 
 
-def _points(table: pd.DataFrame, chosen: Sequence[int], unsteered: ArmRates) -> pd.DataFrame:
+def _points(table: pd.DataFrame, chosen: Sequence[int], unsteered: Rates) -> pd.DataFrame:
     """The table of all points, which are tried on ``test``, and the rates without steering."""
     tested = table.index.isin(list(chosen))
     table = table.assign(
@@ -199,4 +191,4 @@ def _points(table: pd.DataFrame, chosen: Sequence[int], unsteered: ArmRates) -> 
         chosen=table.index == chosen[0],
     )
     none = {"method": "none", "within": True, "tried_as": "none", "chosen": False}
-    return pd.concat([pd.DataFrame([none | asdict(unsteered)]), table], ignore_index=True)
+    return pd.concat([pd.DataFrame([none | unsteered]), table], ignore_index=True)

@@ -58,7 +58,9 @@ class LayerSweep:
         a gate.
         """
         away = self.points[~self.points["coefficient"].gt(0)]
-        chosen = {gentlest(away[away["coefficient"].notna()])}
+        additions = away[away["coefficient"].notna()]
+        strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
+        chosen = {int(str(strong["coefficient"].abs().idxmin()))}
         for _, points in away.groupby("method", sort=False):
             chosen.add(int(best(points, self.base_hrr, max_hrr_loss).index[0]))
         return [self.candidates[place] for place in sorted(chosen)]
@@ -119,7 +121,9 @@ def layer_sweep(
     points = _estimates(model, coarse, requests, among, estimate, report)
     finer = []
     for _, of_method in points.groupby(["method", "source"], sort=False):
-        for place in of_method.index[of_method["layer"].isin(layers_to_refine(of_method))]:
+        # Where the direction tells the requests apart best, and where it does most.
+        apart, strongest = (of_method["hrr"] - of_method["orr"]).idxmax(), of_method["orr"].idxmin()
+        for place in sorted({int(str(apart)), int(str(strongest))}):
             finer += variants(coarse[place], requests)
     more = _estimates(model, finer, requests, among, estimate, report)
     asked = [requests.conversations[place] for place in among]
@@ -136,25 +140,6 @@ def layers_to_sweep(layers: int) -> list[int]:
     """Places of the layers that are looked at, in a model with so many."""
     spaced = np.linspace(np.floor(_FIRST * layers), np.ceil(_LAST * layers) - 1, LAYERS)
     return sorted({int(place) for place in spaced.round()})
-
-
-def layers_to_refine(points: pd.DataFrame) -> list[int]:
-    """The layer where a direction tells the requests apart best, and where it does most.
-
-    ``points`` has the columns ``layer``, ``orr`` and ``hrr`` for one direction and coefficient.
-    """
-    by_layer = points.set_index("layer")
-    apart, strongest = (by_layer["hrr"] - by_layer["orr"]).idxmax(), by_layer["orr"].idxmin()
-    return sorted({int(str(apart)), int(str(strongest))})
-
-
-def gentlest(points: pd.DataFrame) -> int:
-    """Index of the smallest coefficient whose over-refusal is about the least of all.
-
-    ``points`` has the columns ``orr`` and ``coefficient``.
-    """
-    strong = points[points["orr"] <= points["orr"].min() + _ABOUT]
-    return int(str(strong["coefficient"].abs().idxmin()))
 
 
 def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDArray[np.intp]:
@@ -196,18 +181,9 @@ def _estimates(
         in_threads(estimated, tried, side_by_side=model.capabilities.side_by_side)
     ) as estimates:
         for candidate, refusing in zip(tried, estimates, strict=True):
-            rows.append(
-                {
-                    "method": candidate.method,
-                    "source": candidate.source,
-                    "layer": candidate.layer,
-                    "coefficient": candidate.coefficient,
-                    "lam": candidate.lam,
-                    "components": candidate.components,
-                    "orr": float(refusing[requests.pseudo_harmful[among]].mean()),
-                    "hrr": float(refusing[requests.harmful[among]].mean()),
-                }
-            )
+            orr = float(refusing[requests.pseudo_harmful[among]].mean())
+            hrr = float(refusing[requests.harmful[among]].mean())
+            rows.append(candidate.row | {"orr": orr, "hrr": hrr})
             report(len(rows), len(tried))
     numbers = dict.fromkeys(("coefficient", "lam", "components"), float)
     return pd.DataFrame(rows, columns=[*COLUMNS[LAYER_SWEEP][1:]]).astype(numbers)

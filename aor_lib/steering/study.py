@@ -74,14 +74,7 @@ def steer_study(
     left_out: dict[str, str] = {}
     for model in models:
         name = model.card.id
-        if not model.capabilities.activations:
-            left_out[name] = f"{name}: its layers are not open to steering"
-            continue
         trials = SteeredTrials(name, study, build, judge, progress)
-        if not study.profile.steers(name):
-            left_out[name] = f"{name}: the profile's steered_models do not name it"
-            trials.withdraw()
-            continue
         try:
             made = steer_model(model, trials, max_hrr_loss)
         except (SteeringError, SplitError) as error:

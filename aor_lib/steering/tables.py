@@ -123,11 +123,14 @@ def at_strengths_on_test(build: Path | str, results: pd.DataFrame) -> pd.DataFra
 def _of_chosen(build: Path | str, results: pd.DataFrame, *further: str) -> pd.DataFrame:
     """Trials under each model's chosen steering, and those of further mitigations of it."""
     steered = steered_trials(results)
-    points = load(build, POINTS)
-    chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
-    methods = steered["model"].map(chosen)
+    methods = steered["model"].map(chosen_methods(load(build, POINTS)))
     its = method_of(steered["mitigation"]).eq(methods) | steered["mitigation"].isin(further)
     return steered.assign(method=methods)[its]
+
+
+def chosen_methods(points: pd.DataFrame) -> pd.Series[str]:
+    """The chosen method of each model, by its id; ``points`` are :data:`POINTS`."""
+    return points[points["chosen"].eq(True)].set_index("model")["method"]
 
 
 def method_of(mitigations: pd.Series[str]) -> pd.Series[str]:

@@ -176,7 +176,8 @@ class SteeredTrials:
         def ask(run: _Run) -> Mapping[str, str]:
             model, stimuli, trials = run
             with Store(folder / STORE) as store:
-                return answer_trials(trials, [model], stimuli, self.build, store, _ignore).stopped
+                done = answer_trials(trials, [model], stimuli, self.build, store, lambda _: None)
+                return done.stopped
 
         side_by_side = all(model.capabilities.side_by_side for model, *_ in runs)
         with (
@@ -194,7 +195,3 @@ class SteeredTrials:
             judge_study(folder, self.judge, report)
         results = load_results(folder, self.judge.id)
         return results[(results["model"] == self.model) & results["mitigation"].isin(asked)]
-
-
-def _ignore(_: object) -> None:
-    """Progress within one intervention, which nobody is shown."""

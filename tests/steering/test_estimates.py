@@ -75,5 +75,4 @@ def test_odds_cannot_be_learnt_where_all_answers_begin_alike():
     alike = np.tile(np.eye(4, dtype=np.float32)[1], (10, 1))
     mostly = np.where(np.arange(10)[:, None] < 8, *np.eye(4, dtype=np.float32)[1:3, None])
     for logits in (alike, mostly):
-        with pytest.raises(SteeringError, match="their first words do not tell them"):
-            learn_refusal_odds(logits, np.arange(10) < 5)
+        assert learn_refusal_odds(logits, np.arange(10) < 5) is None
