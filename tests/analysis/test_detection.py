@@ -94,7 +94,7 @@ def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, h
         assert 0.93 <= held.mean() <= most
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_intervals_hold_where_harmful_utterances_are_refused_with_those_they_differ_from():
     # 40 families of one utterance of each intent, whose refusals hang together.
     rng = np.random.default_rng(8)
