@@ -89,7 +89,14 @@ def watched(tab, address):
     return problems
 
 
-@pytest.mark.parametrize("page", pages())
+def computed_or_nightly():
+    """The book's pages; those that no notebook computes change little, and wait for the night."""
+    for page in pages():
+        computed = page == "index" or (ROOT / "notebooks" / f"{page}.ipynb").is_file()
+        yield pytest.param(page, marks=[] if computed else pytest.mark.nightly)
+
+
+@pytest.mark.parametrize("page", computed_or_nightly())
 def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browser, html, page):
     with open_tab(browser, color_scheme="light") as tab:
         problems = watched(tab, html.as_uri())
