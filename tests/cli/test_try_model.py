@@ -76,6 +76,7 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
     study, build = finished
     card = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
     card["source"] = str(checkpoints.build("qwen2_audio", tmp_path / "checkpoint"))
+    checkpoints.never_silent(tmp_path / "checkpoint")
     card |= {"settings": {"architecture": "qwen2_audio"}, "reach": {"batch_size": 2}}
     done = papermill.execute_notebook(
         NOTEBOOK,
@@ -85,7 +86,7 @@ def test_the_notebook_puts_a_tiny_checkpoint_beside_the_others(finished, tmp_pat
     )
     shown = {cell["id"]: cell.get("outputs") for cell in done.cells}
     checks = html_of(shown["check-it"])
-    assert checks.count("<td>passed</td>") == 10
+    assert checks.count("<td>passed</td>") >= 10
     assert "<td>failed</td>" not in checks
     rows = html_of(shown["rates"])
     for model in ("tiny", "established"):

@@ -86,6 +86,12 @@ def load(architecture: str, source: Path, batch_size: int = 1, **settings: Any) 
     return HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings, reach=reach))
 
 
+def never_silent(folder: Path) -> None:
+    """Keep a checkpoint from saying nothing: it writes no special token, and so never ends."""
+    special = transformers.AutoTokenizer.from_pretrained(folder).all_special_ids
+    _write_json(folder / "generation_config.json", {"suppress_tokens": special})
+
+
 def script(folder: Path, text: str) -> None:
     """Make a checkpoint say what follows a prompt's last token in ``text``, and go round in it.
 
