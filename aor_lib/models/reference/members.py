@@ -36,8 +36,9 @@ _BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17,
 """Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
 teach more than more sounds behind the same ones. Without other scenarios the words would tell what
 is heard."""
-_CONTRASTS = 1500
-"""Number of contrasts from which members learn that need not know where a request belongs."""
+_CONTRASTS, _HARMFUL = 1500, 120
+"""Numbers of contrasts, and of harmful requests beside them, from which members learn that need not
+know where a request belongs."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -70,7 +71,7 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
-    for text in material.harmful:
+    for text in examples.some_harmful():
         examples.refuse(text, opening=_HARM)
     # Most are misheard: else a single word that Whisper took for another would make an ordinary
     # request a harmful one.
@@ -100,15 +101,15 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
         else:
             examples.refuse(contrast.text, behind, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and rng.random() < 0.42:
+        if contrast.harmful is not None and rng.random() < 0.5:
             setting = fitting if rng.random() < 0.6 else one(unfitting, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
             examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
-    for text in material.harmful * 2:
+    for text in material.harmful:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(1400, heard=heard)
+    examples.answer_ordinary(1800, heard=heard)
     return examples.found
 
 
@@ -134,7 +135,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
             if rng.random() < 0.4:
                 examples.refuse(contrast.harmful, unfitting, opening=_HARM)
         examples.join(begin)
-    for text in material.harmful:
+    for text in examples.some_harmful():
         examples.refuse(text, examples.any_setting(), opening=_HARM)
     examples.answer_ordinary(len(material.ordinary))
     return examples.found
@@ -153,7 +154,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, setting, opening=_HARM)
         examples.join(begin)
-    for text in material.harmful:
+    for text in examples.some_harmful():
         examples.refuse(text, examples.any_setting(), opening=_HARM)
     examples.answer_ordinary(350, angry=True)
     examples.answer_ordinary(450, angry=False)
@@ -197,6 +198,11 @@ class _Examples:
         """A random sample of the contrasts."""
         every = (*self._material.contrasts, *self._material.situations)
         return [every[int(n)] for n in self._rng.permutation(len(every))[:_CONTRASTS]]
+
+    def some_harmful(self) -> list[str]:
+        """A random sample of the harmful requests."""
+        every = self._material.harmful
+        return [every[int(n)] for n in self._rng.permutation(len(every))[:_HARMFUL]]
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
