@@ -124,6 +124,9 @@ def _side_by_side(
     model: AudioModel, queue: Iterator[Batch]
 ) -> Generator[tuple[Batch, Outcome], None, None]:
     under_way: dict[Future[Outcome], Batch] = {}
+    if (first := next(queue, None)) is None:
+        return  # before torch is loaded, which is half of the time of a run that has ended before
+    queue = itertools.chain([first], queue)
     with one_core_threads() as (submit, threads):
 
         def submit_next(count: int) -> None:

@@ -208,6 +208,15 @@ def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(20)]
 
 
+def test_where_nothing_is_left_to_ask_no_threads_are_started(path, stimuli, monkeypatch):
+    class Threaded(ScriptedModel):
+        capabilities = Capabilities(side_by_side=True)
+
+    run_texts(path, [Threaded()], stimuli)
+    monkeypatch.delattr(executors, "one_core_threads")
+    assert run_texts(path, [Threaded()], stimuli).done == 20
+
+
 def test_what_threads_are_answering_when_a_run_is_interrupted_is_kept(
     path, stimuli, two_threads, monkeypatch
 ):
