@@ -91,9 +91,11 @@ def watched(tab, address):
 
 def computed_or_nightly():
     """The book's pages; those that no notebook computes change little, and wait for the night."""
-    for page in pages():
-        computed = page == "index" or (ROOT / "notebooks" / f"{page}.ipynb").is_file()
-        yield pytest.param(page, marks=[] if computed else pytest.mark.nightly)
+    computed = {"index", *(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))}
+    return [
+        pytest.param(page, marks=[] if page in computed else pytest.mark.nightly)
+        for page in pages()
+    ]
 
 
 @pytest.mark.parametrize("page", computed_or_nightly())
