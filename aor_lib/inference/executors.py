@@ -125,7 +125,7 @@ def _side_by_side(
 ) -> Generator[tuple[Batch, Outcome], None, None]:
     under_way: dict[Future[Outcome], Batch] = {}
     if (first := next(queue, None)) is None:
-        return  # before torch is loaded, which is half of the time of a run that has ended before
+        return  # threads of one core would load torch, half of the time of such a run
     queue = itertools.chain([first], queue)
     with one_core_threads() as (submit, threads):
 

@@ -91,7 +91,7 @@ class Candidate:
 
     @property
     def applied(self) -> Addition | Ablation:
-        """What is done to a request, by itself or where the gate opens."""
+        """The addition or ablation itself, without a gate that it may stand behind."""
         return self.intervention.then if isinstance(self.intervention, Gated) else self.intervention
 
     @property
@@ -106,7 +106,7 @@ class Candidate:
 
     @property
     def row(self) -> dict[str, object]:
-        """Values of the columns that tables of candidates have."""
+        """Columns that describe the candidate in tables."""
         gate = self.intervention.gate if isinstance(self.intervention, Gated) else None
         return {
             "method": self.method,
@@ -128,7 +128,7 @@ class Candidate:
         return f"{self.method}_{found}_l{self.layer}_{strength}".replace("-", "m")
 
     def changed(self, **changes: Any) -> Candidate:
-        """The same candidate but for the ``direction`` or ``coefficient`` that is applied."""
+        """Copy with another ``direction``, or another ``coefficient`` of an addition."""
         other: Any = replace(self.applied, **changes)
         if isinstance(self.intervention, Gated):
             other = replace(self.intervention, then=other)

@@ -20,6 +20,7 @@ MAX_DEGENERATE = 0.05
 """Answers that may become gibberish or loops, above those that are so without steering."""
 
 Rates = dict[str, float]
+"""Rates of one arm, by the names that :func:`arm_rates` gives them."""
 
 
 def arm_rates(answers: pd.DataFrame) -> Rates:

@@ -70,14 +70,16 @@ class RefusalOdds:
 def learn_refusal_odds(logits: Floats, refused: Mask) -> RefusalOdds | None:
     """Fit the tokens that refusals begin with, and how their log-odds go with refusals.
 
-    None where first tokens do not tell refusals from other answers.
-
     Parameters
     ----------
     logits
         float32, ``(answers, vocabulary)``: of the first token of each answer.
     refused
         bool, ``(answers,)``: whether the judge called it a refusal of any kind.
+
+    Returns
+    -------
+    The odds, or None if first tokens do not tell refusals from other answers.
     """
     first = logits.argmax(axis=1)
     tokens = [int(token) for token in np.unique(first) if refused[first == token].mean() > 0.5]

@@ -47,8 +47,8 @@ def steer_model(
     Raises
     ------
     SteeringError
-        If the model cannot or shall not be steered, or its answers leave nothing to find a
-        direction in.
+        If the model's layers are not open to steering, the profile does not name it, or its answers
+        leave nothing to find a direction in.
     """
     build, progress, name = trials.build, trials.progress, model.card.id
     if not model.capabilities.activations:

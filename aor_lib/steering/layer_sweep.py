@@ -121,8 +121,9 @@ def layer_sweep(
     points = _estimates(model, coarse, requests, among, estimate, report)
     finer = []
     for _, of_method in points.groupby(["method", "source"], sort=False):
-        # Where the direction tells the requests apart best, and where it does most.
-        apart, strongest = (of_method["hrr"] - of_method["orr"]).idxmax(), of_method["orr"].idxmin()
+        # Where the direction tells the requests apart best, and where it lowers over-refusal most.
+        apart = (of_method["hrr"] - of_method["orr"]).idxmax()
+        strongest = of_method["orr"].idxmin()
         for place in sorted({int(str(apart)), int(str(strongest))}):
             finer += variants(coarse[place], requests)
     more = _estimates(model, finer, requests, among, estimate, report)

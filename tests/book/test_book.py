@@ -90,7 +90,7 @@ def watched(tab, address):
 
 
 def computed_or_nightly():
-    """The book's pages; those that no notebook computes change little, and wait for the night."""
+    """The book's pages; those of prose, but for the first, are nightly."""
     computed = {"index", *(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))}
     return [
         pytest.param(page, marks=[] if page in computed else pytest.mark.nightly)

@@ -87,9 +87,11 @@ def load(architecture: str, source: Path, batch_size: int = 1, **settings: Any) 
 
 
 def never_silent(folder: Path) -> None:
-    """Keep a checkpoint from saying nothing: it writes no special token, and so never ends."""
+    """Suppress a checkpoint's special tokens, the end among them, so that it says something."""
     special = transformers.AutoTokenizer.from_pretrained(folder).all_special_ids
-    _write_json(folder / "generation_config.json", {"suppress_tokens": special})
+    path = folder / "generation_config.json"
+    settings = json.loads(path.read_text()) if path.is_file() else {}
+    _write_json(path, settings | {"suppress_tokens": special})
 
 
 def script(folder: Path, text: str) -> None:

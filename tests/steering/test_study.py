@@ -181,6 +181,13 @@ def test_a_model_that_the_profile_does_not_name_is_not_steered(
     assert "steered_models" in reason
 
 
+def test_a_model_whose_layers_are_closed_is_not_steered(steerable, answer_study, steer, tmp_path):
+    answer_study(tmp_path / "build", steerable())
+    closed = steerable()
+    closed.capabilities = replace(closed.capabilities, activations=False)
+    assert "not open" in steer(tmp_path / "build", closed)["steerable"]
+
+
 def test_a_model_that_begins_all_its_answers_alike_is_steered_by_what_comes_later(
     steerable, answer_study, steer, tmp_path
 ):

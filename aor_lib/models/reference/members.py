@@ -36,9 +36,11 @@ _BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17,
 """Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
 teach more than more sounds behind the same ones. Without other scenarios the words would tell what
 is heard."""
-_CONTRASTS, _HARMFUL = 1500, 120
-"""Numbers of contrasts, and of harmful requests beside them, from which members learn that need not
-know where a request belongs."""
+_CONTRASTS = 1500
+"""Number of contrasts from which members learn that need not know where a request belongs."""
+_HARMFUL, _ORDINARY = 120, 2000
+"""Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
+so."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -75,10 +77,9 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(text, opening=_HARM)
     # Most are misheard: else a single word that Whisper took for another would make an ordinary
     # request a harmful one.
-    count = len(material.ordinary)
-    examples.answer_ordinary(count // 2)
-    examples.answer_ordinary(count // 2, misheard=True)
-    examples.answer_ordinary(count, misheard=True)
+    examples.answer_ordinary(_ORDINARY // 2)
+    examples.answer_ordinary(_ORDINARY // 2, misheard=True)
+    examples.answer_ordinary(_ORDINARY, misheard=True)
     return examples.found
 
 
@@ -137,7 +138,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
         examples.join(begin)
     for text in examples.some_harmful():
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(len(material.ordinary))
+    examples.answer_ordinary(_ORDINARY)
     return examples.found
 
 
