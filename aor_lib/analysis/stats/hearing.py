@@ -118,7 +118,7 @@ def _in_the_same_voice(
 
 
 def _rates(trials: pd.DataFrame, a: Condition, b: Condition) -> pd.DataFrame:
-    """How often each utterance that was judged in both scenes was refused in either."""
+    """Refusal rate in each scene of the utterances that were judged in both."""
     judged = trials[is_judged(trials)]
     refused = judged["label"].isin(REFUSALS).astype(float)
     of = [judged[name] for name in ("utterance_id", "voice", "condition")]

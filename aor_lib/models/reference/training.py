@@ -223,7 +223,7 @@ def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:
 def _packed(lessons: Sequence[Lesson], audio: int) -> tuple[list[int], list[list[int]]]:
     """The tokens of all lessons in a row, and in it the places of those of each lesson.
 
-    What a lesson's prompt begins with like that of an earlier one, up to any audio token, stands
+    A beginning that a lesson's prompt shares with an earlier one, up to any audio token, stands
     there once.
     """
     tokens: list[int] = []
