@@ -5,8 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.storage.assets import copy_files
 from aor_lib.storage.stages import STATE
+from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.workers import map_jobs
 
 ROOT = PARAMS.parent
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
@@ -44,13 +47,9 @@ def execute_notebooks(
     stale = [path for path in _stale(build, notebooks) if path.stem not in unexecuted]
     stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
     report(0, len(stale))
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        try:
-            for done, _ in enumerate(pool.map(partial(_execute, build), stale), start=1):
-                report(done, len(stale))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    executed = map_jobs(partial(_execute, build), stale, _AT_ONCE) if stale else ()
+    for done, _ in enumerate(executed, start=1):
+        report(done, len(stale))
     return len(stale)
 
 
@@ -98,21 +97,44 @@ def _stale(build: Path, notebooks: Path) -> list[Path]:
 
 
 def _execute(build: Path, source: Path) -> None:
-    """Execute a notebook into the study's folder, where it appears whole."""
+    """Execute a notebook into the study's folder, where it appears whole; in a worker process."""
+    import papermill
+
+    os.environ["OMP_NUM_THREADS"] = "1"
     made = build / "notebooks" / source.name
-    partial_ = made.with_suffix(".partial")
-    parameters = ["-p", "build", str(build), "-p", "clip_url", "clips"]
+    parameters: dict[str, str | bool] = {"build": str(build), "clip_url": "clips"}
     if source.stem == "explorer":  # its data lie beside the clips: the page needs no kernel
-        parameters += ["-p", "live", "False"]
-    options = ["--no-progress-bar", "--log-level", "WARNING", "--cwd", "."]
-    _run("papermill", *options, str(source), str(partial_), *parameters)
-    notebook = json.loads(partial_.read_bytes())
+        parameters["live"] = False
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        try:
+            with _output_into(printed.fileno()):
+                notebook = papermill.execute_notebook(
+                    source, None, parameters, progress_bar=False, cwd="."
+                )
+        except Exception as error:  # noqa: BLE001 - a kernel may fail or die in any way
+            printed.seek(0)
+            print(printed.read(), error, sep="\n", file=sys.stderr)
+            raise BookError(f"{source.stem}: papermill failed, as it says above") from None
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "injected-parameters" in tags:
             tags.append("remove-cell")  # they are for the build, not for the reader
-    partial_.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
-    partial_.replace(made)
+    with whole_file(made) as stream:
+        stream.write(json.dumps(notebook, indent=1).encode())
+
+
+@contextmanager
+def _output_into(file: int) -> Iterator[None]:
+    """Have what this process and the kernels that it starts print go into a file."""
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
+    try:
+        for stream in kept:
+            os.dup2(file, stream)
+        yield
+    finally:
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
 
 
 def _run(program: str, *arguments: str) -> None:
@@ -122,8 +144,7 @@ def _run(program: str, *arguments: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=threads, check=False)
     if done.returncode != 0:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
-        what = next((Path(one).stem for one in arguments if one.endswith(".ipynb")), "the book")
-        raise BookError(f"{what}: {program} failed, as it says above")
+        raise BookError(f"the book: {program} failed, as it says above")
 
 
 def _files(folder: Path) -> list[Path]:

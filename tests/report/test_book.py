@@ -32,7 +32,7 @@ def study(tmp_path):
 @pytest.mark.slow
 def test_a_notebook_is_executed_once_silently_and_without_its_parameters_shown(study, capfd):
     build, notebooks, write = study
-    write("one", "import sys; print('noise', file=sys.stderr); build")
+    write("one", "import os; os.write(2, b'noise'); build")
     assert execute_notebooks(build, quiet, notebooks) == 1
     cells = json.loads((build / "notebooks" / "one.ipynb").read_text())["cells"]
     assert "".join(cells[-1]["outputs"][-1]["data"]["text/plain"]) == repr(str(build))
@@ -46,8 +46,10 @@ def test_a_notebook_is_executed_once_silently_and_without_its_parameters_shown(s
 @pytest.mark.slow
 def test_a_notebook_that_fails_is_named_and_what_it_printed_is_shown(study, capfd):
     build, notebooks, write = study
-    write("broken", "raise RuntimeError('no such luck')")
+    write("broken", "import os; os.write(2, b'first noise'); raise RuntimeError('no such luck')")
     with pytest.raises(BookError, match="broken"):
         execute_notebooks(build, quiet, notebooks)
-    assert "no such luck" in capfd.readouterr().err
+    shown = capfd.readouterr().err
+    assert "first noise" in shown
+    assert "no such luck" in shown
     assert not (build / "notebooks" / "broken.ipynb").exists()
