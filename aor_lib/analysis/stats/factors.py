@@ -11,9 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 from scipy.stats import t
-from statsmodels.genmod.cov_struct import Exchangeable, Independence
-from statsmodels.genmod.families import Binomial
-from statsmodels.genmod.generalized_estimating_equations import GEE
 
 from aor_lib.analysis.outcomes import REFUSALS, check, count_names, counts, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
@@ -190,6 +187,11 @@ def _within_each(rows: Floats, projection: Floats) -> Bools:
 
 def _fit(design: Floats, refused: Any, utterances: Any) -> _Fit | str:
     """The regression, or why there is none."""
+    # Imported where it is used: a fifth of what a notebook waits for before it begins.
+    from statsmodels.genmod.cov_struct import Exchangeable, Independence
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_estimating_equations import GEE
+
     if len(design) == 0:
         return "separated"
     columns = independent_columns(design)
