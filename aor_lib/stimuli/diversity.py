@@ -14,11 +14,9 @@ def distinct_n(texts: Iterable[str], n: int) -> float:
 
     Examples
     --------
-    >>> distinct_n(["Stop the car.", "Stop the bus!", "Stop!"], 1)  # 4 of 7 words
-    0.5714285714285714
+    >>> distinct_n(["Stop the car.", "Stop the bus!", "Don't!"], 1)  # 5 of 7 words
+    0.7142857142857143
     """
-    if n < 1:
-        raise ValueError(f"n: must be at least 1, not {n}")
     n_words = 0
     seen: set[tuple[str, ...]] = set()
     for text in texts:

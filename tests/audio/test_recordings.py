@@ -1,6 +1,5 @@
 import hashlib
 import json
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -117,14 +116,6 @@ def test_importing_again_applies_an_edited_mapping_and_else_changes_nothing(
     edited.write_text(yaml.safe_dump({"labels": {}, "excluded": ["dog"]}))
     import_recordings(folder, library, quiet, edited)
     assert table(library).empty
-
-
-def test_an_interrupted_import_leaves_no_table_and_goes_on(folder, library):
-    put(folder / "dog" / "second.wav", encoded(hiss(2)))
-    with pytest.raises(KeyboardInterrupt):
-        import_recordings(folder, library, Mock(side_effect=KeyboardInterrupt))
-    assert not (library / "recordings.parquet").exists()
-    assert len(import_recordings(folder, library, quiet).imported) == 2
 
 
 @pytest.mark.parametrize(

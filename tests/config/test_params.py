@@ -43,6 +43,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
         ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
+        ({"mitigations": ["none", "probe_words"]}, r"mitigations must hold no probe"),
         (
             {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
             r"few_mitigated.mitigations names something twice",
@@ -63,18 +64,11 @@ def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("name: tiny", r"scenarios: is missing \(and \d more\)"),
-        ("a: [1", ""),
-        ("", ""),
-    ],
-)
-def test_what_is_no_profile_is_refused_by_name(write_profile, content, message):
+@pytest.mark.parametrize("content", ["name: tiny", "a: [1", ""])
+def test_what_is_no_profile_is_refused_by_name(write_profile, content):
     path = write_profile()
     path.write_text(content)
-    with pytest.raises(ParamsError, match=rf"tiny\.yaml: {message}"):
+    with pytest.raises(ParamsError, match=r"tiny\.yaml: "):
         load_study(path)
 
 

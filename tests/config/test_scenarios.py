@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aor_lib.config.params import load_scenarios, load_scenes
-from aor_lib.config.records import Intent
+from aor_lib.config.records import Intent, Split
 
 SCENARIOS = load_scenarios()
 UTTERANCES = [u for scenario in SCENARIOS.values() for u in scenario.utterances]
@@ -26,6 +26,10 @@ def of(intent, utterances):
 
 def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances_at_least(scenario):
     assert Counter(u.intent for u in scenario.utterances) >= Counter(COUNTS)
+
+
+def test_about_a_third_of_the_utterances_is_for_choosing():
+    assert 0.2 < np.mean([u.split is Split.DEV for u in UTTERANCES]) < 0.45
 
 
 def test_ids_are_unique_over_all_scenarios():

@@ -2,7 +2,6 @@ import pytest
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.models.base import Capabilities
 
@@ -167,8 +166,3 @@ def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimul
     asked = {t.arm.mitigation: t.arm.generation for t in plan_trials(study, stimuli, [able()])}
     assert (asked["none"].temperature, asked["sampled_1"].seed) == (0, 1)
     assert asked["sampled_1"].temperature > 0
-
-
-def test_a_probe_is_no_mitigation(write_profile):
-    with pytest.raises(ParamsError, match="mitigations must hold no probe"):
-        load_study(write_profile(mitigations=["none", "probe_words"]))

@@ -6,13 +6,7 @@ import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib.audio import speech
-from aor_lib.audio.hearing.transcription import (
-    HearingError,
-    Transcription,
-    transcribe,
-    word_error_rate,
-)
+from aor_lib.audio.hearing.transcription import HearingError, Transcription
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
@@ -95,14 +89,3 @@ def test_another_studys_folder_is_refused(folder, build):
     with pytest.raises(CollectionError, match="holds another study"):
         import_clips(folder, build, quiet)
     assert pd.read_parquet(build / "manifest.parquet").equals(manifest)
-
-
-@pytest.mark.slow
-def test_the_text_of_a_clip_is_what_whisper_hears(folder, build, monkeypatch):
-    text = "How long does the soup have to simmer?"
-    spoken = speech.KokoroVoice("af_heart").synthesise(text, "normal")
-    put(folder / "spoken.wav", encoded(spoken, speech.SAMPLE_RATE))
-    monkeypatch.setattr(clips, "transcribe", transcribe)
-    import_clips(folder, build, quiet)
-    (row,) = (row for row in load_stimuli(build) if row.stimulus_id.startswith("spoken"))
-    assert word_error_rate(text, row.text) == 0

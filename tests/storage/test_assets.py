@@ -56,16 +56,3 @@ def test_a_package_with_other_content_is_refused_and_nothing_is_kept(listing, tm
     with pytest.raises(assets.AssetError, match=r"sub/whole.bin: sha256 is .*, must be abab"):
         assets.fetch("thing", path)
     assert not list((tmp_path / "cache").rglob("whole.bin"))
-
-
-def test_a_changed_file_changes_the_revision(listing):
-    path, _ = listing
-    before = assets.revision("thing", path)
-    path.write_text(path.read_text().replace(SHA256, "ab" * 32))
-    assets.revision.cache_clear()
-    assert assets.revision("thing", path) != before
-
-
-def test_files_are_copied_under_their_paths(listing, tmp_path):
-    assets.copy_files(listing[0], tmp_path / "vendor")
-    assert (tmp_path / "vendor/sub/whole.bin").read_bytes() == b"first second"

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 import torch
@@ -20,17 +19,6 @@ def test_results_come_in_the_order_of_the_jobs(workers):
 def test_the_first_failure_is_raised(workers):
     with pytest.raises(OSError, match="no such"):
         list(map_jobs(os.stat, ["no such file"], workers))
-
-
-def test_results_of_threads_come_in_the_order_of_the_jobs(two_threads):
-    second_began = threading.Event()
-
-    def last_first(number):
-        if number == 1:
-            second_began.set()
-        return second_began.wait(timeout=30) and -number
-
-    assert list(in_threads(last_first, range(3), side_by_side=True)) == [0, -1, -2]
 
 
 def test_threads_compute_on_one_core_each_and_all_are_free_again_after_a_failure(two_threads):
