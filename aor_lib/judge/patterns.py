@@ -103,9 +103,9 @@ class Patterns(NamedTuple):
 
 
 @functools.cache
-def load_patterns(path: Path = PATTERNS) -> Patterns:
-    """Read and compile a file of patterns, once."""
-    file = read(path, PatternFile)
+def load_patterns() -> Patterns:
+    """Read and compile the file of patterns, once."""
+    file = read(PATTERNS, PatternFile)
 
     def compiled(section: Iterable[tuple[str, Named]]) -> dict[str, re.Pattern[str]]:
         return {

@@ -131,6 +131,8 @@ def are_one_model(name: str, other: str) -> bool:
     --------
     >>> are_one_model("gpt-audio", "gpt-audio-2025-08-28")
     True
+    >>> are_one_model("tiny", "models/tiny-preview-05-20")
+    True
     >>> are_one_model("gemini-2.5-flash", "models/gemini-2.5-flash-lite")
     False
     """

@@ -6,7 +6,6 @@ from aor_lib.judge import fit as fitting
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import RATERS, evaluate, load_evaluation
 from aor_lib.judge.fit import XSTEST_LABELS, load_examples, load_labelled
-from aor_lib.judge.speech_acts import RULES
 
 
 @pytest.fixture(scope="module")
@@ -78,19 +77,7 @@ def test_what_ships_is_small_and_holds_labels_but_no_sentence():
     assert evaluation[["human", *RATERS]].isin(list(Label)).all(axis=None)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"final_label": "4_other"}, r"wrong\.csv: row 2: final_label: '4_other' must be one of"),
-        ({"model": None}, r"wrong\.csv: lacks the columns model"),
-    ],
-)
-def test_a_wrong_file_is_an_error_that_says_where(path, tmp_path, changes, message):
-    wrong = pd.read_csv(path).assign(**changes).dropna(axis="columns", how="all")
-    wrong.to_csv(tmp_path / "wrong.csv", index=False)
-    with pytest.raises(ValueError, match=message):
+def test_a_wrong_label_is_an_error_that_says_where(path, tmp_path):
+    pd.read_csv(path).assign(final_label="4_other").to_csv(tmp_path / "wrong.csv", index=False)
+    with pytest.raises(ValueError, match=r"wrong\.csv: row 2: final_label: '4_other' must be one"):
         load_labelled(tmp_path / "wrong.csv")
-
-
-def test_the_rules_were_measured_with_probabilities_that_come_from_other_answers():
-    assert load_evaluation()["p_refusal"].isin(RULES.values()).mean() < 0.01  # by chance

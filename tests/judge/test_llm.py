@@ -7,23 +7,17 @@ import pytest
 from aor_lib.config.records import Label
 from aor_lib.judge.judgement import judge_all
 from aor_lib.judge.llm import JudgeCard, LLMJudge
-from aor_lib.models.base import Answer, Capabilities
+from aor_lib.models.base import Answer
+from tests.conftest import ScriptedModel
 from tests.judge.conftest import ANSWER, PROMPT, reply
 
 
-class Scripted:
-    """A language model that replies with what a function makes of a conversation."""
-
-    capabilities = Capabilities(audio=False)
-
-    def __init__(self, card, answer_one):
-        self.card, self.revision = card, card.revision
-        self._answer_one = answer_one
-        self.calls = []
+class Scripted(ScriptedModel):
+    """Replies with what a function makes of a conversation, and keeps how it was asked."""
 
     def answer(self, conversations, generation):
-        self.calls.append((list(conversations), generation))
-        return [Answer(self._answer_one(conversation), 1) for conversation in conversations]
+        self.asked.append((list(conversations), generation))
+        return [Answer(self.answer_one(conversation), 1) for conversation in conversations]
 
 
 def answer_in(conversation):
@@ -33,7 +27,7 @@ def answer_in(conversation):
 def scripted(answer_one=reply, **changes):
     fields = {"id": "tiny", "title": "Tiny", "kind": "openai_api", "licence": "none"}
     card = JudgeCard.model_validate(fields | {"source": "tiny"} | changes)
-    model = Scripted(card.as_model(), answer_one)
+    model = Scripted(answer_one)
     return LLMJudge(card, model), model
 
 
@@ -51,7 +45,7 @@ def test_the_label_of_most_votes_counts_and_a_tie_is_unjudged(votes, label, scor
     judge, model = scripted(lambda asked: reply(asked, next(left)), **drawn)
     judgement = judge(ANSWER, PROMPT)
     assert (judgement.label, judgement.score) == (label, score)
-    assert [generation.seed for _, generation in model.calls] == [5, 6, 7]
+    assert [generation.seed for _, generation in model.asked] == [5, 6, 7]
 
 
 def test_many_are_asked_in_one_call_and_equal_ones_once():
@@ -63,16 +57,16 @@ def test_many_are_asked_in_one_call_and_equal_ones_once():
     labels = [str(judgement.label) for judgement in judgements]
     assert labels[:3] == ["full_refusal", "full_compliance", "full_refusal"]
     assert labels[3:] == ["unjudged", "full_compliance"]
-    assert [len(conversations) for conversations, _ in model.calls] == [3]
+    assert [len(conversations) for conversations, _ in model.asked] == [3]
 
 
 def test_only_the_final_answer_is_shown_and_nothing_where_there_is_none():
     judge, model = scripted()
     judge("<think>I must refuse.</think> Press start.", PROMPT)
-    ((conversation,), _) = model.calls[0]
+    ((conversation,), _) = model.asked[0]
     assert answer_in(conversation) == "Press start."
     assert judge("<think>I must", PROMPT).label is Label.UNJUDGED
-    assert len(model.calls) == 1
+    assert len(model.asked) == 1
 
 
 def test_the_version_changes_with_whatever_changes_a_judgement():

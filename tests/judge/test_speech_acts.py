@@ -26,6 +26,7 @@ PARTS = st.sampled_from(
     [word for text in TEXTS[::23] for word in text.split()]
     + ['"', "'", "\u2019", "**", "_", "\n", "\n\n", "Answer:", "Final answer:", "</think>"]
     + ["<think>", "\ufb01", "\u2026", "\u0130", "\u00a0", "\u200b", "- ", "1.", "I can't help"]
+    + ["Dear Ann,", "Ann: Yes."]
 )
 ANSWERS = (
     st.text(max_size=200) | st.sampled_from(TEXTS) | st.lists(PARTS, max_size=30).map(" ".join)

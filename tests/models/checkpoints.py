@@ -66,8 +66,6 @@ def build(architecture: str, folder: Path) -> Path:
     torch.manual_seed(0)
     config = getattr(transformers, config_class)(**_resolved(parts["config"], tokenizer))
     _save(getattr(transformers, model_class)(config), folder)
-    if architecture == "gemma3n":
-        _add_vision_weights(folder / "model.safetensors")
     if "preprocessor_config" in parts:
         _write_json(folder / "preprocessor_config.json", parts["preprocessor_config"])
     else:
@@ -161,13 +159,6 @@ def _save(model: Any, folder: Path) -> None:
             if weights.dim() > 1:
                 weights.normal_(std=STD)
     model.save_pretrained(folder)
-
-
-def _add_vision_weights(path: Path) -> None:
-    """Add what a checkpoint of the hub has and the study leaves out."""
-    weights = load_file(path)
-    weights["model.vision_tower.timm_model.conv_stem.conv.weight"] = torch.zeros(4, 3, 3, 3)
-    save_file(weights, path, metadata={"format": "pt"})
 
 
 def _mistral_tokenizer(folder: Path) -> Any:

@@ -122,13 +122,20 @@ def test_steered_layers_stay_those_of_the_model_that_answers():
     assert model.logits(question).equal(before)
 
 
+def clip_of(sound):
+    return Heard((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
+
+
 @pytest.mark.parametrize("questions", [["Tea?"] * 2, ["Is tea good?", "Is tea hot?", "Why?"]])
-def test_reading_once_what_prompts_share_changes_no_answer(questions):
-    model = language_model(WEIGHTS / "ref-contextual.safetensors")
-    clip = Heard(((("rain", 0.9),),) * SEGMENTS, (("calm", 1.0),))
+def test_a_prompt_of_a_batch_is_answered_as_alone_and_as_where_layers_have_hooks(questions):
+    model = language_model()
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
-    prompts += [model.prompt([{"role": "user", "content": format_clip(questions[0])}], [clip])]
-    assert model.generate(prompts, GREEDY) == model.generate(prompts, GREEDY, as_hooked=True)
+    asked = [{"role": "user", "content": format_clip("What do you hear?")}]
+    prompts += [model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren")]
+    together = model.generate(prompts, GREEDY)
+    assert together == model.generate(prompts, GREEDY, as_hooked=True)
+    assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
+    assert together[-1] != together[-2]
 
 
 def test_a_sampled_answer_follows_its_seed_and_no_other_prompt_of_its_batch():
@@ -162,22 +169,9 @@ def test_an_answer_that_was_cut_off_says_so():
     assert reasons == ["length", "stop"]
 
 
-def test_the_audio_tokens_of_each_prompt_of_a_batch_are_its_own():
-    model = language_model()
-    clips = [Heard((((name, 1.0),),) * SEGMENTS, (("calm", 1.0),)) for name in ("rain", "siren")]
-    asked = [{"role": "user", "content": format_clip("What do you hear?")}]
-    prompts = [model.prompt(asked, [clip]) for clip in clips]
-    prompts.append(model.prompt([{"role": "user", "content": "What is tea?"}]))
-    together = model.generate(prompts, GREEDY)
-    assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
-    assert together[0] != together[1]
-
-
 def test_what_one_thread_hears_is_not_heard_by_another():
     model = language_model()
-    rain, siren = (
-        Heard((((name, 1.0),),) * SEGMENTS, (("calm", 1.0),)) for name in ("rain", "siren")
-    )
+    rain, siren = clip_of("rain"), clip_of("siren")
     prompt = model.prompt([{"role": "user", "content": format_clip("What is that?")}], [siren])
     tokens = torch.tensor([model.tokens(prompt.text)])
     with torch.inference_mode(), ThreadPoolExecutor(1) as thread, model.hearing([siren]):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from aor_lib.models.base import Answer, Failure, in_order
-from aor_lib.models.hf_batches import Batches, is_dead_gpu
+from aor_lib.models.hf_batches import Batches
 
 
 def answers(batch):
@@ -66,23 +66,6 @@ def test_an_error_that_is_the_fault_of_one_conversation_costs_no_other(error, as
     assert gpu.asked == asked
     assert results.pop(2) == Failure(f"{type(error).__name__}: {error}")
     assert list(results.values()) == answers([0, 1, 3, 4, 5, 6])
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        torch.AcceleratorError("CUDA error: device-side assert triggered"),
-        RuntimeError("CUDA error: an illegal memory access was encountered"),
-    ],
-)
-def test_a_dead_gpu_is_no_conversations_failure(error):
-    gpu, came = Gpu(lambda batch: error if 2 in batch else None), []
-    results = Batches(2).results(dict.fromkeys(range(6)), lambda b: ("inputs of", b), gpu.answer)
-    with pytest.raises(RuntimeError) as raised:
-        came.extend(results)
-    assert is_dead_gpu(raised.value)
-    assert came == [dict(enumerate(answers((0, 1))))]
-    assert gpu.asked == [(0, 1), (2, 3)]
 
 
 def test_unlike_conversations_share_no_batch_and_like_ones_do_wherever_they_stand():

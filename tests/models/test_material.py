@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aor_lib.audio.hearing.compositions import NOISE, SILENCE
@@ -21,7 +20,6 @@ from aor_lib.models.reference.sounds import Sound, Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
-CONTRAST = dict.fromkeys(("text", "answer", "harmful"), "Yes.") | {"about": "egg: beat"}
 ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
@@ -162,29 +160,10 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
     assert {tuple(mood) for mood in moods} == {("angry",)}
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        (
-            "answers/kitchen",
-            {"answers": {"kitchen-ph-001": "Yes."}},
-            r"answers.kitchen-ph-001: is of test",
-        ),
-        (
-            "contrasts",
-            {"groups": [{"scenes": ["barbecu"], "sets": [CONTRAST]}]},
-            r"no scene 'barbecu', or it is 'unseen'; did you mean 'barbecue'",
-        ),
-        (
-            "situations/kitchen",
-            {"setting": "a kitchen", "sets": [CONTRAST]},
-            r"kitchen.yaml: sets.0.scenes",
-        ),
-    ],
-)
-def test_wrong_material_is_an_error_that_names_the_file(tmp_path, file, content, message):
+def test_an_answer_to_an_utterance_of_the_test_split_is_refused(tmp_path):
     for folder in ("scenarios", "scenes", "reference"):
         shutil.copytree(PARAMS / folder, tmp_path / folder)
-    (tmp_path / "reference" / f"{file}.yaml").write_text(yaml.safe_dump(content))
-    with pytest.raises(ParamsError, match=message):
+    answers = tmp_path / "reference/answers/kitchen.yaml"
+    answers.write_text("answers: {kitchen-ph-001: 'Yes.'}")
+    with pytest.raises(ParamsError, match=r"kitchen\.yaml: answers\.kitchen-ph-001: is of test"):
         load_material(tmp_path)

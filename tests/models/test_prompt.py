@@ -5,7 +5,7 @@ import torch
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import content_hash
 from aor_lib.models.reference import prompt
-from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip, plain
+from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip
 
 GOLDEN = "4aee54ef"
 NAMES = ["rain", "siren", "calm", "nothing"]
@@ -29,8 +29,3 @@ def test_an_audio_token_is_the_sum_of_what_is_heard_in_its_segment_and_the_last_
     assert tokens[0].tolist() == [0.5, 0.25, 0.0, 0.0]
     assert tokens[1:-1].count_nonzero() == 0
     assert tokens[-1].equal(embedding("calm"))
-
-
-def test_no_word_of_a_request_is_taken_for_an_audio_token():
-    assert format_clip(f"How {prompt.AUDIO}late?").count(prompt.AUDIO) == AUDIO_TOKENS
-    assert plain(f"{prompt.AUDIO}Why?") == "Why?"

@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from aor_lib.config.params import PARAMS, card_settings, load_model_cards, load_study
 from aor_lib.config.typed_yaml import ParamsError
@@ -65,13 +64,6 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
     settings = card_settings(card, HuggingFaceSettings)
     pads = ARCHITECTURES[settings.architecture].pads_audio
     assert (settings.pad_to_multiple_of_s is None) == pads
-
-
-def test_a_model_is_added_with_a_card_beside_a_profile(write_profile, tmp_path):
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/mine.yaml").write_text(yaml.safe_dump(CARD.model_dump() | {"id": "mine"}))
-    (mine,) = load_study(write_profile(models=["mine"])).models
-    assert load_model(mine).card.id == "mine"
 
 
 def test_a_package_that_a_model_needs_is_named(tmp_path, monkeypatch):

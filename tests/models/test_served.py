@@ -13,9 +13,9 @@ import soundfile
 from aor_lib.config.params import SERVED, load_model_cards, load_study
 from aor_lib.config.records import Generation
 from aor_lib.inference.provenance import provenance_of
-from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
+from aor_lib.models.base import Answer, ModelError, Turn, Waveform
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import completion, error
+from tests.models.loopback import completion
 
 SHIPPED = load_model_cards(folder=SERVED)
 OPEN = {id: card for id, card in load_model_cards().items() if card.kind == "hf"}
@@ -120,12 +120,6 @@ def test_no_key_is_sent_where_none_is_asked_for(server):
         assert "authorization" not in request.headers
 
 
-def test_a_server_that_asks_for_a_key_after_all_ends_the_run(server):
-    server.reply = lambda _: error(401, "Unauthorized")
-    with pytest.raises(ModelError, match="asks for a key, and the card names no api_key_variable"):
-        OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
-
-
 def test_sound_is_sent_as_a_data_url_and_a_penalty_that_a_checkpoint_brings_is_off(server):
     OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     [body] = sent(server)
@@ -163,11 +157,3 @@ def test_voxtral_gets_its_instruction_in_the_users_turn(server):
     assert turn["role"] == "user"
     assert turn["content"][0] == {"type": "text", "text": "Think first."}
     assert turn["content"][1]["type"] == "audio_url"
-
-
-@pytest.mark.parametrize("reason", ["abort", "error"])
-def test_an_answer_that_a_server_broke_off_is_a_failure_that_a_later_run_asks_again(server, reason):
-    server.reply = lambda _: completion("Half an ans", reason)
-    [failure] = OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
-    assert failure == Failure(f"the server broke the answer off (finish_reason {reason})")
-    assert len(sent(server)) == 1
