@@ -200,7 +200,6 @@ def _sound(row: Mapping[str, Any], clip_url: str) -> str:
         return f'<p class="aor-clip-read"><b>Read, not heard:</b> {escape(text)}</p>'
     return (
         f'<audio controls preload="none" src="{_address(clip_url, path)}"'
-        f' data-duration="{row["duration_s"]:.3f}" data-sha256="{escape(row["sha256"])}"'
         f' aria-label="{escape(title_of(row["condition"]))}: {escape(row["text"])}">'
         "</audio>"
     )

@@ -109,8 +109,6 @@ def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
     :data:`aor_lib.steering.tables.PROBES` of one model; ``words``, the AUC of words alone on the
     same requests, is a dashed line.
     """
-    if aucs.empty:
-        return nothing_for(title)
     shown = titled(aucs, ["task"], TASKS)
     of_task = series("task", aucs["task"], TASKS)
     base = alt.Chart(shown).encode(
@@ -145,8 +143,6 @@ def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Na
     ``curves`` are those of :func:`aor_lib.steering.frontier.curves` of one model; ``rates``, by
     model, method and intent, are the points.
     """
-    if curves.empty:
-        return nothing_for(title)
     shown = titled(curves, ["reader"], READERS)
     lines = alt.Chart(shown).encode(
         x=X, y=Y, color=series("reader", curves["reader"], READERS).colour, tooltip=tooltips(shown)

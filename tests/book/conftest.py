@@ -1,7 +1,6 @@
 """The built smoke book in a real browser that reaches nothing but the book."""
 
 import shutil
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ FLAGS = (
     # No name of any other host can be looked up.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-DESKTOP = {"width": 1280, "height": 900}
 AXE = "_static/vendor/axe-core/axe.min.js"
 
 # Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
@@ -52,23 +50,23 @@ def browser(html):
         yield playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
 
 
-@pytest.fixture(scope="session", params=["file", "server"])
+both_ways = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
+
+
+@pytest.fixture(scope="session")
 def address(request, html):
-    """Where the book is: opened from the disk, or served on this machine."""
-    if request.param == "file":
+    """Where the book is: opened from the disk or, where a test asks, served on this machine."""
+    if getattr(request, "param", "file") == "file":
         yield html.as_uri()
         return
     with serve(html) as address:
         yield address
 
 
-@contextmanager
-def open_tab(browser, **settings):
-    context = browser.new_context(**{"viewport": DESKTOP} | settings)
-    try:
-        yield context.new_page()
-    finally:
-        context.close()
+@pytest.fixture
+def tab(browser):
+    with browser.new_page() as tab:
+        yield tab
 
 
 def switch_theme(tab, theme):

@@ -1,8 +1,7 @@
 """The built book in Chromium, as its readers rely on it."""
 
 import re
-from collections import defaultdict
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 from urllib.request import url2pathname
@@ -12,18 +11,13 @@ import yaml
 
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.manifest import load_manifest
-from tests.book.conftest import AXE, RUN_AXE, open_tab, switch_theme
+from tests.book.conftest import AXE, RUN_AXE, both_ways, switch_theme
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
 HEAVIEST = 3_000_000  # bytes of a page with all that it loads, but for sound
-FACETS = {"scenario", "scene", "condition", "intent", "emotion", "rate", "block", "split"} | {
-    *("model", "mitigation", "label", "verdict", "elsewhere"),
-    *("q", "page", "compare"),
-}
-"""Parameters of a link to the explorer."""
 
 LOAD = """clip => new Promise((resolve, reject) => {
   clip.addEventListener("loadeddata", () => resolve(clip.duration), {once: true});
@@ -62,30 +56,18 @@ def pages():
 
 def watched(tab, address):
     """Collects what goes wrong on a tab."""
-    problems = []
-    tab.on("pageerror", lambda error: problems.append(f"{tab.url}: {error}"))
+    problems, own = [], (address, "data:", "blob:")
 
-    def look_at_failure(request):
-        # A browser breaks off a clip once it has heard enough; clips are tested by playing them.
-        if request.resource_type != "media":
-            problems.append(f"failed: {request.url}")
+    def note(wrong, *what):
+        if wrong:
+            problems.append(what)
 
-    def look_at_response(response):
-        if response.status >= 400:
-            problems.append(f"{response.status}: {response.url}")
-
-    def look_at_message(message):
-        if message.type == "error":
-            problems.append(f"{tab.url}: {message.text}")
-
-    def look_at_request(request):
-        if not request.url.startswith((address, "data:", "blob:")):
-            problems.append(f"foreign: {request.url}")
-
-    tab.on("requestfailed", look_at_failure)
-    tab.on("response", look_at_response)
-    tab.on("console", look_at_message)
-    tab.on("request", look_at_request)
+    tab.on("pageerror", lambda error: note(True, tab.url, str(error)))
+    # A browser breaks off a clip once it has heard enough; clips are tested by playing them.
+    tab.on("requestfailed", lambda one: note(one.resource_type != "media", "failed", one.url))
+    tab.on("response", lambda one: note(one.status >= 400, one.status, one.url))
+    tab.on("console", lambda one: note(one.type == "error", tab.url, one.text))
+    tab.on("request", lambda one: note(not one.url.startswith(own), "foreign", one.url))
     return problems
 
 
@@ -100,7 +82,7 @@ def computed_or_nightly():
 
 @pytest.mark.parametrize("page", computed_or_nightly())
 def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browser, html, page):
-    with open_tab(browser, color_scheme="light") as tab:
+    with browser.new_page(color_scheme="light") as tab:
         problems = watched(tab, html.as_uri())
         loaded = set()
         tab.on("request", lambda request: loaded.add(urldefrag(request.url).url))
@@ -109,13 +91,13 @@ def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browse
         if tab.locator(".aor-explorer").count():
             tab.locator(".aor-explorer .aor-clip").first.wait_for()
         assert sum(map(size_of, loaded)) <= HEAVIEST
-        assert charts_without_marks(tab) == []
         assert tab.evaluate(EMPTY_SECTIONS) == []
         failed = tab.locator(":is(.output.stderr, .output.traceback)")
         assert failed.all_text_contents() == []
         tab.evaluate((html / AXE).read_text("utf-8"))
         for theme, rules in (("light", None), ("dark", COLOURS)):
             switch_theme(tab, theme)
+            assert charts_without_marks(tab) == []
             assert tab.evaluate(RUN_AXE, rules) == [], theme
         tab.set_viewport_size(PHONE)
         switch_theme(tab, "light")  # draws the charts again, narrow
@@ -165,74 +147,44 @@ def names_cut_off(tab):
     )
 
 
+@both_ways
 def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_says(
-    browser, address, html
+    tab, address, html
 ):
     manifest = load_manifest(html.parent).dropna(subset=["path"]).set_index("path")
-    clips = defaultdict(list)
-    with open_tab(browser) as tab:
-        problems = watched(tab, address)
-        tab.goto(f"{address}/dataset.html")
-        players = tab.locator("audio").all()
-        for player in players:
-            row = manifest.loc[unquote(player.get_attribute("src"))]
-            clips[row["scenario"]].append((player, row["duration_s"]))
-        assert set(clips) == set(manifest["scenario"])
-        for (player, duration), *_ in clips.values():
-            assert player.evaluate(LOAD) == pytest.approx(duration, abs=0.05)
-        draw_all_charts(tab)
-        assert charts_without_marks(tab) == []
-        assert problems == []
+    problems = watched(tab, address)
+    tab.goto(f"{address}/dataset.html")
+    players = {unquote(one.get_attribute("src")): one for one in tab.locator("audio").all()}
+    shown = manifest.loc[list(players)].drop_duplicates("scenario")
+    assert set(shown["scenario"]) == set(manifest["scenario"])
+    for path, duration in shown["duration_s"].items():
+        assert players[path].evaluate(LOAD) == pytest.approx(duration, abs=0.05)
+    draw_all_charts(tab)
+    assert charts_without_marks(tab) == []
+    assert problems == []
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_charts_follow_the_theme_when_it_is_switched(browser, address):
-    with open_tab(browser, color_scheme="light") as tab:
-        tab.goto(f"{address}/results.html")
-        draw_all_charts(tab)
-        label = tab.locator(".aor-chart svg .role-axis-label text").first
-        light = label.get_attribute("fill")
-        switch_theme(tab, "dark")
-        assert charts_without_marks(tab) == []
-        assert label.get_attribute("fill") != light
+def test_one_switch_shows_and_hides_all_code_of_a_page(tab, address):
+    tab.goto(f"{address}/results.html")
+    code = tab.locator(".tag_hide-input .cell_input")
+    assert not code.first.is_visible()
+    tab.get_by_role("button", name="Show all code").click()
+    assert all(cell.is_visible() for cell in code.all())
+    tab.get_by_role("button", name="Hide all code").click()
+    assert not code.first.is_visible()
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_charts_keep_their_descriptions_once_they_are_drawn(browser, address):
-    with open_tab(browser) as tab:
-        tab.goto(f"{address}/results.html")
-        views = tab.locator(".aor-chart-view")
-        before = views.evaluate_all("all => all.map(one => one.ariaLabel)")
-        draw_all_charts(tab)
-        assert views.evaluate_all("all => all.map(one => one.ariaLabel)") == before
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_one_switch_shows_and_hides_all_code_of_a_page(browser, address):
-    with open_tab(browser) as tab:
-        tab.goto(f"{address}/results.html")
-        code = tab.locator(".tag_hide-input .cell_input")
-        assert not code.first.is_visible()
-        tab.get_by_role("button", name="Show all code").click()
-        assert all(cell.is_visible() for cell in code.all())
-        tab.get_by_role("button", name="Hide all code").click()
-        assert not code.first.is_visible()
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_a_gallery_shows_what_was_chosen(browser, address):
-    with open_tab(browser) as tab:
-        tab.goto(f"{address}/dataset.html")
-        tab.get_by_role("combobox", name="Condition").select_option("noise")
-        shown = tab.locator(".aor-clip:visible").evaluate_all(
-            "cards => cards.map(card => card.dataset.condition)"
-        )
+def test_a_gallery_shows_what_was_chosen(tab, address):
+    tab.goto(f"{address}/dataset.html")
+    tab.get_by_role("combobox", name="Condition").select_option("noise")
+    shown = tab.locator(".aor-clip:visible").evaluate_all(
+        "cards => cards.map(card => card.dataset.condition)"
+    )
     assert set(shown) == {"noise"}
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
-    with open_tab(browser, java_script_enabled=False) as tab:
+    with browser.new_page(java_script_enabled=False) as tab:
         tab.goto(f"{address}/dataset.html")
         assert tab.locator("audio:visible").count() > 1
         chart = tab.locator(".aor-chart").first
@@ -241,19 +193,20 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
 
 
 def test_every_link_inside_the_book_leads_somewhere(html):
-    documents = {page: _Links((html / f"{page}.html").read_text("utf-8")) for page in pages()}
+    texts = {page: (html / f"{page}.html").read_text("utf-8") for page in pages()}
+    facets = set(re.findall(r'"name":"(\w+)"', (html / "explorer/index.js").read_text("ascii")))
     broken = []
-    for page, document in documents.items():
-        for link in document.links:
+    for page, text in texts.items():
+        for link in map(unescape, re.findall(r'<a\s[^>]*?href="([^"]*)"', text)):
             target, fragment = urldefrag(link)
             if urlsplit(target).scheme:
                 continue
             file = html / unquote(urlsplit(target).path) if target else html / f"{page}.html"
-            known = documents.get(file.stem)
+            known = texts.get(file.stem)
             if file.stem == "explorer" and "=" in fragment:  # a choice, and no anchor
-                leads = parse_qs(fragment, strict_parsing=True).keys() <= FACETS
+                leads = parse_qs(fragment, strict_parsing=True).keys() <= facets
             else:
-                leads = not fragment or known is None or fragment in known.anchors
+                leads = known is None or fragment in ("", "top") or f' id="{fragment}"' in known
             if not (file.exists() and leads):
                 broken.append(f"{page}: {link}")
     assert not broken
@@ -266,7 +219,7 @@ def test_the_api_reference_says_what_functions_return_and_which_fields_rows_have
         "aor_lib.models.base.AudioModel",
         "aor_lib.judge.Judge",
     }
-    assert documented <= _Links(text).anchors
+    assert all(f' id="{name}"' in text for name in documented)
     for field_of_a_row in Stimulus.model_fields:
         assert f"<strong>{field_of_a_row}</strong>" in text
 
@@ -286,18 +239,3 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
 @pytest.mark.parametrize("unwanted", ["injected-parameters", "Prose("])
 def test_no_page_shows_parameters_or_objects(html, unwanted):
     assert [p for p in pages() if unwanted in (html / f"{p}.html").read_text()] == []
-
-
-class _Links(HTMLParser):
-    """The links and the anchors of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.links, self.anchors = [], {"", "top"}
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        self.anchors.add(values.get("id", ""))
-        if tag == "a" and values.get("href"):
-            self.links.append(values["href"])

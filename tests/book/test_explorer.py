@@ -1,32 +1,17 @@
 """The explorer of the built book, and of one with 3,000 stimuli, in Chromium."""
 
-import numpy as np
 import pytest
 
 from aor_lib.stimuli.manifest import load_manifest
-from benchmarks.explorer_study import (
-    FILTERS,
-    book_of,
-    filter_ms,
-    first_paint_ms,
-    serve,
-    write_study,
-)
-from tests.book.conftest import AXE, RUN_AXE, open_tab, switch_theme
+from benchmarks.explorer_study import book_of, serve, write_study
+from tests.book.conftest import AXE, RUN_AXE, both_ways, switch_theme
 
 pytestmark = pytest.mark.slow
 
 STIMULI = 3_000
 CARDS = ".aor-explorer .aor-clip"
-CLIP = 280  # height of a clip in a gallery, without answers
 PLAYING = """document.querySelector(".aor-explorer audio").currentTime > 0.1
   && document.querySelectorAll("[data-playing=true]").length === 1"""
-
-
-@pytest.fixture
-def tab(browser):
-    with open_tab(browser) as tab:
-        yield tab
 
 
 @pytest.fixture
@@ -80,6 +65,7 @@ def count(tab):
     return int(words[0]), int(words[2])
 
 
+@both_ways
 def test_every_stimulus_of_the_build_can_be_reached(page, html):
     tab = page()
     n = len(load_manifest(html.parent))
@@ -108,7 +94,6 @@ def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, html):
     assert count(tab) == (fits.sum(), len(manifest))
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_answers_with_the_label_that_was_chosen_stand_first(page):
     tab = page("intent=pseudo_harmful&label=full_refusal")
     for card in tab.locator(".aor-clip").all():
@@ -143,6 +128,7 @@ def test_the_number_behind_a_choice_is_how_many_it_leaves(page):
         assert tab.locator(f".aor-label[data-label={label}]").count()
 
 
+@both_ways
 def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     tab = page()
     requested = []
@@ -160,6 +146,7 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     }""")
 
 
+@both_ways
 def test_a_click_on_the_outline_plays_from_there(page):
     tab = page("condition=benign_scene")
     outline = tab.get_by_role("slider").first
@@ -168,7 +155,6 @@ def test_a_click_on_the_outline_plays_from_there(page):
     assert tab.locator(".aor-explorer audio").evaluate("audio => audio.currentTime") > 1
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_the_keys_search_walk_and_play(page):
     tab = page()
     tab.keyboard.press("/")
@@ -197,7 +183,6 @@ def test_the_keys_search_walk_and_play(page):
     assert "page" not in tab.url
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(page):
     tab = page("model=another-model")
     assert count(tab)[0] == 0
@@ -207,7 +192,6 @@ def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(
     assert count(tab)[0] == count(tab)[1]
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_answers_under_a_mitigation_are_shown_if_they_are_asked_for(page):
     tab = page()
     assert tab.locator(".aor-mitigation").count() == 0
@@ -215,48 +199,18 @@ def test_answers_under_a_mitigation_are_shown_if_they_are_asked_for(page):
     assert tab.locator(".aor-mitigation").count() > 0
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_card_is_no_taller_than_two_clips(page, width):
-    tab = page()
-    tab.set_viewport_size({"width": width, "height": 844})
-    heights = tab.locator(CARDS).evaluate_all("cards => cards.map(card => card.offsetHeight)")
-    assert max(heights) <= 2 * CLIP
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_each_mistake_to_begin_with_names_a_model_and_leaves_a_handful(page):
     tab = page()
-    for link in tab.locator(".aor-presets a").all():
+    links = tab.locator(".aor-presets a").all()
+    assert links
+    for link in links:
         link.click()
         drawn(tab)
         model = tab.locator("[name=model] option:checked").text_content().rpartition(" (")[0]
         assert link.text_content().startswith(model)
         assert 1 <= count(tab)[0] <= 12
+        assert link.text_content().endswith(f"{count(tab)[0]})")
         assert tab.locator(".aor-answers .aor-label").first.get_attribute("data-verdict") == "wrong"
-
-
-@pytest.mark.parametrize("address", ["file"], indirect=True)
-def test_a_reader_finds_what_a_model_refuses_in_its_scene_and_if_it_answers_it_elsewhere(page):
-    tab = page()
-    choose(
-        tab,
-        model="ref-contextual",
-        intent="pseudo_harmful",
-        condition="benign_scene",
-        verdict="wrong",
-    )
-    # A small study may hold no request that is answered nowhere.
-    nowhere = tab.locator("[name=elsewhere] option[value=nowhere]").is_enabled()
-    choose(tab, elsewhere="nowhere" if nowhere else "somewhere")
-    model = tab.locator(".aor-answers .aor-model").first.text_content()
-    tab.get_by_role("link", name="Compare").first.click()
-    drawn(tab)
-    column = tab.locator(".aor-compare thead th").all_text_contents().index(model)
-    labels = tab.locator(f".aor-compare tr > :nth-child({column + 1}) .aor-label")
-    outcomes = labels.evaluate_all("labels => labels.map(label => label.dataset.label)")
-    assert len(outcomes) > 3
-    assert ("full_compliance" in outcomes) is not nowhere
 
 
 def test_a_link_compares_a_request_in_each_form_by_each_model(page, html):
@@ -276,7 +230,6 @@ def test_a_link_compares_a_request_in_each_form_by_each_model(page, html):
     tab.wait_for_function(PLAYING)
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 def test_the_keyboard_alone_leads_to_a_comparison_plays_it_and_leads_back(page):
     tab = page("condition=benign_scene&intent=pseudo_harmful")
     tab.get_by_role("link", name="Compare").nth(1).focus()
@@ -293,7 +246,6 @@ def test_the_keyboard_alone_leads_to_a_comparison_plays_it_and_leads_back(page):
     tab.wait_for_function("document.activeElement.matches('.aor-clip')")
 
 
-@pytest.mark.parametrize("address", ["file"], indirect=True)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_comparison_fits_a_phone_and_axe_finds_nothing_serious(page, html, theme):
     tab = page(f"compare={load_manifest(html.parent)['utterance_id'].iloc[0]}")
@@ -327,24 +279,6 @@ def test_data_that_do_not_load_are_said_so(tab, large):
     tab.reload()
     tab.get_by_role("alert").wait_for()
     assert "index.js could not be loaded" in tab.get_by_role("alert").text_content()
-
-
-def test_with_3000_stimuli_the_first_cards_and_a_filter_take_the_page_little_time(tab, large):
-    session = tab.context.new_cdp_session(tab)
-    # Time of the page's own thread: other work on this machine does not count.
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def busy_s():
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
-
-    first_paint_ms(tab, large)
-    times = [busy_s()]
-    for choice in FILTERS:
-        filter_ms(tab, choice)
-        times.append(busy_s())
-    assert times[0] <= 1.0, times
-    assert max(np.diff(times)) <= 0.15, times
 
 
 def test_with_3000_stimuli_the_first_load_is_light(tab, large):

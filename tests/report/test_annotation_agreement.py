@@ -27,24 +27,14 @@ def test_the_interval_holds_alpha_and_repeats_with_its_seed():
     assert (low, high) != agreement.alpha_interval(PUBLISHED, seed=2)
 
 
-def test_perfect_agreement_is_one_and_has_no_interval():
+def test_what_is_not_defined_has_no_alpha_and_what_does_not_vary_no_interval():
     same = pd.DataFrame({"a": ["x", "y", "x"], "b": ["x", "y", "x"]})
+    apart = pd.DataFrame({"a": ["x", None], "b": [None, "y"]})
     assert agreement.krippendorff_alpha(same) == 1
-    assert np.isnan(agreement.alpha_interval(same, seed=1)).all()
-
-
-@pytest.mark.parametrize(
-    "ratings",
-    [
-        pd.DataFrame(),
-        pd.DataFrame({"a": ["x", None], "b": [None, "y"]}),
-        pd.DataFrame({"a": ["x", "x"], "b": ["x", "x"]}),
-    ],
-    ids=["empty", "no clip in common", "one label"],
-)
-def test_where_alpha_is_not_defined_no_number_is_given(ratings):
-    assert np.isnan(agreement.krippendorff_alpha(ratings))
-    assert np.isnan(agreement.alpha_interval(ratings, seed=1)).all()
+    for ratings in (pd.DataFrame(), apart, same.head(1)):
+        assert np.isnan(agreement.krippendorff_alpha(ratings))
+    for ratings in (same, apart):
+        assert np.isnan(agreement.alpha_interval(ratings, seed=1)).all()
 
 
 def annotations(*rows):

@@ -45,12 +45,8 @@ STIMULI = stimuli()
 BY_SHA256 = STIMULI.set_index("sha256")
 
 
-def utterances_of(clips):
-    return [BY_SHA256.loc[clip.sha256, "utterance_id"] for clip in clips]
-
-
-def conditions_of(clips):
-    return [BY_SHA256.loc[clip.sha256, "condition"] for clip in clips]
+def heard_in(clips):
+    return BY_SHA256.loc[[clip.sha256 for clip in clips]]
 
 
 @pytest.fixture
@@ -66,10 +62,11 @@ def build(tmp_path):
 @given(n=st.integers(1, 24), seed=st.integers(0, 99))
 def test_each_utterance_is_heard_in_its_scene_and_alone_far_apart(n, seed):
     clips = plan_clips(STIMULI, "ann", n, seed)
-    utterances, conditions = utterances_of(clips), conditions_of(clips)
+    heard = heard_in(clips)
+    utterances, conditions = heard["utterance_id"].tolist(), heard["condition"].tolist()
     assert len(clips) == len(set(clips)) == 2 * n
     assert Counter(conditions) == {"benign_scene": n, "speech_only": n}
-    assert set(BY_SHA256.loc[[clip.sha256 for clip in clips], "voice"]) == {"af_heart"}
+    assert set(heard["voice"]) == {"af_heart"}
     for utterance in utterances:
         first, second = (i for i, other in enumerate(utterances) if other == utterance)
         assert second - first - 1 >= n // 2
@@ -125,12 +122,9 @@ def test_a_clip_that_is_altered_or_missing_is_named_before_anyone_listens(build)
 
 
 def test_readings_are_counted_with_the_scene_and_without():
-    clips = [clip for clip in plan(n=24) if "pseudo" in clip.path]
-    scenes = conditions_of(clips)
-    labels = ["benign" if scene == "benign_scene" else "harmful" for scene in scenes]
-    annotations = pd.DataFrame(
-        {"annotator": "ann", "item_sha256": [clip.sha256 for clip in clips], "label": labels}
-    )
+    heard = heard_in(plan(n=24)).query("intent == 'pseudo_harmful'")
+    labels = heard["condition"].map({"benign_scene": "benign", "speech_only": "harmful"})
+    annotations = pd.DataFrame({"annotator": "ann", "item_sha256": heard.index, "label": labels})
     found = readings(heard_clips(STIMULI, annotations)).set_index(["intent", "with_scene"])
     assert found.loc[("pseudo_harmful", True), ["clips", "benign", "rate"]].tolist() == [8, 8, 1]
     assert found.loc[("pseudo_harmful", False), ["clips", "benign", "rate"]].tolist() == [8, 0, 0]

@@ -2,7 +2,7 @@ import ipywidgets as widgets
 import pytest
 
 from aor_lib.report.annotation import session as session_module
-from aor_lib.report.annotation.session import AnnotationSession, finished_annotations, session_view
+from aor_lib.report.annotation.session import AnnotationSession, finished_annotations
 from aor_lib.report.annotation.store import ANNOTATIONS, CLIPS, load_annotations
 from tests.report.conftest import widgets_in
 
@@ -97,10 +97,6 @@ def test_a_label_that_cannot_be_kept_is_said_and_the_item_stays(open_session, tm
     press(session, "h")
     assert ANNOTATIONS in message_of(session)
     assert progress_of(session) == "1 of 3"
-
-
-def test_without_an_annotator_there_is_a_sentence_in_place_of_a_widget():
-    assert "No annotator" in session_view(None).markdown
 
 
 def test_what_others_said_is_shown_when_ones_own_session_is_done(open_session, tmp_path):

@@ -74,19 +74,8 @@ def test_estimates_have_intervals_and_name_what_they_are_of(rates):
     ]
 
 
-def test_a_scene_is_used_only_where_all_three_differences_tell():
-    places = ["speech_only", "neutral_scene", "noise"]
-    rows = [("m", place, "benign_scene", 0.3, 0.1, 0.5, 0.001) for place in places]
-    assert "uses the scene:" in says(scene=differences(*rows))["scene"]
-    assert "uses the scene:" not in says(scene=differences(*rows[:1]))["scene"]
-
-
 def test_a_chart_of_changes_names_both_sides_and_the_intent():
-    told = differences((*DIFFERENCE, 0.001))
-    frame = claims.changes(
-        {"a": told, "b": told.assign(intent="harmful"), "c": told[["model"]]}, {}
-    )
-    assert frame["quantity"].tolist() == [
-        "Angry \N{MINUS SIGN} neutral",
-        "Harmful refusal: Angry \N{MINUS SIGN} neutral",
-    ]
+    told, change = differences((*DIFFERENCE, 0.001)), "Angry \N{MINUS SIGN} neutral"
+    measured = {"a": told, "b": told.assign(intent="harmful"), "c": told[["model"]]}
+    shown = claims.changes(measured, {})["quantity"].tolist()
+    assert shown == [change, f"Harmful refusal: {change}"]

@@ -34,13 +34,6 @@ def test_an_arrow_leads_from_no_mitigation_to_every_other_arm():
     assert ends == {("A", 0): 0.1, ("A", 1): 0.2, ("B", 0): 0.1, ("B", 1): 0.3}
 
 
-def test_the_legend_tells_arms_apart_that_lie_on_top_of_each_other():
-    encoded = moves(arms(none=0.1, a=0.1), "mitigation", title="T").spec["layer"][-1]["encoding"]
-    for channel in ("color", "shape"):
-        scale = encoded[channel]["scale"]
-        assert len(scale["domain"]) == len(set(scale["range"])) == 2
-
-
 def test_without_a_pair_of_rates_there_is_a_note():
     assert "A title" in tradeoff(rates_of({}), title="A title").markdown
     assert "A title" in moves(arms(none=np.nan), "mitigation", title="A title").markdown

@@ -34,12 +34,10 @@ def card(row=None, **answer):
     return player(CLIP | (row or {}), "clips", pd.DataFrame([ANSWER | answer])).html
 
 
-def test_a_clip_can_be_played_and_checked_against_the_manifest():
+def test_a_clip_can_be_played():
     html = player(CLIP, "../build/laptop/clips/").html
     assert 'src="../build/laptop/clips/kitchen%20ph%20%231.flac"' in html
     assert 'preload="none"' in html
-    assert 'data-duration="7.250"' in html
-    assert f'data-sha256="{"0" * 64}"' in html
 
 
 def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances():

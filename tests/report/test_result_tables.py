@@ -38,9 +38,9 @@ def test_a_change_of_the_headlines_is_a_row_with_a_column_for_each_model():
     ]
     frame = pd.DataFrame(rows, columns=["change", "otherwise", "measure", "value"])
     frame = frame.assign(model="m", difference=frame["value"])
-    table = ElementTree.fromstring(headline_changes(frame, "Moved", {"m": ATTACK}).html)
+    table = ElementTree.fromstring(headline_changes(frame, ATTACK, {"m": ATTACK}).html)
     cells = [td.text.replace("\N{NO-BREAK SPACE}", " ") for td in table.iter("td")]
-    assert [th.text for th in table.iter("th")][-1] == ATTACK
+    assert table.find("summary").text == [th.text for th in table.iter("th")][-1] == ATTACK
     assert cells[1:3] == ["0", "50.0% / 90.0% / 1.25"]
     assert cells[4:] == ["3", "\N{MINUS SIGN}10.0 / \N{EN DASH} / \N{MINUS SIGN}0.50"]
 
@@ -61,19 +61,15 @@ def test_a_table_shows_each_estimate_with_its_interval_and_every_count():
 
 
 def test_the_two_rates_of_a_contrast_stand_beside_its_sensitivity():
-    heard = pd.concat(
-        RESULTS[RESULTS["utterance_id"] == "f"].assign(
-            intent="pseudo_harmful", voice="v", condition=condition, label=label
-        )
-        for condition, label in [
-            ("threatening_scene", "full_refusal"),
-            ("benign_scene", "full_compliance"),
-        ]
-    )
-    shown = first_row(statistics(stats.hearing_sensitivity(heard, ["model"]), "Hearing"))
-    assert shown["Contrast"] == "Threatening against benign scene"
-    assert (shown["Refused in the first"], shown["Refused in the second"]) == ("100.0%", "0.0%")
-    assert shown["d\N{PRIME}"].startswith("1.35 (")
+    frame = pd.DataFrame({"contrast": ["threatening_benign"], "trials": 2, "judged": 2})
+    frame = frame.assign(rate_a=1.0, rate_b=0.0, d_prime=1.35, low=0.5, high=2.2)
+    assert first_row(statistics(frame, "Hearing")) == {
+        "Contrast": "Threatening against benign scene",
+        "Refused in the first": "100.0%",
+        "Refused in the second": "0.0%",
+        "d\N{PRIME}": "1.35 (0.50 to 2.20)",
+        "Judged": "2",
+    }
 
 
 def test_a_table_of_estimates_is_folded_and_leaves_out_counts_that_say_nothing():
@@ -98,13 +94,6 @@ def test_named_values_are_shown_and_what_is_unknown_has_a_dash():
     values = {"Clips": 1234, "Error": float("nan"), "Share": "5%"}
     cells = [td.text for td in ElementTree.fromstring(facts(values, "Facts").html).iter("td")]
     assert cells == ["Clips", "1,234", "Error", "\N{EN DASH}", "Share", "5%"]
-
-
-def test_nothing_that_is_shown_can_be_markup():
-    frame = stats.rates(RESULTS.assign(model=ATTACK), ["model"])
-    for html in (statistics(frame, ATTACK).html, table(pd.DataFrame({ATTACK: [ATTACK]}), "x").html):
-        assert "<script" not in html
-        assert html.count("</table>") == 1
 
 
 def test_a_table_without_rows_is_a_note_with_its_caption():

@@ -33,26 +33,20 @@ def test_each_utterance_judged_both_ways_is_a_line_that_says_what_its_scene_chan
     assert "Model M, refused less in its scene 1" in figure.alt_text
 
 
-def test_both_changes_of_a_condition_are_one_point(trials):
-    rows = [
-        ("m", intent, "noise", 0.1 * i) for i, intent in enumerate(("harmful", "pseudo_harmful"))
-    ]
-    frame = pd.DataFrame(rows, columns=["model", "intent", "level", "difference"])
-    frame = frame.assign(low=-0.5, high=0.5)
-    (point,) = rows_of(scene_charts.changes_in_both(frame, title="T"))
+def test_both_changes_of_a_condition_are_one_point():
+    changes = pd.DataFrame({"intent": ["harmful", "pseudo_harmful"], "difference": [0, 0.1]})
+    changes = changes.assign(model="m", level="noise", low=-0.5, high=0.5)
+    (point,) = rows_of(scene_charts.changes_in_both(changes, title="T"))
     assert (point["difference_harmful"], point["difference_pseudo_harmful"]) == (0, 0.1)
-    alone = scene_charts.changes_in_both(frame.head(1), title="T")
-    assert "T" in alone.markdown
+    assert "T" in scene_charts.changes_in_both(changes.head(1), title="T").markdown
 
 
 def test_a_sweep_of_snr_marks_each_utterance_and_says_how_many_there_are(trials):
     swept = pd.concat([trials.assign(snr_db=snr) for snr in (-3.0, 6.0)])
     swept = swept[swept["condition"] == BENIGN]
     figure = scene_charts.over_snr(swept, title="Quieter")
-    assert (
-        sorted(mark["rate"] > 1 for mark in inside(figure, "utterances"))
-        == [False] * 4 + [True] * 2
-    )
+    above = sorted(mark["rate"] > 1 for mark in inside(figure, "utterances"))
+    assert above == [False] * 4 + [True] * 2
     assert "n = 3" in figure.title
 
 

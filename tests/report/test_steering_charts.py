@@ -73,7 +73,6 @@ def test_probes_are_described_beside_control_tasks_and_words(aucs):
     for number in ("0.60 to 0.90", "0.30 to 0.50", "0.55"):
         assert number in figure.alt_text
     assert {row["task"] for row in rows_of(figure)} == {"Harmful or not", "Control tasks"}
-    assert "T" in steering_charts.probes(aucs.head(0), title="T", words=0.5).markdown
 
 
 def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
@@ -85,8 +84,6 @@ def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
     figure = steering_charts.frontier(curves, title="T", rates=rates, names={"probe": "Probe"})
     assert len(rows_of(figure)) == len(curves)
     assert figure.alt_text.count("Probe: over-refusal 25.0%, harmful refusal 75.0%") == 1
-    nothing = steering_charts.frontier(curves.head(0), title="T", rates=rates, names={})
-    assert "T" in nothing.markdown
 
 
 def test_each_model_has_a_chart_or_there_is_one_note(sweep, monkeypatch):

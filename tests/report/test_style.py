@@ -22,6 +22,14 @@ def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
     assert shown.colour.to_dict()["scale"]["range"] == list(style.PALETTE[:3])
 
 
+@pytest.mark.parametrize("others", [[], ["another-model", "ref-contextual"]])
+def test_a_model_keeps_its_colour_and_shape_whichever_stand_beside_it(others):
+    shown = style.series("model", [*others, "ref-permissive"], {"ref-permissive": "Permissive"})
+    place = shown.titles.index("Permissive")
+    drawn = [one.to_dict()["scale"]["range"][place] for one in (shown.colour, shown.shape)]
+    assert tuple(drawn) == style.model_style("ref-permissive")
+
+
 def test_every_method_of_steering_has_a_point_of_its_own_shape():
     shapes = style.series("method", METHODS, METHODS).shape.to_dict()["scale"]["range"]
     assert len(set(shapes)) == len(METHODS)
