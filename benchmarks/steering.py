@@ -20,7 +20,7 @@ from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.models.reference.cascade import Cascade
-from aor_lib.steering.activations import width
+from aor_lib.steering.activations import record
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
 from tests.models import checkpoints
 
@@ -34,7 +34,8 @@ REQUESTS = [
 
 def interventions(model):
     """By name; of each the answers are the same, since nothing that counts is added."""
-    layers, direction = len(model.decoder_layers()), np.full(width(model), 1e-6, np.float32)
+    _, layers, width = record(model, REQUESTS[:1]).activations.shape
+    direction = np.full(width, 1e-6, np.float32)
     addition = Addition(layers // 2, direction, -1.0)
     return {
         "none": None,

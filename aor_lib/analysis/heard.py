@@ -68,7 +68,7 @@ def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
     --------
     >>> names_scene("I hear meat sizzling.", "barbecue", ["sizzle", "tongs"])
     True
-    >>> names_scene("Some background noise.", "barbecue", ["sizzle", "tongs"])
+    >>> names_scene("I hear people and background noise.", "people in the background", [])
     False
     """
     return not _telling(answer).isdisjoint(_telling(" ".join([scene, *sounded])))

@@ -19,9 +19,6 @@ from sklearn.preprocessing import FunctionTransformer
 from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.config.records import Intent, Label, Status, Utterance
 
-MAX_AUC = 0.70
-"""The limit of each of :data:`MEASURES` on the project's utterances."""
-
 
 def _lengths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.array([[len(text.split()), len(text)] for text in texts], dtype=np.float64) / 10

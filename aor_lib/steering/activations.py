@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from aor_lib.models.base import AudioModel, Conversation, Turn
+from aor_lib.models.base import AudioModel, Conversation
 from aor_lib.storage.workers import in_threads
 
 Floats = npt.NDArray[np.float32]
@@ -100,14 +100,6 @@ def record(
     if "audio_tokens" in arrays and np.isnan(arrays["audio_tokens"][:, 0, 0]).any():
         del arrays["audio_tokens"]
     return Recorded(**arrays)
-
-
-def width(model: OpenModel) -> int:
-    """Hidden size of the residual stream, measured from one forward pass."""
-    widths: list[int] = []
-    with hooked(model.decoder_layers()[:1], {0: lambda stream: widths.append(stream.shape[-1])}):
-        model.logits((Turn("user", text="Hello"),))
-    return widths[0]
 
 
 @contextmanager

@@ -54,6 +54,11 @@ def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
     With a false-refusal direction and the true one, this is what keeps true refusals when the first
     is ablated (Wang et al., ICLR 2025, "Surgical, cheap, and flexible: mitigating false refusal in
     language models via single vector ablation", where the share is the partial coefficient).
+
+    Examples
+    --------
+    >>> project_out(np.array([2, 3], np.float32), np.array([4, 0], np.float32), 0.5).tolist()
+    [1.0, 3.0]
     """
     unit = _unit(other)
     return np.asarray(direction - lam * (direction @ unit) * unit, dtype=np.float32)

@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from aor_lib.config.records import content_hash
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import Floats, OpenModel, width
+from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
 from aor_lib.storage.whole_file import whole_file
 
@@ -70,8 +70,7 @@ def load_vector(path: Path, model: OpenModel) -> SteeringVector:
     Raises
     ------
     SteeringError
-        If the file holds no steering vector, or one for another model, another revision of it or
-        another width of its residual stream.
+        If the file holds no steering vector, or one for another model or another revision of it.
     """
     vector = read_vector(path)
     for name, of_vector, of_model in (
@@ -83,17 +82,6 @@ def load_vector(path: Path, model: OpenModel) -> SteeringVector:
                 f"{path}: {name}: the vector is for {of_vector!r}, this is {of_model!r}; "
                 "fit one for it with 'aor steer'"
             )
-    layers, wide = len(model.decoder_layers()), width(model)
-    for name, array in _parts(vector.intervention)[1].items():
-        if array.shape != (wide,):
-            raise SteeringError(
-                f"{path}: width: the vector's {name} is {array.shape}; "
-                f"{model.card.id} is {wide} wide"
-            )
-    if vector.layer >= layers:
-        raise SteeringError(
-            f"{path}: layer: the vector is of layer {vector.layer}; {model.card.id} has {layers}"
-        )
     return vector
 
 
@@ -147,7 +135,5 @@ def _intervention(numbers: dict[str, Any], tensors: dict[str, Floats]) -> Interv
     addition = Addition(numbers["layer"], direction, numbers["coefficient"])
     if numbers["kind"] == "addition":
         return addition
-    if numbers["kind"] != "gated":
-        raise ValueError(f"kind: no intervention {numbers['kind']!r}")
     gate = Gate(numbers["gate_layer"], tensors["gate"], numbers["intercept"], numbers["threshold"])
     return Gated(gate, addition)

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.heard import heard, names_scene
+from aor_lib.analysis.heard import heard
 
 
 def trial(**changes):
@@ -26,10 +26,6 @@ def trial(**changes):
     return row | changes
 
 
-def test_idle_words_recognise_no_scene():
-    assert not names_scene("I hear people and background noise.", "people in the background", [])
-
-
 def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_same_model():
     results = pd.DataFrame([trial(model=model) for model in ("one", "other", "silent")])
     probes = pd.DataFrame(
@@ -37,6 +33,7 @@ def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_s
             trial(model="one", mitigation="probe_background", response="Meat is sizzling."),
             trial(model="one", mitigation="probe_words", response="How long do I grill ham?"),
             trial(model="other", mitigation="probe_background", response="A train."),
+            trial(model="silent", mitigation="probe_words", response=None, status="failed"),
         ]
     )
     rows = heard(results, probes).set_index("model")
@@ -44,11 +41,6 @@ def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_s
     assert rows["recognised"].to_dict() == {"one": True, "other": False}
     assert rows.loc["one", "word_errors"] == pytest.approx(1 / 6)
     assert pd.isna(rows.loc["other", "word_errors"])
-
-
-def test_a_failed_probe_says_nothing():
-    probes = pd.DataFrame([trial(mitigation="probe_words", response=None, status="failed")])
-    assert heard(pd.DataFrame([trial()]), probes).empty
 
 
 def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():

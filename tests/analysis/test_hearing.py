@@ -95,25 +95,6 @@ def test_without_a_pair_there_is_no_measure(heard):
     assert np.isnan(row["d_prime"])
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(("utterances", "rate_a", "rate_b"), [(100, 0.6, 0.2), (30, 0.9, 0.1)])
-def test_intervals_cover_95_percent(answers, utterances, rate_a, rate_b):
-    rng = np.random.default_rng(0)
-    z = norm.ppf([rate_a, rate_b])
-    scenes = ("threatening_scene", "benign_scene")
-    frame = pd.concat([answers(0, utterances, condition=scene, voice="v") for scene in scenes])
-    held = 0
-    for _ in range(100):
-        # Words that are refused in one scene are more likely to be refused in the other.
-        own = 0.7 * rng.normal(size=utterances)
-        refused = own + 0.51**0.5 * rng.normal(size=(2, utterances)) < z[:, None]
-        label = np.where(refused.ravel(), "full_refusal", "full_compliance")
-        measured = stats.hearing_sensitivity(frame.assign(label=label), ["model"])
-        (row,) = measured.to_dict("records")
-        held += row["low"] <= z[0] - z[1] <= row["high"]
-    assert held >= 90
-
-
 def test_a_change_of_hearing_is_paired_on_utterances_and_zero_where_refusals_fall_alike(heard):
     arms = [
         heard(10, 10, 10, method="none"),

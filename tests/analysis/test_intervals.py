@@ -31,7 +31,7 @@ def test_an_interval_lies_within_0_and_1_and_is_no_point(clusters):
     ],
 )
 def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answers):
-    found = stats.effective_answers(np.array(refused, float), np.array(sizes, float))
+    found = intervals.effective_answers(np.array(refused, float), np.array(sizes, float))
     assert found == pytest.approx(answers)
 
 

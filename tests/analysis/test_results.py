@@ -1,32 +1,24 @@
 import pytest
 
 from aor_lib.analysis.results import load_results, model_titles
-from aor_lib.config.params import ModelCard, load_study
+from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Intent
-from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
 from aor_lib.inference.provenance import record_cards
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer
-from aor_lib.stimuli.manifest import write_manifest
+from tests.conftest import ScriptedModel, make_text_stimuli
+from tests.inference.conftest import Machine
 
 CARD = ModelCard(id="echo", title="", family="", kind="cascade", licence="", source="")
 
 
 @pytest.fixture
-def build(write_profile, tmp_path, scripted_model, text_stimuli):
+def build(tmp_path):
     """A benign and a harmful text, answered by a stand-in and judged."""
-    model = scripted_model(lambda text: Answer("I'm sorry, but I can't help with that.", 9))
-    benign, other = text_stimuli(2)
-    stimuli = (benign, other.model_copy(update={"intent": Intent.HARMFUL}))
-    write_manifest(stimuli, tmp_path)
-    trials = plan_trials(load_study(write_profile()), stimuli, [model])
-    with Store(tmp_path / STORE) as store:
-        record_plan(store, trials, [model])
-        answer_trials(trials, [model], stimuli, tmp_path, store, lambda progress: None)
-    judge_study(tmp_path, JUDGES[DEFAULT_JUDGE], lambda done, of: None)
-    return tmp_path
+    benign, other = make_text_stimuli(2)
+    stimuli = [benign, other.model_copy(update={"intent": Intent.HARMFUL})]
+    model = ScriptedModel(lambda text: Answer("I'm sorry, but I can't help with that.", 9))
+    return Machine(tmp_path, stimuli).ask(model).build
 
 
 def test_answers_to_harmful_utterances_are_labelled_and_not_shown(build):

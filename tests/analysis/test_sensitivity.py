@@ -4,10 +4,13 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import sensitivity
+from aor_lib.analysis.results import load_results
 from aor_lib.analysis.sensitivity import headline_changes, judged_by
-from aor_lib.config.records import Arm, Generation, Label, Response, Status, Trial
-from aor_lib.inference.store import STORE, Store
+from aor_lib.config.records import Label
 from aor_lib.judge.judgement import Judgement
+from aor_lib.models.base import Answer, Failure
+from tests.conftest import ScriptedModel, make_text_stimuli
+from tests.inference.conftest import Machine
 
 # Ten requests of each intent: intent, then label and number of answers.
 ANSWERS = {
@@ -90,24 +93,8 @@ class EchoJudge:
 
 
 def test_another_judge_reads_the_stored_answers_beside_what_was_asked(tmp_path):
-    texts = {"echoed": "A request", "answered": "An answer", "failed": None}
-    arm = Arm("m", "1", "0" * 64, "none", None, Generation())
-    keys = {name: Trial(name, name, arm).key for name in texts}
-    with Store(tmp_path / STORE) as store:
-        store.set_plan([Trial(name, name, arm) for name in texts])
-        store.record(
-            Response(
-                trial_key=keys[name],
-                status=Status.OK if text else Status.FAILED,
-                text=text,
-                error=None if text else "timed out",
-                latency_s=0.1,
-                tokens=None,
-                created="2026-01-01T00:00:00+00:00",
-            )
-            for name, text in texts.items()
-        )
-    trials = pd.DataFrame({"trial_key": [*keys.values(), "missing"], "text": "A request"})
-    labels = judged_by(EchoJudge(), tmp_path, trials.assign(label="as before"))["label"]
-    assert labels[:3].tolist() == ["full_refusal", "full_compliance", "unjudged"]
-    assert labels.isna().tolist() == [False, False, False, True]
+    answers = {"text 0": Answer("text 0", 2), "text 1": Answer("An answer", 2)}
+    model = ScriptedModel(lambda text: answers.get(text, Failure("timed out")))
+    build = Machine(tmp_path, make_text_stimuli(3)).ask(model).build
+    labels = judged_by(EchoJudge(), build, load_results(build)).set_index("stimulus_id")["label"]
+    assert labels.to_dict() == {"s0": "full_refusal", "s1": "full_compliance", "s2": "unjudged"}

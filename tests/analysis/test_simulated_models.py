@@ -1,27 +1,7 @@
-import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.analysis import simulated_models
-from aor_lib.analysis.scene_use import from_benign_scene, scene_use
-
-
-@pytest.mark.parametrize(
-    ("model", "utterances", "verdict"),
-    [
-        ("ignoring", 200, "none shown"),
-        ("understanding", 200, "uses it"),
-        ("understanding", 6, "cannot tell"),
-        ("lulled by any scene", 200, "any scene"),
-        ("alarmed by sound", 200, "refuses less elsewhere"),
-    ],
-)
-def test_a_model_is_seen_for_what_it_is_where_the_effect_and_the_study_are_large(
-    model, utterances, verdict
-):
-    moved = simulated_models.MODELS[model]
-    trials = simulated_models.simulate(moved, 0.4, utterances, np.random.default_rng(2))
-    assert scene_use(from_benign_scene(trials)) == verdict
 
 
 def test_the_committed_table_covers_the_truth_and_raises_few_false_alarms():

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats, words_only
-from aor_lib.analysis.words_only import MAX_AUC, auc_by_words, harm_by_words
+from aor_lib.analysis.words_only import auc_by_words, harm_by_words
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Intent, Utterance
 
@@ -81,4 +81,4 @@ def test_the_reader_of_words_answers_every_stimulus_of_the_models_once(told, hea
 def test_words_alone_do_not_tell_the_shipped_utterances_apart():
     utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
     table = auc_by_words(utterances)
-    assert (table["auc"] <= MAX_AUC).all(), table
+    assert (table["auc"] <= 0.70).all(), table

@@ -22,7 +22,7 @@ from aor_lib.steering.candidates import Requests
 from aor_lib.steering.sources import Sources
 from aor_lib.steering.study import steer_study
 from aor_lib.stimuli.manifest import MANIFEST
-from tests.conftest import TINY
+from tests.conftest import TINY, make_text_stimuli
 
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 
@@ -43,9 +43,9 @@ class Steerable:
     revision = "1"
     capabilities = Capabilities(activations=True)
 
-    def __init__(self, intent_of=lambda name: name.split(".")[0], name="steerable"):
+    def __init__(self, intent_of=lambda name: name.split(".")[0]):
         self.card = ModelCard(
-            id=name, title="", family="", kind="cascade", licence="", source="", settings={}
+            id="steerable", title="", family="", kind="cascade", licence="", source="", settings={}
         )
         self._intent_of = intent_of
         self._layers = torch.nn.ModuleList(torch.nn.Identity() for _ in range(self.LAYERS))
@@ -123,9 +123,9 @@ def silent(_):
 
 
 @pytest.fixture(scope="session")
-def stimuli(text_stimuli):
+def stimuli():
     """Clips that need not exist: each names what it means."""
-    (blank,) = text_stimuli(1)
+    (blank,) = make_text_stimuli(1)
     return [
         blank.model_copy(
             update={

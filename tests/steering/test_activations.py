@@ -1,6 +1,7 @@
 import numpy as np
 
-from aor_lib.steering.activations import record, width
+from aor_lib.steering.activations import record
+from tests.models import checkpoints
 
 
 def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversations, tmp_path):
@@ -14,7 +15,7 @@ def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversatio
     network.register_forward_pre_hook(ask_for_states, with_kwargs=True)
     network.register_forward_hook(lambda _, args, output: outputs.append(output))
     recorded = record(model, asked)
-    assert recorded.activations.shape == (2, 2, width(model))
+    assert recorded.activations.shape == (2, 2, checkpoints.WIDTH)
     # The first are the embeddings; the last have gone through the final norm.
     own = [output.hidden_states[1][0, -1] for output in outputs[:2]]
     np.testing.assert_allclose(recorded.activations[:, 0], np.stack(own), atol=1e-6)

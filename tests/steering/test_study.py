@@ -164,28 +164,13 @@ def test_the_chosen_steering_alone_is_asked_over_threatening_scenes(steered_buil
 def test_other_strengths_are_tried_on_the_same_stimuli_and_more_of_it_refuses_no_more(
     steered_build,
 ):
-    trials = tables.at_strengths_on_test(steered_build, load_results(steered_build))
+    results = load_results(steered_build)
+    trials = tables.at_strengths_on_test(steered_build, results)
     found = stats.rates(trials[trials["intent"].eq("pseudo_harmful")], ["strength"])
     assert found["strength"].tolist() == [0, 0.5, 1, 1.5]
     assert found["trials"].nunique() == 1
     assert found["rate"].is_monotonic_decreasing
-
-
-def test_a_model_that_the_profile_does_not_name_is_not_steered(
-    steerable, study, answer_study, steer, tmp_path, monkeypatch
-):
-    answer_study(tmp_path / "build", steerable())
-    nobody = study.profile.model_copy(update={"steered_models": ()})
-    monkeypatch.setitem(vars(study), "profile", nobody)
-    reason = steer(tmp_path / "build", steerable())["steerable"]
-    assert "steered_models" in reason
-
-
-def test_a_model_whose_layers_are_closed_is_not_steered(steerable, answer_study, steer, tmp_path):
-    answer_study(tmp_path / "build", steerable())
-    closed = steerable()
-    closed.capabilities = replace(closed.capabilities, activations=False)
-    assert "not open" in steer(tmp_path / "build", closed)["steerable"]
+    assert set(tables.on_test(steered_build, results)["method"]) <= set(tables.METHODS)
 
 
 def test_a_model_that_begins_all_its_answers_alike_is_steered_by_what_comes_later(
@@ -228,14 +213,19 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
 
 
 def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
-    steerable, answer_study, steer, tmp_path
+    steerable, study, answer_study, steer, tmp_path, monkeypatch
 ):
-    obliging = steerable(lambda name: "benign", "obliging")
-    answer_study(tmp_path / "build", obliging)
-    reason = steer(tmp_path / "build", obliging)["obliging"]
-    assert "0 refused pseudo-harmful, 0 refused harmful" in reason
-    assert tables.load(tmp_path / "build", tables.LEFT_OUT)["model"].tolist() == ["obliging"]
-    assert tables.load(tmp_path / "build", tables.POINTS).empty
+    build, obliging, closed = tmp_path / "build", steerable(lambda name: "benign"), steerable()
+    answer_study(build, obliging)
+    assert "0 refused pseudo-harmful, 0 refused harmful" in steer(build, obliging)["steerable"]
+    assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["steerable"]
+    assert tables.load(build, tables.POINTS).empty
+    closed.capabilities = replace(closed.capabilities, activations=False)
+    # Under another limit: where nothing has changed, no model is looked at again.
+    assert "not open" in steer(build, closed, max_hrr_loss=0.05)["steerable"]
+    nobody = study.profile.model_copy(update={"steered_models": ()})
+    monkeypatch.setitem(vars(study), "profile", nobody)
+    assert "steered_models" in steer(build, obliging)["steerable"]
 
 
 def test_the_introduction_steers_a_model(steered_build, steerable, monkeypatch, tmp_path):

@@ -59,15 +59,6 @@ def test_without_steering_there_are_no_trials_and_no_rows(tmp_path, results):
         assert tables.load(tmp_path, name).columns.tolist() == list(columns)
 
 
-def test_strengths_are_shares_of_the_chosen_one_and_nothing_is_at_0(build, results):
-    half, most = tables.STRENGTHS
-    arms = ("none", half, "steering_probe", most, "steering_random_1", "steering_sarsteer")
-    trials = results(*((arm, "t1", "test") for arm in arms))
-    by_strength = tables.at_strengths_on_test(build, trials)
-    assert by_strength["strength"].tolist() == [0, 0.5, 1, 1.5]
-    assert half not in set(tables.on_test(build, trials)["mitigation"])
-
-
 def test_steering_that_has_no_strength_is_not_shown_by_strength(build, results):
     trials = results(("none", "t1", "test"), ("steering_probe", "t1", "test"))
     assert tables.at_strengths_on_test(build, trials).empty

@@ -12,13 +12,7 @@ from aor_lib.analysis.stats.between_models import model_d_primes, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.factors import factor_effects
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
-from aor_lib.analysis.stats.intervals import (
-    CONFIDENCE,
-    RESAMPLES,
-    cluster_bootstrap,
-    effective_answers,
-    wilson,
-)
+from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, wilson
 from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
     adjusted,
@@ -37,7 +31,6 @@ __all__ = [
     "adjusted",
     "cluster_bootstrap",
     "difference_interval",
-    "effective_answers",
     "factor_effects",
     "groups_differ",
     "hearing_changes",
