@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from aor_lib.config.params import PARAMS, ModelCard
 from aor_lib.config.records import Intent, Stimulus, content_hash, split_of
-from aor_lib.models.base import Answer, Capabilities, Failure
+from aor_lib.models.base import Answer, Capabilities, Failure, Turn
 
 # The same examples in every run: a failure is seen again by whoever looks for it. And no clock.
 settings.register_profile("same examples", derandomize=True, deadline=None)
@@ -37,18 +37,6 @@ TINY = {
     "mitigations": ["none", "chain_of_thought"],
     "generation": {"max_new_tokens": 8},
 }
-SCENES_BESIDE = {"tram": ("neutral", "quarry"), "prowler": ("threatening", "horror_film")}
-"""Scenes that the tiny profile brings: their kinds, and the scenes that they sound like."""
-
-
-def write_scenes(folder: Path) -> None:
-    """Write the scenes that the tiny profile brings into its folder."""
-    (folder / "scenes").mkdir(exist_ok=True)
-    for name, (kind, like) in SCENES_BESIDE.items():
-        scene = yaml.safe_load((PARAMS / f"scenes/{like}.yaml").read_text())
-        del scene["scenario"]
-        scene |= {"id": name, "kind": kind, "unseen": kind == "neutral"}
-        (folder / f"scenes/{name}.yaml").write_text(yaml.safe_dump(scene))
 
 
 @pytest.fixture
@@ -56,7 +44,6 @@ def write_profile(tmp_path):
     """Write the tiny profile, with some keys changed, and return its path."""
 
     def write(**changes: object) -> Path:
-        write_scenes(tmp_path)
         path = tmp_path / "tiny.yaml"
         path.write_text(yaml.safe_dump(TINY | changes))
         return path
@@ -76,7 +63,6 @@ def tiny_study(tmp_path_factory):
     from aor_lib.stimuli.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("tiny")
-    write_scenes(folder)
     profile = folder / "tiny.yaml"
     profile.write_text(yaml.safe_dump(TINY))
     study = load_study(profile)
@@ -121,18 +107,6 @@ def make_text_stimuli(number: int) -> list[Stimulus]:
 
 
 @pytest.fixture(scope="session")
-def scripted_model() -> type[ScriptedModel]:
-    """The class of a model that answers at once, with a function of the text."""
-    return ScriptedModel
-
-
-@pytest.fixture(scope="session")
-def text_stimuli() -> Callable[[int], list[Stimulus]]:
-    """Make a number of stimuli without audio, each of another text."""
-    return make_text_stimuli
-
-
-@pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory) -> Callable[[str], Path]:
     """Folder of a tiny checkpoint of an architecture, with random weights."""
     from tests.models import checkpoints
@@ -173,22 +147,14 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spoken(tmp_path_factory) -> list[Path]:
-    """Two clips of unlike length and content: 3 s of noise, 1 s of a tone."""
-    folder = tmp_path_factory.mktemp("clips")
-    noise = np.random.default_rng(0).normal(0, 0.1, 71_976)
-    tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(24_000) / 24_000)
-    for name, samples in (("noise", noise), ("tone", tone)):
-        soundfile.write(folder / f"{name}.wav", samples, 24_000, subtype="FLOAT")
-    return [folder / "noise.wav", folder / "tone.wav"]
-
-
-@pytest.fixture(scope="session")
-def conversations(spoken):
+def conversations(tmp_path_factory):
     """Conversations of every form: spoken and written, with an instruction, with earlier turns."""
-    from aor_lib.models.base import Turn
-
-    noise, tone = spoken
+    folder = tmp_path_factory.mktemp("clips")
+    noise, tone = folder / "noise.wav", folder / "tone.wav"
+    hiss = np.random.default_rng(0).normal(0, 0.1, 71_976)  # three times as long as the tone
+    sine = 0.3 * np.sin(2 * np.pi * 440 * np.arange(24_000) / 24_000)
+    for path, samples in ((noise, hiss), (tone, sine)):
+        soundfile.write(path, samples, 24_000, subtype="FLOAT")
     return [
         (Turn("user", audio=noise),),
         (Turn("user", text="How do I beat this boss?"),),

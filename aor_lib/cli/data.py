@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -106,8 +106,7 @@ def import_clips_(
 @app.command()
 def export(
     params: ParamsFile,
-    into: Annotated[Path, typer.Option(help="A new folder.")],
-    to: Annotated[Literal["hf"], typer.Option(help="For datasets.load_dataset.")] = "hf",
+    into: Annotated[Path, typer.Option(help="A new folder, for datasets.load_dataset.")],
     build: BuildFolder = None,
 ) -> None:
     """Write the data set for others: sound files, metadata, data card and Croissant."""

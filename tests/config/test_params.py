@@ -14,6 +14,7 @@ from aor_lib.config.typed_yaml import ParamsError, read
 from aor_lib.inference.planning import plan_trials
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.openai_api import OpenAIModel
+from tests.conftest import make_text_stimuli
 
 
 @pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
@@ -76,7 +77,7 @@ def test_what_is_no_profile_is_refused_by_name(write_profile, content):
     ("field", "names", "message"),
     [
         ("scenes", ["home_kichen"], r"no scene .* 'home_kichen'; did you mean 'home_kitchen'\?"),
-        ("threatening_scenes", ["tram"], "no threatening scene 'tram'"),
+        ("threatening_scenes", ["beach"], "no threatening scene 'beach'"),
         ("contrast_of", "kitchen-ph-999", "no utterance of this scenario 'kitchen-ph-999'"),
     ],
 )
@@ -95,10 +96,10 @@ def test_what_an_utterance_names_in_vain_is_named_with_it(
 def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write_profile):
     path = write_profile(scenarios=["kitchen"])
     text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
+    (path.parent / "scenes").mkdir()
     (path.parent / "scenes/campfire.yaml").write_text(text)
     study = load_study(path)
     assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
-    assert {"tram", "prowler"} <= study.scenes.keys()
     assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
 
 
@@ -116,12 +117,12 @@ def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(settings, re
         card_settings(wrong, ApiSettings)
 
 
-def test_a_new_port_asks_nothing_again(monkeypatch, text_stimuli, write_profile):
+def test_a_new_port_asks_nothing_again(monkeypatch, write_profile):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     study, card = load_study(write_profile()), load_model_cards()["gpt-audio"]
     keys = []
     for port in (8000, 8001):
         reach = {"base_url": f"http://127.0.0.1:{port}/v1", "timeout_s": port}
         model = OpenAIModel(card.model_copy(update={"reach": reach}))
-        keys.append([trial.key for trial in plan_trials(study, text_stimuli(2), [model])])
+        keys.append([trial.key for trial in plan_trials(study, make_text_stimuli(2), [model])])
     assert keys[0] == keys[1] != []

@@ -7,7 +7,7 @@ from aor_lib.inference import cluster as cluster_module
 from aor_lib.inference import engine
 from aor_lib.inference.cluster import Cluster
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
-from tests.conftest import ScriptedModel
+from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import fail_some, outcomes_in, run_texts
 
 
@@ -47,11 +47,9 @@ def machines_have(monkeypatch):
     cluster_module._loaded.cache_clear()
 
 
-def test_results_are_those_of_a_run_in_process(
-    cluster, machines_have, path, text_stimuli, monkeypatch
-):
+def test_results_are_those_of_a_run_in_process(cluster, machines_have, path, monkeypatch):
     monkeypatch.setattr(engine, "BATCH", 10)
-    stimuli, names = text_stimuli(95), ("scripted", "elsewhere")
+    stimuli, names = make_text_stimuli(95), ("scripted", "elsewhere")
     here, machines = ([ScriptedModel(fail_some, name) for name in names] for _ in range(2))
     run_texts(path.with_name("here.sqlite"), here, stimuli)
     machines_have(*machines)

@@ -4,12 +4,13 @@ from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.models.base import Capabilities
+from tests.conftest import ScriptedModel, make_text_stimuli
 
 
 @pytest.fixture
-def stimuli(text_stimuli):
+def stimuli():
     """A text, the same as a sound in two conditions, and the sound after earlier turns."""
-    text = text_stimuli(1)[0]
+    text = make_text_stimuli(1)[0]
     sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
     in_scene = {"condition": Condition.BENIGN_SCENE}
     turns = '[{"role": "user", "path": "b.flac"}, {"role": "assistant", "text": "I see."}]'
@@ -22,21 +23,13 @@ def stimuli(text_stimuli):
     ]
 
 
-@pytest.fixture
-def able(scripted_model):
-    """Make a model with some capabilities."""
-
-    def able(**capabilities: bool):
-        model = scripted_model()
-        model.capabilities = Capabilities(**capabilities)
-        return model
-
-    return able
+def able(**capabilities):
+    model = ScriptedModel()
+    model.capabilities = Capabilities(**capabilities)
+    return model
 
 
-def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
-    write_profile, stimuli, able
-):
+def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_profile, stimuli):
     study = load_study(write_profile(mitigated_conditions=["benign_scene"]))
     trials = plan_trials(study, stimuli, [able()])
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
@@ -66,7 +59,7 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
-    write_profile, stimuli, able, lacking, steps, planned, reason, left
+    write_profile, stimuli, lacking, steps, planned, reason, left
 ):
     study = load_study(write_profile(mitigations=["none", *steps]))
     models = [able(**lacking)]
@@ -74,7 +67,7 @@ def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
     assert left_out(study, stimuli, models) == {("scripted", reason): left}
 
 
-def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli, able):
+def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli):
     study = load_study(write_profile(mitigations=["none"]))
     _, alone, _, after_turns = plan_trials(study, stimuli, [able()])
     assert alone.key != after_turns.key
@@ -106,7 +99,7 @@ def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stim
     [(True, None, ["test", "dev"]), (True, ["ref-permissive"], ["test"]), (False, None, ["test"])],
 )
 def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
-    write_profile, stimuli, able, activations, steered_models, asked
+    write_profile, stimuli, activations, steered_models, asked
 ):
     clips = [
         stimuli[1].model_copy(update={"stimulus_id": name} | changes)
@@ -123,9 +116,7 @@ def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
     assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
 
 
-def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
-    write_profile, stimuli, able
-):
+def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(write_profile, stimuli):
     asked = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
     stimuli = [stimulus.model_copy(update=asked) for stimulus in stimuli]
     later = stimuli[1].model_copy(update={"stimulus_id": "d", "utterance_id": "later"})
@@ -138,7 +129,7 @@ def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(
 
 
 def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_split(
-    write_profile, stimuli, able
+    write_profile, stimuli
 ):
     of = {
         "first": {},
@@ -161,7 +152,7 @@ def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_s
     ]
 
 
-def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimuli, able):
+def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimuli):
     study = load_study(write_profile(mitigations=["none", "sampled_1"]))
     asked = {t.arm.mitigation: t.arm.generation for t in plan_trials(study, stimuli, [able()])}
     assert (asked["none"].temperature, asked["sampled_1"].seed) == (0, 1)
