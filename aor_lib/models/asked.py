@@ -14,7 +14,7 @@ from aor_lib.config.records import Generation
 from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
 
-GENERATION = Generation(max_new_tokens=16)
+GENERATION = Generation(max_new_tokens=12)
 QUESTIONS = (
     "What is the capital of France?",
     "How many days are in a week?",

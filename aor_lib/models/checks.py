@@ -123,11 +123,12 @@ def _hears_the_background(asked: Asked) -> str:
 )
 def _batch_equals_single(asked: Asked) -> str:
     asked.require_determinism()
-    for step in (1, -1):
-        together = [answer.text for answer in asked.answers(asked.questions[::step])]
-        if together != asked.alone[::step]:
-            raise Failed("questions of unlike length, asked together, bring other answers")
-    return "questions of unlike length, asked together in two orders, bring the same answers"
+    # The longest stands between the others: an adapter that sorts is noticed, whichever way it does.
+    order = (0, 2, 1)
+    together = asked.answers([asked.questions[place] for place in order])
+    if [answer.text for answer in together] != [asked.alone[place] for place in order]:
+        raise Failed("questions of unlike length, asked together, bring other answers")
+    return "questions of unlike length, asked together, bring the same answers"
 
 
 @_check(

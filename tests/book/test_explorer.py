@@ -158,7 +158,7 @@ def test_a_click_on_the_outline_plays_from_there(page):
 def test_the_keys_search_walk_and_play(page):
     tab = page()
     tab.keyboard.press("/")
-    tab.keyboard.type("benign_scene")  # letters that are typed are not keys
+    tab.keyboard.type("speech_only")  # letters that are typed are not keys
     drawn(tab)
     tab.keyboard.press("Enter")
     position = "[...document.querySelectorAll('.aor-clip')].indexOf(document.activeElement)"

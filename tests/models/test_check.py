@@ -30,7 +30,7 @@ class Sound:
     card = CARD
     revision = "1"
     capabilities = Capabilities(activations=True)
-    tokens = 12
+    tokens = 10
     cut_off_by = "length"
 
     def __init__(self):
