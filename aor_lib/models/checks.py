@@ -123,7 +123,7 @@ def _hears_the_background(asked: Asked) -> str:
 )
 def _batch_equals_single(asked: Asked) -> str:
     asked.require_determinism()
-    # The longest stands between the others: an adapter that sorts is noticed, whichever way it does.
+    # The longest stands between the others: an adapter that sorts is noticed, whichever way.
     order = (0, 2, 1)
     together = asked.answers([asked.questions[place] for place in order])
     if [answer.text for answer in together] != [asked.alone[place] for place in order]:

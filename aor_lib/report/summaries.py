@@ -22,11 +22,12 @@ from aor_lib.report.style import cell_title, title_of
 Names = Mapping[str, str]
 
 _SCENE_USE = {
-    "uses it": "uses the scene: it refuses less where the scene makes the request harmless.",
+    "uses it": "uses the scene: it refuses less in the benign scene than over a neutral one, over "
+    "noise and alone.",
     "in part": "refuses more over a neutral scene than in the benign one, but is not shown to in "
     "all three comparisons, so it cannot be said to use the scene.",
-    "any scene": "refuses more in some places than in the benign scene, but is not shown to over "
-    "a neutral scene, which may do as well.",
+    "any scene": "refuses more alone or over noise than in the benign scene, but is not shown to "
+    "refuse more over a neutral scene: any scene may do as well.",
     "refuses less elsewhere": "refuses less elsewhere than in the scene that makes the request "
     "harmless.",
     "cannot tell": "cannot be judged: this build has too few utterances for these tests.",
@@ -41,7 +42,7 @@ def finding(rates: pd.DataFrame, measured: pd.DataFrame, names: Names) -> str:
     what there is to say. Which model is better is for tests to say.
     """
     if instrument.is_check(rates["model"]):
-        return f"{instrument.NOTE} {_recovered(measured)}"
+        return f"{instrument.NOTE} {_recovered(measured, names)}"
     both = pairs(rates).dropna()
     if both.empty:
         return "This build has no pair of rates to weigh against each other."
@@ -91,7 +92,7 @@ def told_from_zero(tests: pd.DataFrame, names: Names) -> Prose:
     if few := len(compared) - len(tested):
         sentences.append(
             f"{few} of {len(compared)} differences rest on so few utterances that this build "
-            "cannot tell them from zero, whatever the answers: they are not tested."
+            "cannot tell them from zero by its test, whatever the answers and their intervals."
         )
     told = tested["p_holm"] < SIGNIFICANCE
     if len(tested):
@@ -131,15 +132,15 @@ def use_of_scene(rows: pd.DataFrame) -> str:
     return f"shows no use of the scene; effects of up to {100 * reach:.1f} points may go unseen."
 
 
-def known_effects(measured: pd.DataFrame) -> Prose:
-    """Number of known effects that were recovered, and of effects where none was planted.
+def known_effects(measured: pd.DataFrame, names: Names) -> Prose:
+    """Number of known effects that were recovered and of those where none was planted, with names.
 
     ``measured`` is :func:`aor_lib.analysis.known_effects.measure_known_effects`.
     """
-    return paragraph(_recovered(measured))
+    return paragraph(_recovered(measured, names))
 
 
-def _recovered(measured: pd.DataFrame) -> str:
+def _recovered(measured: pd.DataFrame, names: Names) -> str:
     tested = measured[measured["verdict"] != "too few"]
     if tested.empty:
         return (
@@ -151,10 +152,22 @@ def _recovered(measured: pd.DataFrame) -> str:
     )
     return (
         f"{recovered} of {planted.sum()} known effects with enough utterances to test are "
-        f"recovered. {unexpected} of {(~planted).sum()} comparisons where nothing was planted can "
-        f"be told from zero all the same. {len(measured) - len(tested)} comparisons rest on too "
-        "few utterances to tell anything."
+        f"recovered{_named(tested, 'not recovered', ', and not: ', names)}. "
+        f"{unexpected} of {(~planted).sum()} comparisons where nothing was planted can be told "
+        f"from zero all the same{_named(tested, 'unexpected', ': ', names)}. "
+        f"{len(measured) - len(tested)} comparisons rest on too few utterances to tell anything."
     )
+
+
+def _named(measured: pd.DataFrame, verdict: str, lead: str, names: Names) -> str:
+    """The comparisons of a verdict by name, after ``lead``; nothing where there are none."""
+    some = measured[measured["verdict"] == verdict]
+    named = [
+        f"{cell_title('model', row['model'], names)}, "
+        f"{cell_title('comparison', row['comparison'], names)}"
+        for _, row in some.iterrows()
+    ]
+    return lead + "; ".join(named) if named else ""
 
 
 def _difference(row: pd.Series[Any], keys: list[str], names: Names) -> str:

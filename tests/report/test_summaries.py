@@ -66,15 +66,16 @@ def test_the_finding_gives_both_rates_of_every_model(models, words):
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
-        (["recovered", "silent", "silent", "unexpected"], ["1 of 1", "1 of 3"]),
-        (["not recovered", "silent", "too few"], ["0 of 1 known", "0 of 1 comp", "1 comparisons"]),
+        (["recovered", "silent", "silent", "unexpected"], ["1 of 1", "1 of 3", "same: Model A, "]),
+        (["not recovered", "silent", "too few"], ["0 of 1", "not: Model A, ", "1 comparisons"]),
         (["too few"], ["cannot tell", "all 1 comparisons"]),
     ],
 )
-def test_known_effects_and_unexpected_ones_are_counted(verdicts, words):
+def test_known_effects_and_unexpected_ones_are_counted_and_the_wrong_ones_named(verdicts, words):
     measured = pd.DataFrame({"verdict": verdicts, "known_effect": "nothing"})
+    measured = measured.assign(model="a", comparison="noise \N{MINUS SIGN} speech_only")
     measured.loc[0, "known_effect"] = "less"
-    said = summaries.known_effects(measured).markdown.replace("\\", "")
+    said = summaries.known_effects(measured, NAMES).markdown.replace("\\", "")
     assert all(word in said for word in words)
 
 
