@@ -37,7 +37,7 @@ CLAIMS: dict[str, tuple[str, bool, str]] = {
     "steering": ("Activation steering may lower over-refusal", True, _CHANGE),
 }
 """Claims in our words, whether the abstract makes them, and the quantities that bear on them."""
-CHECK = "no audio language model was asked: this checks the instrument, and no such model"
+CHECK = "no audio language model was asked: this checks the instrument alone"
 ABSENT = (
     "Not measured in this build, which says nothing here: neither of the instrument nor of audio "
     "language models."

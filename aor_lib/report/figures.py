@@ -54,7 +54,9 @@ def scrolling(rows: pd.DataFrame, label: str) -> str:
     for name in rows.columns[rows.dtypes == "Int64"]:  # whose gaps have a text of their own
         rows = rows.assign(**{name: rows[name].astype(object).where(rows[name].notna(), NOTHING)})
     lines = rows.replace("\n", "\N{LINE SEPARATOR}", regex=True)  # to_html shows a newline as \\n
-    html = lines.to_html(index=False, border=0, na_rep=NOTHING)  # escapes what it shows
+    html = lines.to_html(  # escapes what it shows
+        index=False, border=0, na_rep=NOTHING, float_format=lambda value: signed(value, "g")
+    )
     html = html.replace("\N{LINE SEPARATOR}", "<br/>")
     return (
         f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'

@@ -23,7 +23,7 @@ NOT_ESTIMATED = {
 """Reasons why :func:`aor_lib.analysis.stats.factor_effects` has no estimate."""
 
 NOT_ESTIMABLE = "not estimable"
-_SHORT = 12  # rows of a table that is not folded
+_SHORT = 18  # rows of a table that is not folded
 
 
 def statistics(
