@@ -103,6 +103,19 @@ def test_a_threshold_of_a_numeric_factor_is_separation(refused_at_threshold):
     assert (row["level"], row["status"]) == ("+6", "separated")
 
 
+def test_where_any_odds_ratio_would_do_there_is_no_estimate():
+    conditions = ["alone", "benign", "neutral", "noise", "text", "threat"]
+    cells = [(f"{s}{n}", s, c) for s in "ab" for n in range(7) for c in conditions]
+    frame = pd.DataFrame(cells, columns=["utterance_id", "scenario", "condition"])
+    refused = {("b0", condition) for condition in conditions}
+    refused |= {("a0", "neutral"), ("a1", "threat")}
+    asked = zip(frame["utterance_id"], frame["condition"], strict=True)
+    frame = answered(frame, [one in refused for one in asked])
+    table = stats.factor_effects(frame, {"condition": "alone", "scenario": "a"}, ["model"])
+    assert set(table["status"]) == {"too few utterances"}
+    assert table["odds_ratio"].isna().all()
+
+
 def test_levels_that_always_come_together_are_confounded():
     frame = study(40, 9)
     frame = frame[(frame["gender"] == "male") == (frame["emotion"] == "angry")]

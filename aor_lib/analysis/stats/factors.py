@@ -18,6 +18,7 @@ from aor_lib.analysis.stats.separation import Bools, independent_columns, overla
 
 _ITERATIONS = 60
 _NO_ERROR = 1e-8  # all utterances alike, which leaves no variance between them to go by
+_ANY_ERROR = 10.0  # of log odds: whatever the odds ratio, it would be in its interval
 _MEASURES = ("odds_ratio", "odds_ratio_low", "odds_ratio_high", "difference", "low", "high")
 
 
@@ -85,8 +86,8 @@ def factor_effects(
     All measures are NaN unless ``status`` is ``estimated``. ``separated``: the level or its
     baseline has only refusals or none, alone or combined with other factors, so that the odds ratio
     is infinite or zero. ``confounded``: no judged trials can tell the effect, or not from that of
-    another factor. ``too few utterances``: no more than there are coefficients, or all of them
-    alike. ``not converged``. A bound of the odds ratio may be infinite.
+    another factor. ``too few utterances``: no more than there are coefficients, all of them
+    alike, or so few unlike ones that any odds ratio would do. ``not converged``.
 
     Raises
     ------
@@ -223,7 +224,7 @@ def _compare(level: Floats, baseline: Floats, fit: _Fit, share: float) -> dict[s
     contrast = level[0] - baseline[0]
     log_odds = float(contrast @ fit.coefficients)
     error = float(np.sqrt(max(0.0, contrast @ fit.covariance @ contrast)))
-    if error < _NO_ERROR:
+    if not _NO_ERROR <= error <= _ANY_ERROR:
         return {"status": "too few utterances"}
     at_level, at_baseline = expit(level @ fit.coefficients), expit(baseline @ fit.coefficients)
     difference = share * float(np.mean(at_level - at_baseline))
@@ -232,8 +233,7 @@ def _compare(level: Floats, baseline: Floats, fit: _Fit, share: float) -> dict[s
     gradient = share * slopes.mean(axis=0)
     margin = float(np.sqrt(gradient @ fit.covariance @ gradient))
     reach = float(t.ppf((1 + CONFIDENCE) / 2, fit.degrees))
-    with np.errstate(over="ignore"):  # few utterances may put a bound beyond any number
-        odds = np.exp(log_odds + reach * error * np.array([0.0, -1.0, 1.0]))
+    odds = np.exp(log_odds + reach * error * np.array([0.0, -1.0, 1.0]))
     return {
         "status": "estimated",
         "odds_ratio": float(odds[0]),
