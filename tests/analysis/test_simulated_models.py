@@ -14,6 +14,7 @@ def test_the_committed_table_covers_the_truth_and_raises_few_false_alarms():
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3600)  # thousands of studies, on any machine
 @pytest.mark.parametrize("model", simulated_models.MODELS)
 def test_the_committed_table_is_what_the_code_measures(model):
     table = simulated_models.load()
