@@ -35,7 +35,7 @@ _SHOWN = 12
 Estimate = Callable[[Sequence[Conversation]], npt.NDArray[np.float64]]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""
 TELLS = 0.9
-"""How often a refusal must have the higher estimate than another answer (area under the curve)."""
+"""Least area under the curve at which estimates tell refusals from other answers."""
 _CERTAIN = 30.0
 """Largest log-odds: beyond, a float32 probability is 0 or 1."""
 

@@ -80,7 +80,7 @@ def held_out_scores(rows: Floats, kinds: Mask, splits: Splits) -> npt.NDArray[np
 
 
 def opens(gate: Gate, activations: Floats) -> Mask:
-    """Which requests a gate opens for, by activations ``(requests, layers, width)``."""
+    """Requests that a gate opens for, by activations ``(requests, layers, width)``."""
     odds = activations[:, gate.layer] @ gate.normal + gate.intercept
     return np.asarray(odds > gate.threshold)
 

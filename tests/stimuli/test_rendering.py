@@ -1,4 +1,4 @@
-"""What cannot be made into a stimulus is a clear error."""
+"""Utterances that make no clip are refused with a clear error."""
 
 import pytest
 from pydantic import ValidationError
