@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from filelock import FileLock
@@ -225,13 +226,23 @@ def _checkpoint() -> Path:
 
 
 def _unpack(folder: Path) -> None:
+    import gguf
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    gguf = str(assets.fetch(_ASSET))
+    packed = str(assets.fetch(_ASSET))
+    # transformers opens the file four times, which takes seconds, and asks for the names of the
+    # tensors once for each.
+    once = {
+        name: functools.cache(getattr(gguf, name)) for name in ("GGUFReader", "get_tensor_name_map")
+    }
     # Unpacking has progress bars of its own that cannot be turned off.
-    with _without_progress_bars(), contextlib.redirect_stderr(io.StringIO()):
-        tokenizer = AutoTokenizer.from_pretrained(gguf, gguf_file=_GGUF, padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(gguf, gguf_file=_GGUF, dtype=torch.float32)
+    with (
+        mock.patch.multiple(gguf, **once),
+        _without_progress_bars(),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        tokenizer = AutoTokenizer.from_pretrained(packed, gguf_file=_GGUF, padding_side="left")
+        model = AutoModelForCausalLM.from_pretrained(packed, gguf_file=_GGUF, dtype=torch.float32)
         # What came from a GGUF file counts as quantized, and is not saved.
         settings = model.config.to_dict()
         del settings["quantization_config"]
