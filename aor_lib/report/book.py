@@ -1,5 +1,6 @@
 """The book of a study: its notebooks executed where they are stale, and the pages made of them."""
 
+import itertools
 import json
 import os
 import shutil
@@ -7,22 +8,27 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.storage.assets import copy_files
 from aor_lib.storage.stages import STATE
 from aor_lib.storage.whole_file import whole_file
-from aor_lib.storage.workers import map_jobs
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
 
 ROOT = PARAMS.parent
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 """Tutorials that load models and do not only read what they said."""
 _PEOPLE_ANSWER = ("listen", "label_answers")
-_AT_ONCE = 2  # each in one thread
+_AT_ONCE = 2
+"""Kernels; each executes many notebooks, since one takes as long to start as a chapter to run."""
+_CORES = {"OMP_NUM_THREADS": "1"}
 
 
 class BookError(AorError):
@@ -47,9 +53,21 @@ def execute_notebooks(
     stale = [path for path in _stale(build, notebooks) if path.stem not in unexecuted]
     stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
     report(0, len(stale))
-    executed = map_jobs(partial(_execute, build), stale, _AT_ONCE) if stale else ()
-    for done, _ in enumerate(executed, start=1):
-        report(done, len(stale))
+    waiting, done = iter(stale), itertools.count(1)
+
+    def execute() -> None:
+        with _kernel() as (kernel, printed):
+            for path in waiting:
+                _execute(build, path, kernel, printed)
+                report(next(done), len(stale))
+
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        try:
+            for executed in as_completed(threads.submit(execute) for _ in stale[:_AT_ONCE]):
+                executed.result()
+        finally:
+            for _ in waiting:  # after a failure, no other begins
+                pass
     return len(stale)
 
 
@@ -96,25 +114,28 @@ def _stale(build: Path, notebooks: Path) -> list[Path]:
     return stale
 
 
-def _execute(build: Path, source: Path) -> None:
-    """Execute a notebook into the study's folder, where it appears whole; in a worker process."""
+def _execute(build: Path, source: Path, kernel: "AsyncKernelManager", printed: IO[str]) -> None:
+    """Execute a notebook into the study's folder, where it appears whole."""
     import papermill
+    from nbformat import v4
 
-    os.environ["OMP_NUM_THREADS"] = "1"
+    cells: Any = v4  # untyped
     made = build / "notebooks" / source.name
     parameters: dict[str, str | bool] = {"build": str(build), "clip_url": "clips"}
     if source.stem == "explorer":  # its data lie beside the clips: the page needs no kernel
         parameters["live"] = False
-    with tempfile.TemporaryFile("w+", errors="replace") as printed:
-        try:
-            with _output_into(printed.fileno()):
-                notebook = papermill.execute_notebook(
-                    source, None, parameters, progress_bar=False, cwd="."
-                )
-        except Exception as error:  # noqa: BLE001 - a kernel may fail or die in any way
-            printed.seek(0)
-            print(printed.read(), error, sep="\n", file=sys.stderr)
-            raise BookError(f"{source.stem}: papermill failed, as it says above") from None
+    notebook = papermill.iorw.load_notebook_node(str(source))
+    # The kernel has executed others; what they left there is not for this one.
+    notebook.cells.insert(0, cells.new_code_cell("%reset -f", metadata={"tags": []}))
+    try:
+        notebook = papermill.execute_notebook(
+            notebook, None, parameters, progress_bar=False, cwd=".", km=kernel
+        )
+    except Exception as error:  # noqa: BLE001 - a kernel may fail or die in any way
+        printed.seek(0)
+        print(printed.read(), error, sep="\n", file=sys.stderr)
+        raise BookError(f"{source.stem}: papermill failed, as it says above") from None
+    del notebook.cells[0]
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "injected-parameters" in tags:
@@ -124,24 +145,25 @@ def _execute(build: Path, source: Path) -> None:
 
 
 @contextmanager
-def _output_into(file: int) -> Iterator[None]:
-    """Have what this process and the kernels that it starts print go into a file."""
-    kept = {stream: os.dup(stream) for stream in (1, 2)}
-    try:
-        for stream in kept:
-            os.dup2(file, stream)
-        yield
-    finally:
-        for stream, copy in kept.items():
-            os.dup2(copy, stream)
-            os.close(copy)
+def _kernel() -> Iterator[tuple["AsyncKernelManager", IO[str]]]:
+    """A kernel of one thread, and the file that holds what it printed beside its cells."""
+    from jupyter_client.manager import AsyncKernelManager
+    from jupyter_core.utils import run_sync
+
+    with tempfile.TemporaryFile("w+", errors="replace") as printed:
+        kernel = AsyncKernelManager(kernel_name="python3")
+        run_sync(kernel.start_kernel)(env=os.environ | _CORES, stdout=printed, stderr=printed)
+        try:
+            yield kernel, printed
+        finally:
+            run_sync(kernel.shutdown_kernel)(now=True)
 
 
 def _run(program: str, *arguments: str) -> None:
     """Run a program of this environment, silently unless it fails."""
     command = [str(Path(sys.executable).with_name(program)), *arguments]
-    threads = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=threads, check=False)
+    environment = os.environ | _CORES
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
         raise BookError(f"the book: {program} failed, as it says above")

@@ -44,6 +44,16 @@ def test_a_notebook_is_executed_once_silently_and_without_its_parameters_shown(s
 
 
 @pytest.mark.slow
+def test_a_notebook_sees_nothing_that_another_left_in_the_kernel(study):
+    build, notebooks, write = study
+    write("a_first", "left = 1")
+    write("b_second", "'left' in globals()")
+    execute_notebooks(build, quiet, notebooks)
+    cells = json.loads((build / "notebooks" / "b_second.ipynb").read_text())["cells"]
+    assert cells[-1]["outputs"][-1]["data"]["text/plain"] == "False"
+
+
+@pytest.mark.slow
 def test_a_notebook_that_fails_is_named_and_what_it_printed_is_shown(study, capfd):
     build, notebooks, write = study
     write("broken", "import os; os.write(2, b'first noise'); raise RuntimeError('no such luck')")
