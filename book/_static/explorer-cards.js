@@ -5,7 +5,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const SHOWN = 100; // characters of an answer that is not opened
   const NAMED = ["SNR", "Split", "Made for"]; // facts that do not speak for themselves
-  const FOLD = 4; // answers on a card; a click shows the others
+  const FOLD = 5; // answers on a card; a click shows the others
   const SVG = "http://www.w3.org/2000/svg";
 
   /** An element with attributes and children; strings become text, never markup. */
@@ -253,18 +253,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const message = element("span", { class: "aor-play-failed", role: "status" });
       const cells = models.map((one) => {
         const answers = answersOf(card, chosen, [mitigation]).filter((a) => a.model === one);
-        const title = `${card.facts.Condition}, ${titles.model.get(one)}`;
-        const track = { source: card.path && address(card.path), title, message };
-        return element(
-          "td",
-          {},
-          answers.length && card.path ? playButton(track) : null,
-          element("div", {}, ...answers.map((a) => answer(a, true))),
-        );
+        return element("td", {}, ...answers.map((a) => answer(a, true)));
       });
+      const track = { source: card.path && address(card.path), title: card.facts.Condition, message };
       const form = element(
         "th",
         { scope: "row" },
+        card.path === null ? null : playButton(track),
         card.facts.Condition,
         element("span", {}, about.join(", ")),
         card.path === null ? folded("What is read", element("p", {}, card.read)) : earlier(card),
