@@ -18,7 +18,7 @@ from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.config.profile import History
 from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.markdown import Prose, nothing_for
-from aor_lib.report.style import title_of
+from aor_lib.report.style import cell_title, scenario_titles, title_of
 
 INTENTS: dict[str, str] = {
     Intent.PSEUDO_HARMFUL: "Only sounds harmful",
@@ -90,13 +90,14 @@ def player(row: Mapping[Any, Any], clip_url: str, answers: pd.DataFrame | None =
     items = "".join(_answer_html(answer_of({**row, **answer})) for answer in answered)
     shown_answers = f'<ul class="aor-answers">{items}</ul>' if items else ""
     seconds = _known(row, "duration_s")
-    shown_facts = facts(row) | ({"Duration": f"{seconds:.1f} s"} if seconds else {})
+    found = facts(row)
+    shown_facts = found | ({"Duration": f"{seconds:.1f} s"} if seconds else {})
     listed = "".join(
         f"<div><dt>{name}</dt><dd>{escape(fact)}</dd></div>" for name, fact in shown_facts.items()
     )
     return Html(
-        f'<article class="aor-clip" data-scenario="{escape(row["scenario"])}"'
-        f' data-condition="{escape(row["condition"])}" data-intent="{escape(row["intent"])}">'
+        f'<article class="aor-clip" data-scenario="{escape(found["Scenario"])}"'
+        f' data-condition="{escape(found["Condition"])}">'
         f'<h3 class="aor-clip-said">“{escape(row["text"])}”</h3>'
         f'{_sound(row, clip_url)}<dl class="aor-clip-facts">{listed}</dl>{shown_answers}</article>'
     )
@@ -144,10 +145,10 @@ def facts(row: Mapping[str, Any]) -> dict[str, str]:
     block = _known(row, "block")
     found = {
         "Intent": title_of(row["intent"], INTENTS),
-        "Scenario": title_of(row["scenario"]),
+        "Scenario": title_of(row["scenario"], scenario_titles()),
         "Condition": title_of(row["condition"]),
         "Scene": scene and title_of(scene),
-        "SNR": None if snr_db is None else f"{snr_db:g} dB",
+        "SNR": None if snr_db is None else cell_title("snr_db", float(snr_db)),
         "Voice": ", ".join(part for part in voice if part not in (None, "neutral", "normal")),
         "Made for": None if block in (None, "core", "imported") else title_of(block, BLOCKS),
         "Split": _known(row, "split"),
@@ -246,8 +247,12 @@ def _speaker(row: Mapping[str, Any]) -> str | None:
 def _in_words(heard: str | None) -> str | None:
     """A model's account of what it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
     parts = json.loads(heard or "{}")
-    known = (f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part)
-    return "; ".join(known) or None
+    words, probability = parts.pop("transcript", None), parts.pop("probability", None)
+    if "emotion" in parts and isinstance(probability, float):
+        parts["emotion"] = f"{parts['emotion']} ({probability:.0%})"
+    known = [f"“{words}”"] if words else []
+    known += [f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part]
+    return " · ".join(known) or None
 
 
 def _known(row: Mapping[str, Any], name: str) -> Any:

@@ -160,10 +160,7 @@
       const select = document.createElement("select");
       select.name = key;
       select.append(new Option(`Any ${key}`, ""));
-      for (const value of values) {
-        const words = value.replaceAll("_", " ");
-        select.append(new Option(words[0].toUpperCase() + words.slice(1), value));
-      }
+      for (const value of values) select.append(new Option(value, value));
       label.append(key[0].toUpperCase() + key.slice(1), " ", select);
       if (values.length > 1) bar.append(label);
       return select;

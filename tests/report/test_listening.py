@@ -106,7 +106,8 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
 
 
 def test_what_a_model_heard_is_shown_beside_its_answer():
-    assert "scene: home kitchen" in card(heard='{"transcript": "hi", "scene": "home_kitchen"}')
+    account = {"transcript": "hi", "scene": "home_kitchen", "emotion": "angry", "probability": 0.9}
+    assert "“hi” · scene: home kitchen · emotion: angry (90%)" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
 
 
