@@ -77,7 +77,10 @@ def moves(rates: pd.DataFrame, arm: str, *, title: str, names: Names = None) -> 
             order="width:Q",
             size=alt.Size("width:Q", scale=alt.Scale(range=[0.5, 5]), legend=None),
         ),
-        base.mark_point(filled=True, size=110, opacity=1).encode(shape=arms.shape),
+        # Hollow: arms that end at one point are told apart by their shapes.
+        base.mark_point(filled=False, size=130, strokeWidth=2.5, opacity=1).encode(
+            shape=arms.shape
+        ),
     )
     return figure(chart, title_for(rates, title), in_words_of(shown, arm), 380)
 

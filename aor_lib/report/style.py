@@ -1,5 +1,6 @@
 """Titles, colours and point shapes of ids, and the theme of the charts: the same everywhere."""
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -32,15 +33,15 @@ SHAPES = (
 )
 
 OUTCOMES = {
-    "full_compliance": "#0072B2",
-    "partial_refusal": "#A67C00",
-    "full_refusal": "#C65A11",
-    "unjudged": "#B8609A",
+    "full_compliance": "#7B95A1",
+    "partial_refusal": "#A2805F",
+    "full_refusal": "#45505A",
+    "unjudged": "#8A7FA8",
     "blocked": "#3A9BC1",
     "failed": "#757575",
     "missing": "#929292",
 }
-"""Outcomes of a trial, and their colours."""
+"""Outcomes of a trial, and their colours, none of them a model's."""
 
 SHADES = ("#EEF3F8", "#5AB4EE")
 """Cells of a matrix, from nothing to all; :data:`INK` is legible on both."""
@@ -54,6 +55,10 @@ DARK = {
     "#A67C00": "#E0BE5A",
     "#6F6FC8": "#A9A9F5",
     "#5E8C31": "#A3D06F",
+    "#7B95A1": "#93A9B3",
+    "#A2805F": "#C9A988",
+    "#45505A": "#E3E8EC",
+    "#8A7FA8": "#BDB4D6",
     "#3A9BC1": "#86D3F2",
     "#757575": "#A8A8A8",
     "#929292": "#C4C4C4",
@@ -106,11 +111,16 @@ def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
 
     Models come from imported cards, too: their titles are untrusted text.
     """
-    scenarios = {name: scenario.title for name, scenario in load_scenarios().items()}
     prompts = [read(path, Mitigation) for path in sorted((PARAMS / "prompts").glob("*.yaml"))]
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
     words_only = {WORDS_ONLY: "Words only"}
-    return scenarios | arms | words_only | model_titles(build, sorted(set(models)))
+    return scenario_titles() | arms | words_only | model_titles(build, sorted(set(models)))
+
+
+@functools.cache
+def scenario_titles() -> dict[str, str]:
+    """Titles of the scenarios of ``params``, by their ids."""
+    return {name: scenario.title for name, scenario in load_scenarios().items()}
 
 
 def ordered(values: Iterable[Any], names: Mapping[str, str] | None = None) -> list[Any]:
@@ -161,7 +171,12 @@ def model_style(model: str) -> tuple[str, str]:
 
 @alt.theme.register("aor", enable=True)
 def _theme() -> alt.theme.ThemeConfig:
-    text = {"labelColor": _NEUTRAL, "titleColor": _NEUTRAL, "labelFontSize": 12}
+    text = {
+        "labelColor": _NEUTRAL,
+        "titleColor": _NEUTRAL,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    }
     axis = {"gridColor": _NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
     config: Any = {
         "background": "transparent",
@@ -170,7 +185,7 @@ def _theme() -> alt.theme.ThemeConfig:
         "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
         "axisY": {"grid": False},
         "axisQuantitative": {"grid": True, "tickCount": 5},
-        "axisXQuantitative": {"labelOverlap": "greedy", "labelSeparation": 8},
+        "axisXQuantitative": {"labelOverlap": "parity", "labelFlush": False},
         "legend": text
         | {
             "orient": "top",
