@@ -39,12 +39,12 @@ def facts(card: ModelCard) -> dict[str, str]:
         "Licence": card.licence,
         "Size": f"{card.parameters_b:g} B" if card.parameters_b else "not published",
         "Memory": f"{card.memory_gib:g} GiB" if card.memory_gib else "none here",
-        "Reached": REACHED.get(card.kind, f"by a class of its own, {card.kind}"),
+        "Where it runs": REACHED.get(card.kind, f"by a class of its own, {card.kind}"),
         "Source": card.source,
         "Revision": f"{card.revision} ({verified})",
         "Started by": card.launch or "",
         "Settings": _in_yaml(card.settings),
-        "Reach": _in_yaml(card.reach),
+        "Access": _in_yaml(card.reach),
         "Note": card.note or "",
         "Training": card.training or "",
     }
@@ -79,17 +79,18 @@ def model_pages(
     provenance: pd.DataFrame,
     measured: pd.DataFrame,
 ) -> Html:
-    """The cards of a kind in full, one below the other, or a note that there are none.
+    """The cards of a kind in full, one below the other.
 
     ``kind`` is a key of :data:`REACHED`, or None for models that are reached by a class of their
-    own. ``provenance`` says which models answered, ``measured`` holds the reference models' rates.
+    own, of which nothing is said if there are none. ``provenance`` says which models answered, ``measured`` holds the reference models' rates.
     """
     pages = [
         _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])
         for id, card in cards.items()
         if card.kind == kind or (kind is None and card.kind not in REACHED)
     ]
-    return Html("".join(pages) or "<p>There is none.</p>")
+    nothing = "" if kind is None else "<p>There is none.</p>"
+    return Html("".join(pages) or nothing)
 
 
 def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:

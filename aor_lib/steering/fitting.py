@@ -54,7 +54,7 @@ def steer_model(
     if not model.capabilities.activations:
         raise SteeringError(f"{name}: its layers are not open to steering")
     if not trials.study.profile.steers(name):
-        raise SteeringError(f"{name}: the profile's steered_models do not name it")
+        raise SteeringError(f"{name}: it is not among the profile's steered_models")
     conditions = [str(condition) for condition in trials.study.profile.mitigated_conditions]
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
     answers = unsteered_trials(build, model, trials.judge.id)
