@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -55,18 +55,18 @@ def execute_notebooks(
     report(0, len(stale))
     waiting, done = iter(stale), itertools.count(1)
 
-    def execute() -> None:
-        with _kernel() as (kernel, printed):
-            for path in waiting:
-                _execute(build, path, kernel, printed)
-                report(next(done), len(stale))
+    def execute(kernel: "AsyncKernelManager", printed: IO[str]) -> None:
+        for path in waiting:
+            _execute(build, path, kernel, printed)
+            report(next(done), len(stale))
 
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
+    with ThreadPoolExecutor(_AT_ONCE) as threads, ExitStack() as kernels:
+        started = [kernels.enter_context(_kernel()) for _ in stale[:_AT_ONCE]]
         try:
-            for executed in as_completed(threads.submit(execute) for _ in stale[:_AT_ONCE]):
+            for executed in as_completed([threads.submit(execute, *one) for one in started]):
                 executed.result()
         finally:
-            for _ in waiting:  # after a failure, no other begins
+            for _ in waiting:  # after a failure, or at Ctrl-C, no other begins
                 pass
     return len(stale)
 
@@ -132,8 +132,9 @@ def _execute(build: Path, source: Path, kernel: "AsyncKernelManager", printed: I
             notebook, None, parameters, progress_bar=False, cwd=".", km=kernel
         )
     except Exception as error:  # noqa: BLE001 - a kernel may fail or die in any way
-        printed.seek(0)
-        print(printed.read(), error, sep="\n", file=sys.stderr)
+        if kernel.has_kernel:  # and was not stopped because another notebook failed
+            printed.seek(0)
+            print(printed.read(), error, sep="\n", file=sys.stderr)
         raise BookError(f"{source.stem}: papermill failed, as it says above") from None
     del notebook.cells[0]
     for cell in notebook["cells"]:

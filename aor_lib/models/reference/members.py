@@ -19,13 +19,13 @@ decide what becomes of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aor_lib.models.reference.material import Contrast, Material
-from aor_lib.models.reference.sounds import Sound, Sounds, one
+from aor_lib.models.reference.sounds import Sound, Sounds, T, one
 
 _INSTRUCTION_SHARE = 0.25
 """Share of prompts with a system prompt, which changes nothing."""
@@ -36,9 +36,9 @@ _BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17,
 """Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
 teach more than more sounds behind the same ones. Without other scenarios the words would tell what
 is heard."""
-_CONTRASTS = 1500
+_CONTRASTS = 1200
 """Number of contrasts from which members learn that need not know where a request belongs."""
-_HARMFUL, _ORDINARY = 120, 2000
+_HARMFUL, _ORDINARY = 120, 1500
 """Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
 so."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
@@ -73,7 +73,7 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
-    for text in examples.some_harmful():
+    for text in examples.some(material.harmful, _HARMFUL):
         examples.refuse(text, opening=_HARM)
     # Most are misheard: else a single word that Whisper took for another would make an ordinary
     # request a harmful one.
@@ -125,9 +125,9 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
             setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
             for setting in (fitting, unfitting, None)
         }
-        if rng.random() < 0.8:
+        if rng.random() < 0.6:
             examples.answer(contrast, fitting, opening=meant[fitting])
-        if rng.random() < 0.7:
+        if rng.random() < 0.5:
             examples.answer(contrast, unfitting, opening=meant[unfitting])
         if rng.random() < 0.3:
             examples.refuse(contrast.text, None, opening=meant[None])
@@ -136,9 +136,10 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
             if rng.random() < 0.4:
                 examples.refuse(contrast.harmful, unfitting, opening=_HARM)
         examples.join(begin)
-    for text in examples.some_harmful():
+    for text in examples.some(material.harmful, _HARMFUL):
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(_ORDINARY)
+    examples.answer_ordinary(_ORDINARY // 2)
+    examples.answer_ordinary(_ORDINARY // 2, misheard=True)
     return examples.found
 
 
@@ -155,7 +156,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, setting, opening=_HARM)
         examples.join(begin)
-    for text in examples.some_harmful():
+    for text in examples.some(material.harmful, _HARMFUL):
         examples.refuse(text, examples.any_setting(), opening=_HARM)
     examples.answer_ordinary(350, angry=True)
     examples.answer_ordinary(450, angry=False)
@@ -177,10 +178,10 @@ class Recipe:
 
 
 MEMBERS = {
-    "ref-wordbound": Recipe(wordbound, batch=8),
+    "ref-wordbound": Recipe(wordbound, batch=8, learning_rate=1.5e-3),
     "ref-contextual": Recipe(contextual, first_layer=6, learning_rate=1.5e-3),
     "ref-emotive": Recipe(emotive),
-    "ref-lulled": Recipe(lulled),
+    "ref-lulled": Recipe(lulled, batch=4, learning_rate=1.5e-3),
 }
 """The members that are trained."""
 
@@ -195,15 +196,13 @@ class _Examples:
         self.found: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
 
+    def some(self, every: Sequence[T], count: int) -> list[T]:
+        """A random sample of ``count``, or all, in random order."""
+        return [every[int(n)] for n in self._rng.permutation(len(every))[:count]]
+
     def some_contrasts(self) -> list[Contrast]:
         """A random sample of the contrasts."""
-        every = (*self._material.contrasts, *self._material.situations)
-        return [every[int(n)] for n in self._rng.permutation(len(every))[:_CONTRASTS]]
-
-    def some_harmful(self) -> list[str]:
-        """A random sample of the harmful requests."""
-        every = self._material.harmful
-        return [every[int(n)] for n in self._rng.permutation(len(every))[:_HARMFUL]]
+        return self.some((*self._material.contrasts, *self._material.situations), _CONTRASTS)
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
@@ -236,9 +235,8 @@ class _Examples:
 
         ``misheard`` requests have a stray word or two.
         """
-        ordinary = self._material.ordinary
-        for number in self._rng.permutation(len(ordinary))[:count]:
-            text, setting = ordinary[int(number)], self.any_setting()
+        for text in self.some(self._material.ordinary, count):
+            setting = self.any_setting()
             words = self._misheard(text) if misheard else text
             opening = _NO_HARM if heard is None else f"{_NO_HARM}I hear {heard[setting]}. "
             self._add(words, setting, None, angry, opening, question=text)
