@@ -55,20 +55,17 @@ def load_answers(build: Path | str) -> tuple[dict[str, list[Answer]], dict[str, 
     return answers, names | dict(zip(results["model"], shown, strict=True))
 
 
-def card(
-    stimulus: Stimulus, answers: Iterable[Answer], names: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def card(stimulus: Stimulus, answers: Iterable[Answer]) -> dict[str, Any]:
     """The card of a stimulus with its answers, as the page's script takes it.
 
     Sound files are relative to the folder of clips; ``read`` is what models are given where there
     is no sound.
     """
-    scenario = {"Scenario": title_of(stimulus.scenario, names)}
     return {
         "stimulus_id": stimulus.stimulus_id,
         "utterance_id": stimulus.utterance_id,
         "text": stimulus.text,
-        "facts": facts(stimulus.model_dump(mode="json")) | scenario,
+        "facts": facts(stimulus.model_dump(mode="json")),
         "path": _clip(stimulus.path),
         "duration_s": stimulus.duration_s,
         "read": None if stimulus.path else stimulus.presented_text or stimulus.text,

@@ -65,7 +65,7 @@ def write_page(build: Path | str, clip_url: str) -> Html:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     starts: list[int] = []
-    for start, part in _parts(_cards(stimuli, answers, names, build)):
+    for start, part in _parts(_cards(stimuli, answers, build)):
         _write(folder, f"part-{len(starts)}", f"[{','.join(part)}]")
         starts.append(start)
     content = _index(stimuli, answers, names) | {"parts": starts, "clips": clip_url.rstrip("/")}
@@ -104,7 +104,6 @@ def outline(path: Path) -> str:
 def _cards(
     stimuli: Sequence[Stimulus],
     answers: Mapping[str, Sequence[Answer]],
-    names: Mapping[str, str],
     build: Path,
 ) -> Iterator[str]:
     """Each card and its sound's outline as JSON, in the stimuli's order."""
@@ -112,7 +111,7 @@ def _cards(
         paths = (build / one.path if one.path else None for one in stimuli)
         outlines = pool.map(lambda path: outline(path) if path else None, paths)
         for stimulus, levels in zip(stimuli, outlines, strict=True):
-            shown = card(stimulus, answers.get(stimulus.stimulus_id, ()), names)
+            shown = card(stimulus, answers.get(stimulus.stimulus_id, ()))
             yield _json(shown | {"outline": levels})
 
 
