@@ -82,7 +82,8 @@ def model_pages(
     """The cards of a kind in full, one below the other.
 
     ``kind`` is a key of :data:`REACHED`, or None for models that are reached by a class of their
-    own, of which nothing is said if there are none. ``provenance`` says which models answered, ``measured`` holds the reference models' rates.
+    own, of which nothing is said if there are none. ``provenance`` says which models answered,
+    ``measured`` holds the reference models' rates.
     """
     pages = [
         _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])
