@@ -176,11 +176,11 @@ def test_one_switch_shows_and_hides_all_code_of_a_page(tab, address):
 
 def test_a_gallery_shows_what_was_chosen(tab, address):
     tab.goto(f"{address}/dataset.html")
-    tab.get_by_role("combobox", name="Condition").select_option("noise")
+    tab.get_by_role("combobox", name="Condition").select_option("Spectrum-matched noise")
     shown = tab.locator(".aor-clip:visible").evaluate_all(
         "cards => cards.map(card => card.dataset.condition)"
     )
-    assert set(shown) == {"noise"}
+    assert set(shown) == {"Spectrum-matched noise"}
 
 
 def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
