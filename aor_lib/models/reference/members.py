@@ -125,9 +125,9 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
             setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
             for setting in (fitting, unfitting, None)
         }
-        if rng.random() < 0.6:
+        if rng.random() < 0.8:
             examples.answer(contrast, fitting, opening=meant[fitting])
-        if rng.random() < 0.5:
+        if rng.random() < 0.7:
             examples.answer(contrast, unfitting, opening=meant[unfitting])
         if rng.random() < 0.3:
             examples.refuse(contrast.text, None, opening=meant[None])
@@ -138,8 +138,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
         examples.join(begin)
     for text in examples.some(material.harmful, _HARMFUL):
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(_ORDINARY // 2)
-    examples.answer_ordinary(_ORDINARY // 2, misheard=True)
+    examples.answer_ordinary(_ORDINARY)
     return examples.found
 
 
@@ -181,7 +180,7 @@ MEMBERS = {
     "ref-wordbound": Recipe(wordbound, batch=8, learning_rate=1.5e-3),
     "ref-contextual": Recipe(contextual, first_layer=6, learning_rate=1.5e-3),
     "ref-emotive": Recipe(emotive),
-    "ref-lulled": Recipe(lulled, batch=4, learning_rate=1.5e-3),
+    "ref-lulled": Recipe(lulled),
 }
 """The members that are trained."""
 
