@@ -232,12 +232,11 @@ def _unpack(folder: Path) -> None:
     packed = str(assets.fetch(_ASSET))
     # transformers opens the file four times, which takes seconds, and asks for the names of the
     # tensors once for each.
-    once = {
-        name: functools.cache(getattr(gguf, name)) for name in ("GGUFReader", "get_tensor_name_map")
-    }
+    reader = functools.cache(gguf.GGUFReader)
+    names = functools.cache(gguf.get_tensor_name_map)
     # Unpacking has progress bars of its own that cannot be turned off.
     with (
-        mock.patch.multiple(gguf, **once),
+        mock.patch.multiple(gguf, GGUFReader=reader, get_tensor_name_map=names),
         _without_progress_bars(),
         contextlib.redirect_stderr(io.StringIO()),
     ):
