@@ -28,7 +28,7 @@ ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 _PEOPLE_ANSWER = ("listen", "label_answers")
 _AT_ONCE = 2
 """Kernels; each executes many notebooks, since one takes as long to start as a chapter to run."""
-_CORES = {"OMP_NUM_THREADS": "1"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
 class BookError(AorError):
@@ -153,7 +153,7 @@ def _kernel() -> Iterator[tuple["AsyncKernelManager", IO[str]]]:
 
     with tempfile.TemporaryFile("w+", errors="replace") as printed:
         kernel = AsyncKernelManager(kernel_name="python3")
-        run_sync(kernel.start_kernel)(env=os.environ | _CORES, stdout=printed, stderr=printed)
+        run_sync(kernel.start_kernel)(env=os.environ | _ONE_THREAD, stdout=printed, stderr=printed)
         try:
             yield kernel, printed
         finally:
@@ -163,7 +163,7 @@ def _kernel() -> Iterator[tuple["AsyncKernelManager", IO[str]]]:
 def _run(program: str, *arguments: str) -> None:
     """Run a program of this environment, silently unless it fails."""
     command = [str(Path(sys.executable).with_name(program)), *arguments]
-    environment = os.environ | _CORES
+    environment = os.environ | _ONE_THREAD
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
