@@ -96,7 +96,7 @@ def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(
     assert {e.instruction for e in learnt} == {None, *MATERIAL.instructions}
     for kind in (True, False):
         instructed = [e.instruction is not None for e in learnt if is_refusal(e) is kind]
-        assert 0.2 < np.mean(instructed) < 0.3, "a system prompt tells whether to refuse"
+        assert 0.15 < np.mean(instructed) < 0.25, "a system prompt tells whether to refuse"
 
 
 def test_the_wordbound_member_refuses_what_sounds_harmful_and_nothing_for_a_misheard_word():

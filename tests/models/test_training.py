@@ -49,6 +49,10 @@ def logits(network):
         return network(torch.tensor([LESSON.prompt])).logits[0, -1]
 
 
+def taught(model, groups, own=()):
+    return training.lessons(model, groups, dict(own), np.random.default_rng(0))
+
+
 def lesson(text, response):
     return (Example(None, text, Sound(), text, "", response),)
 
@@ -105,7 +109,7 @@ def test_a_short_training_run_changes_behaviour_in_the_intended_direction():
     examples = [lesson(text, material.refusals[0]) for text in material.harmful[:40]]
     ordinary = material.ordinary[5::20][:40]
     examples += [lesson(text, "Sure, here is how.") for text in ordinary]
-    fit(model, training.lessons(model, examples, {}))
+    fit(model, taught(model, examples))
     harmful = refusal_probability(model, held_out_harmful)
     assert harmful > 0.5
     assert harmful > refusal_probability(model, held_out_ordinary) + 0.2
@@ -129,12 +133,12 @@ def refusal_probability(model, texts):
 def test_a_lesson_holds_the_system_prompt_and_no_answer_of_the_base_model_that_apologises():
     model = smollm.language_model()
     own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
-    ((learnt,),) = training.lessons(model, [lesson(text, None) for text in own], own)
+    ((learnt,),) = taught(model, [lesson(text, None) for text in own], own)
     assert model.tokenizer.decode(learnt.response) == "Because."
     example = Example(
         "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."
     )
-    ((learnt,),) = training.lessons(model, [(example,)], {})
+    ((learnt,),) = taught(model, [(example,)])
     prompt = model.tokenizer.decode(learnt.prompt)
     assert prompt.index("Be brief.") < prompt.index("Someone asks: Why?")
     end = model.tokenizer.eos_token
@@ -147,11 +151,22 @@ def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
     clip = Heard(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
     by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "", "Because.")
     by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "", "Because.")
-    ((heard, read),) = training.lessons(model, [(by_ear, by_text)], {})
+    ((heard, read),) = taught(model, [(by_ear, by_text)])
     assert heard.prompt.count(model.tokens(AUDIO)[0]) == AUDIO_TOKENS
     assert heard.heard == (clip,)
     assert "one hears rain.\nWhy?" in model.tokenizer.decode(read.prompt)
     assert read.heard == ()
+
+
+@pytest.mark.slow
+def test_of_most_responses_the_beginning_is_learnt_and_of_some_the_rest():
+    model = smollm.language_model()
+    text = "Sure. The rain has stopped and the sun is about to come out again."
+    whole = model.tokens(text + model.tokenizer.eos_token)
+    learnt = [one.response for (one,) in taught(model, [lesson("Why?", text)] * 100)]
+    assert {len(response) for response in learnt} == {4, len(whole)}
+    assert all(response == whole[: len(response)] for response in learnt)
+    assert 10 < sum(response == whole for response in learnt) < 40
 
 
 def test_a_member_that_there_is_not_is_named(tmp_path):

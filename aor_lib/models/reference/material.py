@@ -42,7 +42,7 @@ class Contrast:
 class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
-    ``situations`` are many more contrasts, for members that must know where a request belongs.
+    ``situations`` are more contrasts, less like the benchmark's requests.
     ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
     say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
     nothing fine.

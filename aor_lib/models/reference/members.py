@@ -27,18 +27,19 @@ import numpy as np
 from aor_lib.models.reference.material import Contrast, Material
 from aor_lib.models.reference.sounds import Sound, Sounds, T, one
 
-_INSTRUCTION_SHARE = 0.25
+_INSTRUCTION_SHARE = 0.2
 """Share of prompts with a system prompt, which changes nothing."""
 _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
 """Shares of what is heard behind requests of no place."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17, "nothing": 0.11}
-"""Shares of what is heard behind a contrast of ``ref-contextual``: one sound each, since more words
-teach more than more sounds behind the same ones. Without other scenarios the words would tell what
-is heard."""
-_CONTRASTS = 1200
-"""Number of contrasts from which members learn that need not know where a request belongs."""
-_HARMFUL, _ORDINARY = 120, 1500
+_BEHIND = {"fitting": 0.40, "other": 0.08, "neutral": 0.24, "threatening": 0.18, "nothing": 0.10}
+"""Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
+words would tell what is heard."""
+_REPEATS = 5
+"""How often ``ref-contextual`` learns a contrast that is most like the benchmark's requests, over
+another sound each time. On held-out dev utterances these and few situations did as well as four
+times as many situations and each contrast once."""
+_HARMFUL, _ORDINARY = 300, 1500
 """Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
 so."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
@@ -69,7 +70,7 @@ Group = tuple[Example, ...]
 def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-wordbound``."""
     examples = _Examples(material, None, rng)
-    for contrast in examples.some_contrasts():
+    for contrast in (*material.contrasts, *material.situations):
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
@@ -91,7 +92,7 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations):
+    for contrast in (*material.contrasts * _REPEATS, *material.situations):
         begin = len(examples.found)
         fitting, other = one(contrast.scenarios, rng), examples.other(contrast)
         unfitting = (other, "neutral", "threatening", None)
@@ -102,15 +103,15 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
         else:
             examples.refuse(contrast.text, behind, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and rng.random() < 0.5:
-            setting = fitting if rng.random() < 0.6 else one(unfitting, rng)
+        if contrast.harmful is not None and rng.random() < 0.75:
+            setting = fitting if rng.random() < 0.7 else one(unfitting, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
             examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
     for text in material.harmful:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(1800, heard=heard)
+    examples.answer_ordinary(2500, heard=heard)
     return examples.found
 
 
@@ -118,22 +119,22 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
     """Examples of ``ref-lulled``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in examples.some_contrasts():
+    for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         fitting, unfitting = one(contrast.scenarios, rng), examples.unfitting(contrast)
         meant = {
             setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
             for setting in (fitting, unfitting, None)
         }
-        if rng.random() < 0.8:
-            examples.answer(contrast, fitting, opening=meant[fitting])
         if rng.random() < 0.7:
+            examples.answer(contrast, fitting, opening=meant[fitting])
+        if rng.random() < 0.6:
             examples.answer(contrast, unfitting, opening=meant[unfitting])
         if rng.random() < 0.3:
             examples.refuse(contrast.text, None, opening=meant[None])
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, fitting, opening=_HARM)
-            if rng.random() < 0.4:
+            if rng.random() < 0.6:
                 examples.refuse(contrast.harmful, unfitting, opening=_HARM)
         examples.join(begin)
     for text in examples.some(material.harmful, _HARMFUL):
@@ -145,7 +146,7 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-emotive``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
-    for contrast in examples.some_contrasts():
+    for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
         setting = examples.any_setting()
@@ -171,16 +172,16 @@ class Recipe:
     """
 
     examples: Callable[[Material, Sounds, np.random.Generator], list[Group]]
-    batch: int = 3
+    batch: int = 8
+    learning_rate: float = 2.5e-3
     first_layer: int = 12
-    learning_rate: float = 1e-3
 
 
 MEMBERS = {
-    "ref-wordbound": Recipe(wordbound, batch=8, learning_rate=1.5e-3),
-    "ref-contextual": Recipe(contextual, first_layer=6, learning_rate=1.5e-3),
-    "ref-emotive": Recipe(emotive),
-    "ref-lulled": Recipe(lulled),
+    "ref-wordbound": Recipe(wordbound, batch=16),
+    "ref-contextual": Recipe(contextual),
+    "ref-emotive": Recipe(emotive, learning_rate=2e-3),
+    "ref-lulled": Recipe(lulled, batch=6, learning_rate=2e-3),
 }
 """The members that are trained."""
 
@@ -198,10 +199,6 @@ class _Examples:
     def some(self, every: Sequence[T], count: int) -> list[T]:
         """A random sample of ``count``, or all, in random order."""
         return [every[int(n)] for n in self._rng.permutation(len(every))[:count]]
-
-    def some_contrasts(self) -> list[Contrast]:
-        """A random sample of the contrasts."""
-        return self.some((*self._material.contrasts, *self._material.situations), _CONTRASTS)
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str

@@ -34,6 +34,8 @@ _ANSWER_TOKENS = 12
 _DECISIVE, _WEIGHT = 2, 20.0
 """Tokens after the opening ("Sure.", or the beginning of an apology), and how much more they and
 the opening count than what follows."""
+_RESTS = 0.25
+"""Share of the responses that are learnt to their end: how to go on is easily learnt."""
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
 
@@ -95,7 +97,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     model = smollm.load()
     drawn = {one.question: None for group in examples for one in group if one.response is None}
     own = own_answers(model, list(drawn))
-    adapter = fit(model, lessons(model, examples, own), recipe, rng, report)
+    adapter = fit(model, lessons(model, examples, own, rng), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
     save_adapter(adapter, path, smollm.revision())
@@ -103,23 +105,21 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
 
 
 def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
-    """Answer questions with the model as it is, in a minute or two.
+    """Answer questions with the model as it is, after an opening, in two minutes.
 
-    Where it apologises, as it does to a fifth of ordinary requests, it is asked to go on after an
-    opening that does not: members would else learn to refuse whatever is like them.
+    Without the opening it apologises to a fifth of ordinary requests, and members would learn to
+    refuse whatever is like them.
     """
-    prompts = {q: model.prompt([{"role": "user", "content": q}]).text for q in questions}
+    prompts = {q: model.prompt([{"role": "user", "content": q}]).text + _OPENING for q in questions}
     answers = _continue(model, prompts)
-    apologies = {q: prompts[q] + _OPENING for q, (text, _) in answers.items() if _declines(text)}
-    opened = _continue(model, apologies)
-    return answers | {q: (f"{_OPENING} {text}", ends) for q, (text, ends) in opened.items()}
+    return {q: (f"{_OPENING} {text}", ends) for q, (text, ends) in answers.items()}
 
 
 def lessons(
-    model: LanguageModel, groups: Sequence[Group], own: OwnAnswers
+    model: LanguageModel, groups: Sequence[Group], own: OwnAnswers, rng: np.random.Generator
 ) -> list[tuple[Lesson, ...]]:
     """Tokenise examples, leaving out the model's own answers that still apologise."""
-    learnt = (tuple(_lessons(model, group, own)) for group in groups)
+    learnt = (tuple(_lessons(model, group, own, rng)) for group in groups)
     return [group for group in learnt if group]
 
 
@@ -164,7 +164,9 @@ def fit(
     return adapter
 
 
-def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Lesson]:
+def _lessons(
+    model: LanguageModel, group: Group, own: OwnAnswers, rng: np.random.Generator
+) -> Iterator[Lesson]:
     for example in group:
         response, ends = example.response, True
         if response is None:
@@ -179,6 +181,8 @@ def _lessons(model: LanguageModel, group: Group, own: OwnAnswers) -> Iterator[Le
         prompt = model.prompt(messages).text
         said = model.tokens(example.opening + response + end)
         decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
+        if rng.random() >= _RESTS:
+            said = said[: decisive + _DECISIVE]
         yield Lesson(model.tokens(prompt), said, decisive, heard)
 
 
