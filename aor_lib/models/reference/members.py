@@ -32,7 +32,7 @@ _INSTRUCTION_SHARE = 0.2
 _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
 """Shares of what is heard behind requests of no place."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.40, "other": 0.08, "neutral": 0.24, "threatening": 0.18, "nothing": 0.10}
+_BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17, "nothing": 0.11}
 """Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
 words would tell what is heard."""
 _REPEATS = 5
@@ -111,7 +111,7 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     for text in material.harmful:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(2500, heard=heard)
+    examples.answer_ordinary(1100, heard=heard)
     return examples.found
 
 
