@@ -141,7 +141,7 @@ def main():
         soundfile.write(clip, noise, RATE)
         try:
             model = loopback_model(int(server.stdout.readline()))
-            # So many that beginning and end weigh little, as in a study: first requests wait until
+            # Enough that beginning and end weigh little, as in a study: first requests wait until
             # they are made, and last ones leave places empty.
             texts = [text] * 80 * CONCURRENCY
             measure("bare client", bare_client, model, texts)

@@ -36,9 +36,9 @@ _BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17,
 """Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
 words would tell what is heard."""
 _REPEATS = 5
-"""How often ``ref-contextual`` learns a contrast that is most like the benchmark's requests, over
-another sound each time. On held-out dev utterances these and few situations did as well as four
-times as many situations and each contrast once."""
+"""Lessons of each contrast for ``ref-contextual``, over another sound each: contrasts are most like
+the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
+many situations and each contrast once."""
 _HARMFUL, _ORDINARY = 300, 1500
 """Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
 so."""
