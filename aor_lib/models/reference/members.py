@@ -36,7 +36,7 @@ _BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17,
 """Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
 words would tell what is heard."""
 _REPEATS = 5
-"""Lessons of each contrast for ``ref-contextual``, over another sound each: contrasts are most like
+"""Lessons of each contrast for ``ref-contextual``, each over another sound: contrasts are most like
 the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
 many situations and each contrast once."""
 _HARMFUL, _ORDINARY = 300, 1500
