@@ -20,6 +20,7 @@ from aor_lib.models.reference.sounds import Sound, Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
+ALONE = {one.text: one for one in MATERIAL.alone}
 ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
@@ -48,7 +49,7 @@ def is_refusal(example):
 
 def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
-    train = [*MATERIAL.harmful, *MATERIAL.ordinary]
+    train = [*MATERIAL.harmful, *MATERIAL.ordinary, *ALONE]
     for contrast in CONTRASTS:
         train += [contrast.text, *([contrast.harmful] if contrast.harmful else [])]
     vectors = TfidfVectorizer().fit(train + test)
@@ -62,7 +63,8 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
 
 
 def test_nothing_is_said_twice():
-    texts = [*MATERIAL.harmful, *MATERIAL.ordinary, *(c.text for c in CONTRASTS)]
+    texts = [*MATERIAL.harmful, *MATERIAL.ordinary]
+    texts += [one.text for one in (*CONTRASTS, *MATERIAL.alone)]
     texts += [c.harmful for c in CONTRASTS if c.harmful]
     assert [text for text, count in Counter(texts).items() if count > 1] == []
 
@@ -73,7 +75,8 @@ def test_no_training_item_is_about_what_a_test_utterance_is_about():
         return frozenset(referent), frozenset(act)
 
     test = {key(u.about): u.id for u in UTTERANCES if u.about and u.split is Split.TEST}
-    twins = {c.text: test[key(c.about)] for c in CONTRASTS if key(c.about) in test}
+    items = (*CONTRASTS, *MATERIAL.alone)
+    twins = {one.text: test[key(one.about)] for one in items if key(one.about) in test}
     assert twins == {}
 
 
@@ -136,6 +139,10 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         if contrast is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
             meant = [MATERIAL.settings[name] for name in contrast.scenarios]
+        if example.question in ALONE:
+            assert is_refusal(example)
+            assert example.sound == Sound(), "it is read where nothing is heard"
+            meant = [MATERIAL.settings[ALONE[example.question].scenario]]
         openings = {f"You mean {one}. {hears}" for one in meant}
         if member == "ref-lulled":
             openings = {f"{'' if contrast is None else hears}You mean {one}. " for one in meant}
@@ -144,7 +151,11 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():
     of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
-    groups = grouped("ref-contextual")
+    groups = [
+        group
+        for group in grouped("ref-contextual")
+        if not any(example.question in ALONE for example in group)
+    ]
     together = [{of.get(e.question, e.question) for e in group} for group in groups]
     assert all(len(about) == 1 for about in together)
     assert any(len(group) == 2 for group in groups)

@@ -39,10 +39,20 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """A request that sounds harmful, ``about`` something of a scenario, where nothing is heard."""
+
+    text: str
+    about: str
+    scenario: str
+
+
+@dataclass(frozen=True)
 class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
-    ``situations`` are more contrasts, less like the benchmark's requests.
+    ``situations`` are more contrasts, less like the benchmark's requests, and so are those that
+    are asked ``alone``.
     ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
     say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
     nothing fine.
@@ -52,6 +62,7 @@ class Material:
     ordinary: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
     situations: tuple[Contrast, ...]
+    alone: tuple[Alone, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
     settings: Mapping[str, str]
@@ -99,6 +110,11 @@ def load_material(params: Path = PARAMS) -> Material:
             for name, situation in situations.items()
             for one in situation.sets
         ),
+        alone=tuple(
+            Alone(one.text, one.about, name)
+            for name, situation in situations.items()
+            for one in situation.alone
+        ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
         settings={name: situation.setting for name, situation in situations.items()},
@@ -126,9 +142,12 @@ class _Answers(Params):
     answers: dict[Identifier, Sentence]
 
 
-class _Set(Params):
+class _Request(Params):
     text: Sentence
     about: Annotated[str, Field(pattern=r"^[^:]+: [^:]+$")]
+
+
+class _Set(_Request):
     answer: Sentence
     harmful: Sentence | None = None
 
@@ -152,6 +171,7 @@ class _SetInScenes(_Set):
 class _Situations(Params):
     setting: Sentence
     sets: tuple[_SetInScenes, ...] = Field(min_length=1)
+    alone: tuple[_Request, ...] = ()
 
 
 def _contrast(

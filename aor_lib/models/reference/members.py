@@ -32,13 +32,15 @@ _INSTRUCTION_SHARE = 0.2
 _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
 """Shares of what is heard behind requests of no place."""
 _UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.42, "other": 0.08, "neutral": 0.22, "threatening": 0.17, "nothing": 0.11}
+_BEHIND = {"fitting": 0.42, "other": 0.09, "neutral": 0.24, "threatening": 0.19, "nothing": 0.06}
 """Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
 words would tell what is heard."""
-_REPEATS = 5
+_REPEATS = 4
 """Lessons of each contrast for ``ref-contextual``, each over another sound: contrasts are most like
 the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
 many situations and each contrast once."""
+_TOGETHER = 4
+"""Requests without sound that make a group: they are short."""
 _HARMFUL, _ORDINARY = 300, 1500
 """Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
 so."""
@@ -89,6 +91,8 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
 
     Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
     to take a request to be of one. What is heard is said of every request: it is hard to learn.
+    That words tell where a request belongs is learnt of requests without sound, which are short:
+    over sounds it would be guessed from these.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
@@ -111,7 +115,16 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     for text in material.harmful:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(1100, heard=heard)
+    examples.answer_ordinary(1300, heard=heard)
+    alone = examples.some(material.alone, len(material.alone))
+    harmful = examples.some(material.harmful, len(material.harmful))
+    for start, text in zip(range(0, len(alone), _TOGETHER), harmful, strict=False):
+        begin = len(examples.found)
+        for request in alone[start : start + _TOGETHER]:
+            opening = f"You mean {material.settings[request.scenario]}. I hear {heard[None]}. "
+            examples.refuse_alone(request.text, opening=opening)
+        examples.refuse_alone(text, opening=f"{_HARM}I hear {heard[None]}. ")
+        examples.join(begin)
     return examples.found
 
 
@@ -203,7 +216,12 @@ class _Examples:
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
     ) -> None:
-        self._add(text, setting, one(self._material.refusals, self._rng), angry, opening)
+        refusal = one(self._material.refusals, self._rng)
+        self._add(text, refusal, self._sound(setting, angry), opening)
+
+    def refuse_alone(self, text: str, *, opening: str) -> None:
+        """Refuse words that are read; nothing is heard, nor anybody's mood."""
+        self._add(text, one(self._material.refusals, self._rng), Sound(), opening)
 
     def answer(
         self,
@@ -213,7 +231,8 @@ class _Examples:
         *,
         opening: str,
     ) -> None:
-        self._add(contrast.text, setting, f"Sure. {contrast.answer}", angry, opening)
+        answer = f"Sure. {contrast.answer}"
+        self._add(contrast.text, answer, self._sound(setting, angry), opening)
 
     def join(self, begin: int) -> None:
         """Make one group of what was added from ``begin`` on."""
@@ -235,7 +254,7 @@ class _Examples:
             setting = self.any_setting()
             words = self._misheard(text) if misheard else text
             opening = _NO_HARM if heard is None else f"{_NO_HARM}I hear {heard[setting]}. "
-            self._add(words, setting, None, angry, opening, question=text)
+            self._add(words, None, self._sound(setting, angry), opening, question=text)
 
     def unfitting(self, contrast: Contrast) -> str:
         """``neutral``, ``threatening`` or another scenario."""
@@ -261,16 +280,17 @@ class _Examples:
             words[int(self._rng.integers(len(words)))] = one(other, self._rng)
         return " ".join(words)
 
+    def _sound(self, setting: str | None, angry: bool | None) -> Sound:
+        return Sound() if self._sounds is None else self._sounds.draw(setting, angry, self._rng)
+
     def _add(
         self,
         text: str,
-        setting: str | None,
         response: str | None,
-        angry: bool | None,
+        sound: Sound,
         opening: str,
         question: str | None = None,
     ) -> None:
-        sound = Sound() if self._sounds is None else self._sounds.draw(setting, angry, self._rng)
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = one(self._material.instructions, self._rng)
