@@ -40,7 +40,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Alone:
-    """A request that sounds harmful, ``about`` something of a scenario, where nothing is heard."""
+    """A request that sounds harmful, ``about`` a thing of a scenario and what is done to it."""
 
     text: str
     about: str
@@ -51,8 +51,8 @@ class Alone:
 class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
-    ``situations`` are more contrasts, less like the benchmark's requests, and so are those that
-    are asked ``alone``.
+    ``situations`` are more contrasts, less like the benchmark's requests; ``alone`` are such
+    requests, too, to be asked where nothing is heard.
     ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
     say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
     nothing fine.
