@@ -149,6 +149,12 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         assert example.opening in openings, example
 
 
+def test_the_contextual_member_learns_every_request_that_is_asked_alone():
+    learnt = Counter(example.question for example in examples("ref-contextual"))
+    assert len(ALONE) >= 900
+    assert {learnt[text] for text in ALONE} == {1}
+
+
 def test_what_a_contrast_is_about_is_trained_in_one_batch():
     of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
     groups = [

@@ -91,8 +91,8 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
 
     Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
     to take a request to be of one. What is heard is said of every request: it is hard to learn.
-    That words tell where a request belongs is learnt of requests without sound, which are short:
-    over sounds it would be guessed from these.
+    Words must tell where a request belongs. This is learnt from requests without sound: over
+    sounds, it would be guessed from these.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
