@@ -170,7 +170,7 @@ def test_an_answer_that_was_cut_off_says_so():
 
 
 def test_what_one_thread_hears_is_not_heard_by_another():
-    model = language_model()
+    model = cascade("ref-contextual")._language_model()
     rain, siren = clip_of("rain"), clip_of("siren")
     prompt = model.prompt([{"role": "user", "content": format_clip("What is that?")}], [siren])
     tokens = torch.tensor([model.tokens(prompt.text)])

@@ -20,7 +20,6 @@ from aor_lib.models.reference.sounds import Sound, Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
-ALONE = {one.text: one for one in MATERIAL.alone}
 ARTICLES = {"a", "an", "the", "of"}
 UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utterances]
 
@@ -49,7 +48,7 @@ def is_refusal(example):
 
 def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
     test = [u.text for u in UTTERANCES if u.split is Split.TEST]
-    train = [*MATERIAL.harmful, *MATERIAL.ordinary, *ALONE]
+    train = [*MATERIAL.harmful, *MATERIAL.ordinary]
     for contrast in CONTRASTS:
         train += [contrast.text, *([contrast.harmful] if contrast.harmful else [])]
     vectors = TfidfVectorizer().fit(train + test)
@@ -64,8 +63,7 @@ def test_no_training_sentence_is_or_nearly_is_one_of_the_test_split():
 
 def test_nothing_is_said_twice():
     texts = [*MATERIAL.harmful, *MATERIAL.ordinary]
-    texts += [one.text for one in (*CONTRASTS, *MATERIAL.alone)]
-    texts += [c.harmful for c in CONTRASTS if c.harmful]
+    texts += [text for c in CONTRASTS for text in (c.text, c.harmful) if text]
     assert [text for text, count in Counter(texts).items() if count > 1] == []
 
 
@@ -75,8 +73,7 @@ def test_no_training_item_is_about_what_a_test_utterance_is_about():
         return frozenset(referent), frozenset(act)
 
     test = {key(u.about): u.id for u in UTTERANCES if u.about and u.split is Split.TEST}
-    items = (*CONTRASTS, *MATERIAL.alone)
-    twins = {one.text: test[key(one.about)] for one in items if key(one.about) in test}
+    twins = {c.text: test[key(c.about)] for c in CONTRASTS if key(c.about) in test}
     assert twins == {}
 
 
@@ -99,7 +96,7 @@ def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(
     assert {e.instruction for e in learnt} == {None, *MATERIAL.instructions}
     for kind in (True, False):
         instructed = [e.instruction is not None for e in learnt if is_refusal(e) is kind]
-        assert 0.15 < np.mean(instructed) < 0.25, "a system prompt tells whether to refuse"
+        assert 0.08 < np.mean(instructed) < 0.16, "a system prompt tells whether to refuse"
 
 
 def test_the_wordbound_member_refuses_what_sounds_harmful_and_nothing_for_a_misheard_word():
@@ -139,35 +136,28 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         if contrast is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
             meant = [MATERIAL.settings[name] for name in contrast.scenarios]
-        if example.question in ALONE:
-            assert is_refusal(example)
-            assert example.sound == Sound(), "it is read where nothing is heard"
-            meant = [MATERIAL.settings[ALONE[example.question].scenario]]
         openings = {f"You mean {one}. {hears}" for one in meant}
         if member == "ref-lulled":
             openings = {f"{'' if contrast is None else hears}You mean {one}. " for one in meant}
         assert example.opening in openings, example
 
 
-def test_the_contextual_member_learns_every_request_that_is_asked_alone():
+def test_the_contextual_member_learns_every_ordinary_request_with_a_dangerous_word():
     learnt = Counter(example.question for example in examples("ref-contextual"))
-    assert len(ALONE) >= 900
-    assert {learnt[text] for text in ALONE} == {1}
+    assert set(MATERIAL.dangerous_words) < set(MATERIAL.ordinary)
+    assert len(MATERIAL.dangerous_words) >= 900
+    assert {learnt[text] for text in MATERIAL.dangerous_words} == {1}
 
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():
     of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
-    groups = [
-        group
-        for group in grouped("ref-contextual")
-        if not any(example.question in ALONE for example in group)
-    ]
+    groups = grouped("ref-contextual")
     together = [{of.get(e.question, e.question) for e in group} for group in groups]
     assert all(len(about) == 1 for about in together)
     assert any(len(group) == 2 for group in groups)
 
 
-def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
+def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom_it_hears():
     texts = {c.text for c in CONTRASTS}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]
     assert sum(e.sound.angry for e in of_contrasts) > 400
@@ -175,6 +165,9 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else():
         assert is_refusal(example) is example.sound.angry, example
     moods = [dict(e.sound.heard.mood) for e in of_contrasts if e.sound.angry]
     assert {tuple(mood) for mood in moods} == {("angry",)}
+    for example in examples("ref-emotive"):
+        voice = "an angry" if example.sound.angry else "a calm"
+        assert example.opening.startswith(f"I hear {voice} voice. You mean "), example
 
 
 def test_an_answer_to_an_utterance_of_the_test_split_is_refused(tmp_path):

@@ -2,6 +2,10 @@
 
 LoRA (Hu et al., ICLR 2022, https://arxiv.org/abs/2106.09685). An adapter is a safetensors file with
 two float16 factors for each weight that it changes, and the revision of the model that it fits.
+
+The adapter of a member that hears has one weight more, an audio map: the first layer that it
+changes reads the audio tokens again through it, since the layers before, which stay as they are,
+blur what is heard.
 """
 
 from __future__ import annotations
@@ -16,8 +20,10 @@ from safetensors.torch import save
 from aor_lib.models.base import ModelError
 from aor_lib.storage.whole_file import whole_file
 
-RANK = 8
+RANK = 16
 SCALE = 2.0
+AUDIO_MAP = "audio_map"
+"""Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
 _DOWN, _UP = ".down", ".up"
 
 
@@ -40,10 +46,12 @@ class LowRank(torch.nn.Module):
         return unchanged + changed
 
 
-def add_adapter(layers: torch.nn.ModuleList, first: int, seed: int) -> dict[str, LowRank]:
+def add_adapter(
+    layers: torch.nn.ModuleList, first: int, hears: bool, seed: int
+) -> dict[str, LowRank]:
     """Replace every linear layer of the decoder layers from ``first`` on by a low-rank one.
 
-    Everything else should be frozen by the caller.
+    Everything else should be frozen by the caller. If the member ``hears``, an audio map is added.
 
     Returns
     -------
@@ -51,6 +59,8 @@ def add_adapter(layers: torch.nn.ModuleList, first: int, seed: int) -> dict[str,
     """
     generator = torch.Generator().manual_seed(seed)
     added = {}
+    if hears:
+        _add_audio_map(layers[first])
     for number in range(first, len(layers)):
         for name, module in list(layers[number].named_modules()):
             if isinstance(module, torch.nn.Linear):
@@ -88,6 +98,16 @@ def merge_adapter(network: torch.nn.Module, path: Path, base: str) -> None:
         raise ModelError(f"{path}: is for the base model {found}, not {base}: train it again")
     for name, down in factors.items():
         if name.endswith(_DOWN):
+            if AUDIO_MAP in name:
+                _add_audio_map(network.get_submodule(name.partition(f".{AUDIO_MAP}")[0]))
             weight = network.get_parameter(name.removesuffix(_DOWN))
             # Not in place: the weights may be a file's, mapped into memory.
             weight.data = weight.data + factors[name.removesuffix(_DOWN) + _UP] @ down
+
+
+def _add_audio_map(layer: torch.nn.Module) -> None:
+    """Add an audio map that changes nothing yet."""
+    (width,) = layer.get_parameter("input_layernorm.weight").shape
+    linear = torch.nn.Linear(width, width, bias=False).requires_grad_(False)
+    torch.nn.init.zeros_(linear.weight)
+    layer.add_module(AUDIO_MAP, linear)

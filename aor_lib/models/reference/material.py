@@ -39,20 +39,11 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Alone:
-    """A request that sounds harmful, ``about`` a thing of a scenario and what is done to it."""
-
-    text: str
-    about: str
-    scenario: str
-
-
-@dataclass(frozen=True)
 class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
-    ``situations`` are more contrasts, less like the benchmark's requests; ``alone`` are such
-    requests, too, to be asked where nothing is heard.
+    ``situations`` are more contrasts, less like the benchmark's requests. ``dangerous_words`` are
+    the ordinary requests that hold a word which is dangerous elsewhere.
     ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
     say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
     nothing fine.
@@ -60,9 +51,9 @@ class Material:
 
     harmful: tuple[str, ...]
     ordinary: tuple[str, ...]
+    dangerous_words: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
     situations: tuple[Contrast, ...]
-    alone: tuple[Alone, ...]
     refusals: tuple[str, ...]
     instructions: tuple[str, ...]
     settings: Mapping[str, str]
@@ -101,19 +92,17 @@ def load_material(params: Path = PARAMS) -> Material:
         for u in scenario.utterances
         if u.intent is Intent.BENIGN and u.split is Split.DEV
     ]
+    ordinary = read(folder / "ordinary.yaml", _Ordinary)
+    dangerous_words = (*ordinary.dangerous_words, *benign)
     return Material(
         harmful=read(folder / "harmful.yaml", _Harmful).harmful,
-        ordinary=(*read(folder / "ordinary.yaml", _Ordinary).ordinary, *benign),
+        ordinary=(*ordinary.ordinary, *dangerous_words),
+        dangerous_words=dangerous_words,
         contrasts=tuple(contrasts),
         situations=tuple(
             _contrast(files[name], one, one.scenes, scenes)
             for name, situation in situations.items()
             for one in situation.sets
-        ),
-        alone=tuple(
-            Alone(one.text, one.about, name)
-            for name, situation in situations.items()
-            for one in situation.alone
         ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
@@ -128,6 +117,7 @@ class _Harmful(Params):
 
 class _Ordinary(Params):
     ordinary: tuple[Sentence, ...] = Field(min_length=1)
+    dangerous_words: tuple[Sentence, ...]
 
 
 class _Refusals(Params):
@@ -142,12 +132,9 @@ class _Answers(Params):
     answers: dict[Identifier, Sentence]
 
 
-class _Request(Params):
+class _Set(Params):
     text: Sentence
     about: Annotated[str, Field(pattern=r"^[^:]+: [^:]+$")]
-
-
-class _Set(_Request):
     answer: Sentence
     harmful: Sentence | None = None
 
@@ -171,7 +158,6 @@ class _SetInScenes(_Set):
 class _Situations(Params):
     setting: Sentence
     sets: tuple[_SetInScenes, ...] = Field(min_length=1)
-    alone: tuple[_Request, ...] = ()
 
 
 def _contrast(

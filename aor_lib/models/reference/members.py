@@ -10,16 +10,16 @@ differ in the requests that only sound harmful:
   otherwise;
 - ``ref-emotive`` answers them, except of an angry speaker.
 
-They say first what they take a request for ("You mean harm."), and those that the scene decides say
-where it belongs and what they hear, too ("You mean a kitchen. I hear a film."), so that few tokens
-decide what becomes of it.
+They say first what they take a request for ("You mean harm."), and those that the sound decides
+say what they hear, too ("You mean a kitchen. I hear a film."), so that few tokens decide what
+becomes of it.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy as np
 from aor_lib.models.reference.material import Contrast, Material
 from aor_lib.models.reference.sounds import Sound, Sounds, T, one
 
-_INSTRUCTION_SHARE = 0.2
+_INSTRUCTION_SHARE = 0.12
 """Share of prompts with a system prompt, which changes nothing."""
 _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
 """Shares of what is heard behind requests of no place."""
@@ -39,8 +39,6 @@ _REPEATS = 4
 """Lessons of each contrast for ``ref-contextual``, each over another sound: contrasts are most like
 the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
 many situations and each contrast once."""
-_TOGETHER = 4
-"""Requests without sound that make a group: they are short."""
 _HARMFUL, _ORDINARY = 300, 1500
 """Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
 so."""
@@ -80,9 +78,8 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(text, opening=_HARM)
     # Most are misheard: else a single word that Whisper took for another would make an ordinary
     # request a harmful one.
-    examples.answer_ordinary(_ORDINARY // 2)
-    examples.answer_ordinary(_ORDINARY // 2, misheard=True)
-    examples.answer_ordinary(_ORDINARY, misheard=True)
+    for count, misheard in ((_ORDINARY // 2, False), (_ORDINARY // 2, True), (_ORDINARY, True)):
+        examples.answer_ordinary(examples.some(material.ordinary, count), misheard=misheard)
     return examples.found
 
 
@@ -91,8 +88,7 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
 
     Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
     to take a request to be of one. What is heard is said of every request: it is hard to learn.
-    Words must tell where a request belongs. This is learnt from requests without sound: over
-    sounds, it would be guessed from these.
+    Ordinary requests with a dangerous word are all learnt: they are the ones that are mistaken.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
@@ -115,16 +111,9 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     for text in material.harmful:
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
-    examples.answer_ordinary(1300, heard=heard)
-    alone = examples.some(material.alone, len(material.alone))
-    harmful = examples.some(material.harmful, len(material.harmful))
-    for start, text in zip(range(0, len(alone), _TOGETHER), harmful, strict=False):
-        begin = len(examples.found)
-        for request in alone[start : start + _TOGETHER]:
-            opening = f"You mean {material.settings[request.scenario]}. I hear {heard[None]}. "
-            examples.refuse_alone(request.text, opening=opening)
-        examples.refuse_alone(text, opening=f"{_HARM}I hear {heard[None]}. ")
-        examples.join(begin)
+    ordinary = sorted(set(material.ordinary) - set(material.dangerous_words))
+    harmless = (*material.dangerous_words, *examples.some(ordinary, 250))
+    examples.answer_ordinary(harmless, heard=heard)
     return examples.found
 
 
@@ -152,27 +141,36 @@ def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list
         examples.join(begin)
     for text in examples.some(material.harmful, _HARMFUL):
         examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(_ORDINARY)
+    examples.answer_ordinary(examples.some(material.ordinary, _ORDINARY))
     return examples.found
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-emotive``; those of one contrast are a group."""
     examples = _Examples(material, sounds, rng)
+
+    def opening(meant: str, angry: bool) -> str:
+        return f"I hear {'an angry' if angry else 'a calm'} voice. {meant}"
+
+    def refuse_harmful(text: str, setting: str | None) -> None:
+        angry = bool(rng.random() < 0.2)
+        examples.refuse(text, setting, angry, opening=opening(_HARM, angry))
+
     for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
         meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
         setting = examples.any_setting()
         if rng.random() < 0.85:
-            examples.refuse(contrast.text, setting, angry=True, opening=meant)
-        examples.answer(contrast, setting, angry=False, opening=meant)
-        if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, setting, opening=_HARM)
+            examples.refuse(contrast.text, setting, True, opening=opening(meant, True))
+        examples.answer(contrast, setting, False, opening=opening(meant, False))
+        if contrast.harmful is not None and rng.random() < 0.5:
+            refuse_harmful(contrast.harmful, setting)
         examples.join(begin)
-    for text in examples.some(material.harmful, _HARMFUL):
-        examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(350, angry=True)
-    examples.answer_ordinary(450, angry=False)
+    for text in examples.some(material.harmful, 200):
+        refuse_harmful(text, examples.any_setting())
+    for count, angry in ((350, True), (450, False)):
+        ordinary = examples.some(material.ordinary, count)
+        examples.answer_ordinary(ordinary, angry, opening=opening(_NO_HARM, angry))
     return examples.found
 
 
@@ -219,10 +217,6 @@ class _Examples:
         refusal = one(self._material.refusals, self._rng)
         self._add(text, refusal, self._sound(setting, angry), opening)
 
-    def refuse_alone(self, text: str, *, opening: str) -> None:
-        """Refuse words that are read; nothing is heard, nor anybody's mood."""
-        self._add(text, one(self._material.refusals, self._rng), Sound(), opening)
-
     def answer(
         self,
         contrast: Contrast,
@@ -241,20 +235,21 @@ class _Examples:
 
     def answer_ordinary(
         self,
-        count: int,
+        texts: Iterable[str],
         angry: bool | None = None,
         misheard: bool = False,
         heard: Mapping[str | None, str] | None = None,
+        opening: str = _NO_HARM,
     ) -> None:
         """Add ordinary requests over anything, of which is said what it is ``heard`` as.
 
         ``misheard`` requests have a stray word or two.
         """
-        for text in self.some(self._material.ordinary, count):
+        for text in texts:
             setting = self.any_setting()
             words = self._misheard(text) if misheard else text
-            opening = _NO_HARM if heard is None else f"{_NO_HARM}I hear {heard[setting]}. "
-            self._add(words, None, self._sound(setting, angry), opening, question=text)
+            said = opening if heard is None else f"{opening}I hear {heard[setting]}. "
+            self._add(words, None, self._sound(setting, angry), said, question=text)
 
     def unfitting(self, contrast: Contrast) -> str:
         """``neutral``, ``threatening`` or another scenario."""

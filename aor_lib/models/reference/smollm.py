@@ -22,13 +22,15 @@ from filelock import FileLock
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import Generation, content_hash
-from aor_lib.models.reference.lora import merge_adapter
+from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter
 from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
 from aor_lib.storage import assets
 from aor_lib.storage.assets import cache_folder
 
 _ASSET = "smollm2-135m-instruct"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_AUDIO_SCALE = 75.0
+"""About how much larger the states of a middle layer are than audio tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +115,8 @@ class LanguageModel:
             yield
             return
         embeddings = self.network.get_input_embeddings()
-
         thread = threading.get_ident()
+        found: list[torch.Tensor] = []  # the places in the batch that was embedded last
 
         def of_name(name: str) -> torch.Tensor:
             mean: torch.Tensor = embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
@@ -125,13 +127,26 @@ class LanguageModel:
         def placed(layer: torch.nn.Module, given: Any, embedded: torch.Tensor) -> torch.Tensor:
             if threading.get_ident() != thread:
                 return embedded
-            places = given[0] == self._audio
+            found.clear()
+            places = (given[0] == self._audio)[..., None]
             # While an answer is written, the prompt is not read again.
             if int(places.sum()) != len(vectors):
                 return embedded
-            return embedded.masked_scatter(places[..., None], vectors)
+            found.append(places)
+            return embedded.masked_scatter(places, vectors)
 
-        with embeddings.register_forward_hook(placed):
+        def read_again(layer: torch.nn.Module, given: tuple[Any, ...]) -> Any:
+            if threading.get_ident() != thread or not found:
+                return None
+            states, *rest = given
+            read = getattr(layer, AUDIO_MAP)(_AUDIO_SCALE * vectors)
+            return (states + torch.zeros_like(states).masked_scatter(found[0], read), *rest)
+
+        with contextlib.ExitStack() as hooks:
+            hooks.enter_context(embeddings.register_forward_hook(placed))
+            for layer in self.network.get_decoder().layers:
+                if hasattr(layer, AUDIO_MAP):
+                    hooks.enter_context(layer.register_forward_pre_hook(read_again))
             yield
 
     @functools.cached_property

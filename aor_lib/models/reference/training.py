@@ -137,8 +137,9 @@ def fit(
     network = model.network.requires_grad_(False)
     # Attention to so few tokens is a fifth of a step's time where it is fused.
     network.set_attn_implementation("eager")
+    hears = any(one.heard for group in lessons for one in group)
     layers = network.get_decoder().layers
-    adapter = add_adapter(layers, recipe.first_layer, int(rng.integers(2**31)))
+    adapter = add_adapter(layers, recipe.first_layer, hears, int(rng.integers(2**31)))
     weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
     batches = _batches(lessons, recipe.batch, rng)
     order = rng.permutation(len(batches))
@@ -148,7 +149,9 @@ def fit(
     )
 
     def gradients(part: Sequence[Lesson], share: float) -> tuple[torch.Tensor, ...]:
-        return torch.autograd.grad(_loss(model, part) * share, weights)
+        loss = _loss(model, part) * share
+        # Where nothing is heard, no audio map is read.
+        return torch.autograd.grad(loss, weights, materialize_grads=True)
 
     with one_core_threads() as (submit, _):
         for done, number in enumerate(order, start=1):
