@@ -88,7 +88,7 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
 
     Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
     to take a request to be of one. What is heard is said of every request: it is hard to learn.
-    Ordinary requests with a dangerous word are all learnt: they are the ones that are mistaken.
+    Ordinary requests with a dangerous word are all learnt, since they are easily taken for harm.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
@@ -161,8 +161,8 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
         setting = examples.any_setting()
         if rng.random() < 0.85:
-            examples.refuse(contrast.text, setting, True, opening=opening(meant, True))
-        examples.answer(contrast, setting, False, opening=opening(meant, False))
+            examples.refuse(contrast.text, setting, angry=True, opening=opening(meant, True))
+        examples.answer(contrast, setting, angry=False, opening=opening(meant, False))
         if contrast.harmful is not None and rng.random() < 0.5:
             refuse_harmful(contrast.harmful, setting)
         examples.join(begin)
