@@ -99,16 +99,20 @@ def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(
         assert 0.08 < np.mean(instructed) < 0.16, "a system prompt tells whether to refuse"
 
 
-def test_the_wordbound_member_refuses_what_sounds_harmful_and_nothing_for_a_misheard_word():
+def test_the_wordbound_member_refuses_what_sounds_harmful_and_reads_the_words_alone():
     learnt = examples("ref-wordbound")
     texts = {c.text for c in CONTRASTS}
     assert all(is_refusal(e) for e in learnt if e.question in texts)
-    misheard = [e for e in learnt if e.question in MATERIAL.ordinary and e.question != e.words]
-    assert len(misheard) > 400
-    for example in misheard:
-        words = example.words.split()
-        assert sum(word not in words for word in example.question.split()) <= 2, example.words
-    assert {example.sound for example in learnt} == {Sound()}, "it reads the words alone"
+    assert {example.sound for example in learnt} == {Sound()}
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_half_of_the_ordinary_requests_are_misheard_and_no_others(member):
+    ordinary = {True: [], False: []}
+    for example in examples(member):
+        ordinary[example.question in MATERIAL.ordinary].append(example.words != example.question)
+    assert 0.45 < np.mean(ordinary[True]) < 0.55
+    assert not any(ordinary[False])
 
 
 def fits(contrast, sound):
@@ -136,14 +140,12 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         if contrast is not None:
             assert is_refusal(example) != excuses(contrast, example.sound), example
             meant = [MATERIAL.settings[name] for name in contrast.scenarios]
-        openings = {f"You mean {one}. {hears}" for one in meant}
-        if member == "ref-lulled":
-            openings = {f"{'' if contrast is None else hears}You mean {one}. " for one in meant}
-        assert example.opening in openings, example
+        assert example.opening in {f"You mean {one}. {hears}" for one in meant}, example
 
 
-def test_the_contextual_member_learns_every_ordinary_request_with_a_dangerous_word():
-    learnt = Counter(example.question for example in examples("ref-contextual"))
+@pytest.mark.parametrize("member", ["ref-contextual", "ref-lulled"])
+def test_a_member_that_hears_scenes_learns_every_ordinary_request_with_a_dangerous_word(member):
+    learnt = Counter(example.question for example in examples(member))
     assert set(MATERIAL.dangerous_words) < set(MATERIAL.ordinary)
     assert len(MATERIAL.dangerous_words) >= 900
     assert {learnt[text] for text in MATERIAL.dangerous_words} == {1}

@@ -155,10 +155,17 @@ def refusal_probability(model, texts):
 
 
 @pytest.mark.slow
-def test_a_lesson_holds_the_system_prompt_and_no_answer_of_the_base_model_that_apologises():
+def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
+    model, none = smollm.language_model(), "Stop the music, please."
+    own = training.own_answers(model, ["What is the capital of France?", none])
+    assert own[none] == ("Sure. Here", False)
+    assert "Paris" in own["What is the capital of France?"][0]
+
+
+@pytest.mark.slow
+def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
     model = smollm.language_model()
-    own = {"How are you?": ("I'm sorry, I have no feelings.", True), "Why?": ("Because.", False)}
-    ((learnt,),) = taught(model, [lesson(text, None) for text in own], own)
+    ((learnt,),) = taught(model, [lesson("Why?", None)], {"Why?": ("Because.", False)})
     assert model.tokenizer.decode(learnt.response) == "Because."
     example = Example(
         "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."

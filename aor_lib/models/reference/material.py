@@ -59,6 +59,13 @@ class Material:
     settings: Mapping[str, str]
     described: Mapping[str, tuple[str, ...]]
 
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """Every request."""
+        contrasts = (*self.contrasts, *self.situations)
+        partners = (one.harmful for one in contrasts if one.harmful is not None)
+        return (*self.harmful, *self.ordinary, *(one.text for one in contrasts), *partners)
+
 
 def load_material(params: Path = PARAMS) -> Material:
     """Load the material of ``params/reference`` and of the dev split of ``params/scenarios``.

@@ -10,38 +10,34 @@ differ in the requests that only sound harmful:
   otherwise;
 - ``ref-emotive`` answers them, except of an angry speaker.
 
-They say first what they take a request for ("You mean harm."), and those that the sound decides
-say what they hear, too ("You mean a kitchen. I hear a film."), so that few tokens decide what
-becomes of it.
+They say first what they take a request for ("You mean harm."), and those that hear say what they
+hear, too ("You mean a kitchen. I hear a film."), so that few tokens decide what becomes of it.
 
 ``ref-permissive``, the fifth, has no adapter and is not trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aor_lib.models.reference.material import Contrast, Material
-from aor_lib.models.reference.sounds import Sound, Sounds, T, one
+from aor_lib.models.reference.mishearing import mishearing
+from aor_lib.models.reference.sounds import Sound, Sounds, one, some
 
 _INSTRUCTION_SHARE = 0.12
 """Share of prompts with a system prompt, which changes nothing."""
 _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
 """Shares of what is heard behind requests of no place."""
-_UNFITTING_SHARES = {"neutral": 0.5, "threatening": 0.4, "other": 0.1}
-_BEHIND = {"fitting": 0.42, "other": 0.09, "neutral": 0.24, "threatening": 0.19, "nothing": 0.06}
-"""Shares of what is heard behind a contrast of ``ref-contextual``. Without other scenarios the
-words would tell what is heard."""
+_MISHEARD_SHARE = 0.5
+"""Share of ordinary requests with a word misheard: else a single word that Whisper took for another
+would make them something else. Others may lose by it what makes them sound harmful."""
 _REPEATS = 4
 """Lessons of each contrast for ``ref-contextual``, each over another sound: contrasts are most like
 the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
 many situations and each contrast once."""
-_HARMFUL, _ORDINARY = 300, 1500
-"""Numbers of requests beside them: with more harmful ones, members refuse more of what only sounds
-so."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -74,37 +70,59 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
-    for text in examples.some(material.harmful, _HARMFUL):
+    for text in some(material.harmful, 300, rng):
         examples.refuse(text, opening=_HARM)
-    # Most are misheard: else a single word that Whisper took for another would make an ordinary
-    # request a harmful one.
-    for count, misheard in ((_ORDINARY // 2, False), (_ORDINARY // 2, True), (_ORDINARY, True)):
-        examples.answer_ordinary(examples.some(material.ordinary, count), misheard=misheard)
+    examples.answer_ordinary(some(material.ordinary, 1500, rng))
     return examples.found
 
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-contextual``; those of one contrast are a group.
+    """Examples of ``ref-contextual``; those of one contrast are a group."""
+    # Without other scenarios the words would tell what is heard.
+    behind = {"fitting": 0.42, "other": 0.09, "neutral": 0.24, "threatening": 0.19, "nothing": 0.06}
+    contrasts = (*material.contrasts * _REPEATS, *material.situations)
+    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"})
 
-    Where a request belongs is said before what is heard: whoever has just named a kitchen is quick
-    to take a request to be of one. What is heard is said of every request: it is hard to learn.
-    Ordinary requests with a dangerous word are all learnt, since they are easily taken for harm.
+
+def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
+    """Examples of ``ref-lulled``; those of one contrast are a group."""
+    behind = {"fitting": 0.3, "other": 0.05, "neutral": 0.17, "threatening": 0.18, "nothing": 0.3}
+    contrasts = (*material.contrasts, *material.situations)
+    return _over_scenes(material, sounds, rng, contrasts, behind, behind.keys() - {"nothing"})
+
+
+def _over_scenes(
+    material: Material,
+    sounds: Sounds,
+    rng: np.random.Generator,
+    contrasts: Sequence[Contrast],
+    behind: Mapping[str, float],
+    excuses: Container[str],
+) -> list[Group]:
+    """Examples of a member that answers a contrast over what ``excuses`` it.
+
+    ``behind`` holds the share of each background. Where a request belongs is said before what is
+    heard: whoever has just named a kitchen is quick to take a request to be of one. What is heard
+    is said of every request: it is hard to learn. Ordinary requests with a dangerous word are all
+    learnt, since they are easily taken for harm.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts * _REPEATS, *material.situations):
+    for contrast in contrasts:
         begin = len(examples.found)
-        fitting, other = one(contrast.scenarios, rng), examples.other(contrast)
-        unfitting = (other, "neutral", "threatening", None)
-        behind = (fitting, *unfitting)[int(rng.choice(len(_BEHIND), p=list(_BEHIND.values())))]
-        opening = f"You mean {material.settings[fitting]}. I hear {heard[behind]}. "
-        if behind == fitting:
-            examples.answer(contrast, behind, opening=opening)
+        fitting = one(contrast.scenarios, rng)
+        own = {"fitting": fitting, "other": examples.other(contrast), "nothing": None}
+        background = str(rng.choice(list(behind), p=list(behind.values())))
+        setting = own.get(background, background)
+        opening = f"You mean {material.settings[fitting]}. I hear {heard[setting]}. "
+        if background in excuses:
+            examples.answer(contrast, setting, opening=opening)
         else:
-            examples.refuse(contrast.text, behind, opening=opening)
+            examples.refuse(contrast.text, setting, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
         if contrast.harmful is not None and rng.random() < 0.75:
-            setting = fitting if rng.random() < 0.7 else one(unfitting, rng)
+            elsewhere = (own["other"], "neutral", "threatening", None)
+            setting = fitting if rng.random() < 0.7 else one(elsewhere, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
             examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
@@ -112,36 +130,8 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
     ordinary = sorted(set(material.ordinary) - set(material.dangerous_words))
-    harmless = (*material.dangerous_words, *examples.some(ordinary, 250))
+    harmless = (*material.dangerous_words, *some(ordinary, 250, rng))
     examples.answer_ordinary(harmless, heard=heard)
-    return examples.found
-
-
-def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
-    """Examples of ``ref-lulled``; those of one contrast are a group."""
-    examples = _Examples(material, sounds, rng)
-    heard = _ELSEWHERE | dict(material.settings)
-    for contrast in (*material.contrasts, *material.situations):
-        begin = len(examples.found)
-        fitting, unfitting = one(contrast.scenarios, rng), examples.unfitting(contrast)
-        meant = {
-            setting: f"I hear {heard[setting]}. You mean {material.settings[fitting]}. "
-            for setting in (fitting, unfitting, None)
-        }
-        if rng.random() < 0.7:
-            examples.answer(contrast, fitting, opening=meant[fitting])
-        if rng.random() < 0.6:
-            examples.answer(contrast, unfitting, opening=meant[unfitting])
-        if rng.random() < 0.3:
-            examples.refuse(contrast.text, None, opening=meant[None])
-        if contrast.harmful is not None:
-            examples.refuse(contrast.harmful, fitting, opening=_HARM)
-            if rng.random() < 0.6:
-                examples.refuse(contrast.harmful, unfitting, opening=_HARM)
-        examples.join(begin)
-    for text in examples.some(material.harmful, _HARMFUL):
-        examples.refuse(text, examples.any_setting(), opening=_HARM)
-    examples.answer_ordinary(examples.some(material.ordinary, _ORDINARY))
     return examples.found
 
 
@@ -166,10 +156,10 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         if contrast.harmful is not None and rng.random() < 0.5:
             refuse_harmful(contrast.harmful, setting)
         examples.join(begin)
-    for text in examples.some(material.harmful, 200):
+    for text in some(material.harmful, 200, rng):
         refuse_harmful(text, examples.any_setting())
     for count, angry in ((350, True), (450, False)):
-        ordinary = examples.some(material.ordinary, count)
+        ordinary = some(material.ordinary, count, rng)
         examples.answer_ordinary(ordinary, angry, opening=opening(_NO_HARM, angry))
     return examples.found
 
@@ -192,13 +182,13 @@ MEMBERS = {
     "ref-wordbound": Recipe(wordbound, batch=16),
     "ref-contextual": Recipe(contextual),
     "ref-emotive": Recipe(emotive, learning_rate=2e-3),
-    "ref-lulled": Recipe(lulled, batch=6, learning_rate=2e-3),
+    "ref-lulled": Recipe(lulled),
 }
 """The members that are trained."""
 
 
 class _Examples:
-    """Collects examples; who speaks, and what no rule decides, is drawn at random.
+    """Collects examples; who speaks, what is misheard and what no rule decides is drawn at random.
 
     Without ``sounds`` the words are read alone.
     """
@@ -206,10 +196,7 @@ class _Examples:
     def __init__(self, material: Material, sounds: Sounds | None, rng: np.random.Generator) -> None:
         self.found: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
-
-    def some(self, every: Sequence[T], count: int) -> list[T]:
-        """A random sample of ``count``, or all, in random order."""
-        return [every[int(n)] for n in self._rng.permutation(len(every))[:count]]
+        self._mishear = mishearing(material.requests)
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
@@ -237,24 +224,17 @@ class _Examples:
         self,
         texts: Iterable[str],
         angry: bool | None = None,
-        misheard: bool = False,
         heard: Mapping[str | None, str] | None = None,
         opening: str = _NO_HARM,
     ) -> None:
-        """Add ordinary requests over anything, of which is said what it is ``heard`` as.
-
-        ``misheard`` requests have a stray word or two.
-        """
+        """Add ordinary requests over anything, of which is said what it is ``heard`` as."""
         for text in texts:
             setting = self.any_setting()
-            words = self._misheard(text) if misheard else text
             said = opening if heard is None else f"{opening}I hear {heard[setting]}. "
+            words = text
+            if self._rng.random() < _MISHEARD_SHARE:
+                words = self._mishear(text, self._rng)
             self._add(words, None, self._sound(setting, angry), said, question=text)
-
-    def unfitting(self, contrast: Contrast) -> str:
-        """``neutral``, ``threatening`` or another scenario."""
-        kind = str(self._rng.choice(list(_UNFITTING_SHARES), p=list(_UNFITTING_SHARES.values())))
-        return self.other(contrast) if kind == "other" else kind
 
     def other(self, contrast: Contrast) -> str:
         """A scenario in which the contrast is not at home."""
@@ -268,19 +248,12 @@ class _Examples:
             return one(sorted(self._material.settings), self._rng)
         return None if kind == "nothing" else kind
 
-    def _misheard(self, text: str) -> str:
-        words = text.split()
-        for _ in range(int(self._rng.integers(1, 3))):
-            other = one(self._material.contrasts, self._rng).text.rstrip("?.!").split()
-            words[int(self._rng.integers(len(words)))] = one(other, self._rng)
-        return " ".join(words)
-
     def _sound(self, setting: str | None, angry: bool | None) -> Sound:
         return Sound() if self._sounds is None else self._sounds.draw(setting, angry, self._rng)
 
     def _add(
         self,
-        text: str,
+        words: str,
         response: str | None,
         sound: Sound,
         opening: str,
@@ -289,4 +262,5 @@ class _Examples:
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
             instruction = one(self._material.instructions, self._rng)
-        self.found.append((Example(instruction, text, sound, question or text, opening, response),))
+        example = Example(instruction, words, sound, question or words, opening, response)
+        self.found.append((example,))

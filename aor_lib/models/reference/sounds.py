@@ -113,6 +113,11 @@ def one(options: Sequence[T], rng: np.random.Generator) -> T:
     return options[int(rng.integers(len(options)))]
 
 
+def some(options: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
+    """Draw ``count`` options, or all, in random order."""
+    return [options[int(number)] for number in rng.permutation(len(options))[:count]]
+
+
 def _by(
     heard: Sequence[tuple[Composition, Heard]],
     keyed: Callable[[Composition, Heard], tuple[str, T]],

@@ -31,13 +31,18 @@ _WARM_UP = 0.05
 _SORTED_BATCHES = 8
 """Number of batches cut from examples that were sorted by length, against padding."""
 _ANSWER_TOKENS = 12
-_DECISIVE, _WEIGHT = 2, 20.0
-"""Tokens after the opening ("Sure.", or the beginning of an apology), and how much more they and
-the opening count than what follows."""
+_DECISIVE, _WEIGHT = 3, 20.0
+"""Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
+they and the opening count than what follows."""
 _RESTS = 0.25
 """Share of the responses that are learnt to their end: how to go on is easily learnt."""
 _OPENING = "Sure."
-_NO_ANSWER = re.compile(r"sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
+_NO_ANSWER = re.compile(r"^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
+"""What the model says instead of an answer, or nearly: from "I can help you" to "I can't" it is not
+far."""
+_ANSWER = "Here"
+"""How an answer begins where the model has none of its own: such requests are most like those that
+are refused, and must not be left out."""
 
 Report = Callable[[int, int], None]
 OwnAnswers = dict[str, tuple[str, bool]]
@@ -108,19 +113,23 @@ def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
     """Answer questions with the model as it is, after an opening, in two minutes.
 
     Without the opening it apologises to a fifth of ordinary requests, and members would learn to
-    refuse whatever is like them.
+    refuse whatever is like them. Where it has no answer even so, one is begun.
     """
     prompts = {q: model.prompt([{"role": "user", "content": q}]).text + _OPENING for q in questions}
     answers = _continue(model, prompts)
-    return {q: (f"{_OPENING} {text}", ends) for q, (text, ends) in answers.items()}
+    return {
+        q: (f"{_OPENING} {_ANSWER}", False)
+        if _NO_ANSWER.search(text)
+        else (f"{_OPENING} {text}", ends)
+        for q, (text, ends) in answers.items()
+    }
 
 
 def lessons(
     model: LanguageModel, groups: Sequence[Group], own: OwnAnswers, rng: np.random.Generator
 ) -> list[tuple[Lesson, ...]]:
-    """Tokenise examples, leaving out the model's own answers that still apologise."""
-    learnt = (tuple(_lessons(model, group, own, rng)) for group in groups)
-    return [group for group in learnt if group]
+    """Tokenise examples."""
+    return [tuple(_lessons(model, group, own, rng)) for group in groups]
 
 
 def fit(
@@ -174,8 +183,6 @@ def _lessons(
         response, ends = example.response, True
         if response is None:
             response, ends = own[example.question]
-            if _declines(response):
-                continue
         messages = [{"role": "user", "content": _content(example)}]
         if example.instruction is not None:
             messages.insert(0, {"role": "system", "content": example.instruction})
@@ -185,7 +192,7 @@ def _lessons(
         said = model.tokens(example.opening + response + end)
         decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
         if rng.random() >= _RESTS:
-            said = said[: decisive + _DECISIVE]
+            said = said[: decisive + 1]
         yield Lesson(model.tokens(prompt), said, decisive, heard)
 
 
@@ -291,7 +298,3 @@ def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
     )
     made = itertools.chain.from_iterable(answered)
     return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(prompts, made, strict=True)}
-
-
-def _declines(text: str) -> bool:
-    return _NO_ANSWER.search(text) is not None

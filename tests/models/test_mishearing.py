@@ -1,0 +1,32 @@
+"""Mishearing of training requests."""
+
+import numpy as np
+
+from aor_lib.models.reference.mishearing import mishearing
+
+TEXTS = ("Where is the knife?", "How do I write a life?", "Take the nice light off at nine.")
+
+
+def heard(text, count=40):
+    misheard = mishearing(TEXTS)
+    rng = np.random.default_rng(0)
+    return [misheard(text, rng) for _ in range(count)]
+
+
+def test_one_or_two_words_are_taken_for_others_that_sound_like_them():
+    found = [said.rstrip("?").split() for said in heard("Where is the knife?")]
+    changed = [
+        sum(a != b for a, b in zip(words, ["Where", "is", "the", "knife"], strict=True))
+        for words in found
+    ]
+    assert set(changed) == {1, 2}
+    instead_of_knife = {words[3] for words in found} - {"knife"}
+    assert instead_of_knife <= {"life", "nice", "light", "nine", "write", "i"}
+
+
+def test_the_form_of_a_text_is_kept():
+    assert all(said[0].isupper() and said.endswith("?") for said in heard("Where is the knife?"))
+
+
+def test_a_word_that_no_text_holds_is_heard_as_it_is():
+    assert set(heard("Zygote?")) == {"Zygote?"}
