@@ -23,7 +23,9 @@ def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str
     Every word is taken for one of the five whose phonemes, by espeak-ng, are nearest to its own by
     edit distance. A word that the texts do not hold is heard as it is.
     """
-    alike = _sounding_alike(frozenset(word for text in texts for word in _words(text)))
+    alike = _sounding_alike(
+        frozenset(word for text in texts for word in _WORD.findall(text.lower()))
+    )
 
     def misheard(text: str, rng: np.random.Generator) -> str:
         found = list(_WORD.finditer(text))
@@ -38,10 +40,6 @@ def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str
         return text
 
     return misheard
-
-
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
 
 
 @functools.lru_cache(maxsize=1)

@@ -38,7 +38,7 @@ _RESTS = 0.25
 """Share of the responses that are learnt to their end: how to go on is easily learnt."""
 _OPENING = "Sure."
 _NO_ANSWER = re.compile(r"^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
-"""What the model says instead of an answer, or nearly: from "I can help you" to "I can't" it is not
+"""Words of an answer that is none, or nearly none: from "I can help you" to "I can't" it is not
 far."""
 _ANSWER = "Here"
 """How an answer begins where the model has none of its own: such requests are most like those that
