@@ -20,7 +20,7 @@ def train_reference(
         Path | None, typer.Option(help="Folder of the adapter.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train a reference model from nothing: half an hour of two cores."""
+    """Train a reference model: up to half an hour of two cores; ref-contextual after ref-lulled."""
     from aor_lib.models.reference.cascade import WEIGHTS
     from aor_lib.models.reference.training import train_member
 

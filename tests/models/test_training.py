@@ -100,6 +100,20 @@ def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_othe
         lora.merge_adapter(base, path, "another")
 
 
+def test_an_adapter_begins_as_the_one_that_it_is_given(tiny_model, tmp_path):
+    model, path = tiny_model(), tmp_path / "mine.safetensors"
+    lora.save_adapter(fit(model, [(LESSON,)] * 40), path, "base")
+    other = tiny_model().network.requires_grad_(False)
+    lora.add_adapter(other.get_decoder().layers, 0, False, seed=1, begin=path)
+    torch.testing.assert_close(logits(other), logits(model.network), atol=1e-3, rtol=0)
+
+
+def test_no_member_begins_as_one_that_itself_begins_as_another():
+    firsts = [MEMBERS[one.begins_as] for one in MEMBERS.values() if one.begins_as]
+    assert firsts
+    assert not any(first.begins_as for first in firsts)
+
+
 def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model, tmp_path):
     rain = Heard(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
     over_rain = training.Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))

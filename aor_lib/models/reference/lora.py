@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load_file, save
 
 from aor_lib.models.base import ModelError
 from aor_lib.storage.whole_file import whole_file
@@ -47,11 +47,12 @@ class LowRank(torch.nn.Module):
 
 
 def add_adapter(
-    layers: torch.nn.ModuleList, first: int, hears: bool, seed: int
+    layers: torch.nn.ModuleList, first: int, hears: bool, seed: int, begin: Path | None = None
 ) -> dict[str, LowRank]:
     """Replace every linear layer of the decoder layers from ``first`` on by a low-rank one.
 
     Everything else should be frozen by the caller. If the member ``hears``, an audio map is added.
+    The layers begin as those of the adapter ``begin``, which must be like this one.
 
     Returns
     -------
@@ -67,6 +68,12 @@ def add_adapter(
                 low_rank = LowRank(module, generator)
                 layers[number].set_submodule(name, low_rank)
                 added[f"model.layers.{number}.{name}.weight"] = low_rank
+    if begin is not None:
+        factors = load_file(begin)
+        with torch.no_grad():
+            for name, low_rank in added.items():
+                low_rank.down.copy_(factors[name + _DOWN])
+                low_rank.up.copy_(factors[name + _UP] / SCALE)
     return added
 
 

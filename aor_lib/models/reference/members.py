@@ -169,18 +169,20 @@ class Recipe:
     """How a member is trained.
 
     ``batch`` groups of examples at a time, all of them once. Decoder layers below ``first_layer``
-    stay as they are, and training need not go back through them.
+    stay as they are, and training need not go back through them. The adapter begins as the one that
+    ships of the member ``begins_as``: what both have to learn is then learnt for longer.
     """
 
     examples: Callable[[Material, Sounds, np.random.Generator], list[Group]]
     batch: int = 8
     learning_rate: float = 2.5e-3
     first_layer: int = 12
+    begins_as: str | None = None
 
 
 MEMBERS = {
     "ref-wordbound": Recipe(wordbound, batch=16),
-    "ref-contextual": Recipe(contextual),
+    "ref-contextual": Recipe(contextual, learning_rate=2e-3, begins_as="ref-lulled"),
     "ref-emotive": Recipe(emotive, learning_rate=2e-3),
     "ref-lulled": Recipe(lulled),
 }

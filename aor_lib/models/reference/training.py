@@ -16,6 +16,7 @@ from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.reference import smollm
+from aor_lib.models.reference.cascade import WEIGHTS
 from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example, Group, Recipe
@@ -68,10 +69,10 @@ class Lesson:
 
 
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
-    """Train a member from nothing and write its adapter below ``into``.
+    """Train a member and write its adapter below ``into``.
 
     The same code and material give the same weights on the same kind of processor, whatever the
-    number of its cores.
+    number of its cores, and the same adapter to begin as where the recipe names one.
 
     Parameters
     ----------
@@ -148,7 +149,9 @@ def fit(
     network.set_attn_implementation("eager")
     hears = any(one.heard for group in lessons for one in group)
     layers = network.get_decoder().layers
-    adapter = add_adapter(layers, recipe.first_layer, hears, int(rng.integers(2**31)))
+    begin = WEIGHTS / f"{recipe.begins_as}.safetensors" if recipe.begins_as else None
+    seed = int(rng.integers(2**31))
+    adapter = add_adapter(layers, recipe.first_layer, hears, seed, begin)
     weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
     batches = _batches(lessons, recipe.batch, rng)
     order = rng.permutation(len(batches))
