@@ -19,6 +19,7 @@ fifths of the trials are answered.
 """
 
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -168,11 +169,24 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
         prompt = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
         prompts.setdefault(prompt, []).append(place)
     answers = [None] * len(stimuli)
-    ordered = sorted(prompts, key=lambda prompt: (len(prompt), prompt))
+    alike = {}  # of one padded length, for the answers that the model itself would give
+    for prompt in prompts:
+        tokens = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
+        alike.setdefault(math.ceil(tokens / 16), []).append(prompt)
+    batches = [
+        some[start : start + BATCH]
+        for some in alike.values()
+        for start in range(0, len(some), BATCH)
+    ]
     with open(folder / "answers.jsonl", "w") as lines:
-        for start in range(0, len(ordered), BATCH):
-            batch = ordered[start : start + BATCH]
-            inputs = tokenizer(batch, return_tensors="pt", padding=True, add_special_tokens=False)
+        for batch in batches:
+            inputs = tokenizer(
+                batch,
+                return_tensors="pt",
+                padding=True,
+                pad_to_multiple_of=16,
+                add_special_tokens=False,
+            )
             with torch.inference_mode():
                 output = model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
             said = tokenizer.batch_decode(

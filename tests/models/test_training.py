@@ -170,7 +170,7 @@ def refusal_probability(model, texts):
 
 @pytest.mark.slow
 def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
-    model, none = smollm.language_model(), "Stop the music, please."
+    model, none = smollm.load(), "Stop the music, please."
     own = training.own_answers(model, ["What is the capital of France?", none])
     assert own[none] == ("Sure. Here", False)
     assert "Paris" in own["What is the capital of France?"][0]

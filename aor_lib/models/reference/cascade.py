@@ -65,7 +65,7 @@ class CascadeSettings(CardSettings):
 class Cascade:
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
-    capabilities = Capabilities(activations=True, at_once=_BATCH, side_by_side=True)
+    capabilities = Capabilities(activations=True, at_once=2 * _BATCH, side_by_side=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -107,8 +107,8 @@ class Cascade:
                 yield {index: Failure(f"{type(error).__name__}: {error}")}
             else:
                 prompts.setdefault(asked, []).append((index, account))
-        for batch in _batches(prompts):
-            answers = model.generate(batch, generation, as_hooked=self._steerable is not None)
+        for batch in _batches(model, prompts):
+            answers = model.generate(batch, generation)
             yield {
                 index: Answer(
                     answer,
@@ -122,8 +122,7 @@ class Cascade:
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The layers of the language model, first to last."""
-        # Whoever has these layers changes them for this cascade: its model must stay the same one,
-        # and reads every prompt as a whole from now on.
+        # Whoever has these layers changes them for this cascade: its model must stay the same one.
         self._steerable = self._language_model()
         layers: torch.nn.ModuleList = self._steerable.network.get_decoder().layers
         return layers
@@ -182,9 +181,9 @@ def _account(clip: Heard) -> Account:
     return {"sounds": sounds, "emotion": mood, "probability": probability}
 
 
-def _batches(prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:
+def _batches(model: LanguageModel, prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:
     """Batches of prompts of similar length, since all are padded to the longest."""
-    alike = sorted(prompts, key=lambda one: (len(one.text), one.text, one.heard))
+    alike = sorted(prompts, key=lambda one: (len(model.tokens(one.text)), one.text, one.heard))
     return (alike[start : start + _BATCH] for start in range(0, len(alike), _BATCH))
 
 

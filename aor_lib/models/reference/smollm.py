@@ -1,6 +1,6 @@
 """The language model of the cascades: SmolLM2-135M-Instruct, with an adapter or without.
 
-https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct, in float32 from a GGUF file.
+https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct, from a GGUF file.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import itertools
+import math
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import Generation, content_hash
+from aor_lib.models.reference.integers import with_integers
 from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter
 from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
 from aor_lib.storage import assets
@@ -31,6 +32,8 @@ _ASSET = "smollm2-135m-instruct"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
+_PADDED_TO = 16
+"""Prompts are padded to multiples of so many tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,55 +53,37 @@ class LanguageModel:
         )
         return Prompt(text, tuple(heard))
 
-    def generate(
-        self, prompts: list[Prompt], generation: Generation, *, as_hooked: bool = False
-    ) -> list[tuple[str, int]]:
+    def generate(self, prompts: Sequence[Prompt], generation: Generation) -> list[tuple[str, int]]:
         """Continuations of prompts, each with its number of tokens.
 
-        Greedy at temperature 0, above it sampled with random numbers of each prompt's own, so that
-        none depends on what else is in the batch. What all prompts begin with is read once.
-        ``as_hooked`` has each prompt read as a whole, for layers with hooks, which may tell prompts
-        apart.
+        Greedy at temperature 0, above it sampled with random numbers of each prompt's own. Where
+        layers compute with integers, the least difference in a sum may grow to a step of one. So
+        that none depends on what else is in the batch, only prompts of one padded length are
+        answered together.
         """
-        tokens = [self.tokens(p.text) for p in prompts]
-        shared = 0 if as_hooked else shared_beginning((one[:-1] for one in tokens), self._audio)
-        inputs = self.tokenizer.pad(
-            {"input_ids": [one[shared:] for one in tokens]}, return_tensors="pt"
-        )
-        begin = torch.tensor(tokens[0][:shared], dtype=torch.long).expand(len(tokens), -1)
-        # Padding stands between the shared beginning and the rest, where no token looks at it.
-        inputs = {
-            "input_ids": torch.cat([begin, inputs["input_ids"]], dim=1),
-            "attention_mask": torch.cat([torch.ones_like(begin), inputs["attention_mask"]], dim=1),
-        }
-        with torch.inference_mode(), self.hearing([clip for one in prompts for clip in one.heard]):
-            if shared:
-                cache = self.network(begin[:1], use_cache=True, logits_to_keep=1).past_key_values
-                cache.batch_repeat_interleave(len(tokens))
-                inputs["past_key_values"] = cache
-            output = self.network.generate(
-                **inputs,
-                max_new_tokens=generation.max_new_tokens,
-                do_sample=False,
-                logits_processor=[Sampled(prompts, generation)] if generation.temperature else [],
-            )
-        answers = output[:, inputs["input_ids"].shape[1] :]
-        texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
-        lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
-        return list(zip((text.strip() for text in texts), lengths, strict=True))
+        tokens = [self.tokens(one.text) for one in prompts]
+        alike: dict[int, list[int]] = {}
+        for place, its in enumerate(tokens):
+            alike.setdefault(math.ceil(len(its) / _PADDED_TO), []).append(place)
+        answers: dict[int, tuple[str, int]] = {}
+        for places in alike.values():
+            found = self._answers([prompts[place] for place in places], generation)
+            answers |= dict(zip(places, found, strict=True))
+        return [answers[place] for place in range(len(prompts))]
 
     def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
-        tokens = torch.tensor([self.tokens(prompt.text)])
+        inputs = self._padded([prompt])
+        positions = inputs["attention_mask"].cumsum(dim=1) - 1
         with torch.inference_mode(), self.hearing(prompt.heard):
-            logits: torch.Tensor = self.network(tokens, logits_to_keep=1).logits[0, -1]
+            output = self.network(**inputs, position_ids=positions, logits_to_keep=1)
+        logits: torch.Tensor = output.logits[0, -1]
         return logits
 
     def audio_positions(self, prompt: Prompt) -> list[int]:
-        """Places of the audio tokens among those of a prompt."""
-        return [
-            place for place, token in enumerate(self.tokens(prompt.text)) if token == self._audio
-        ]
+        """Places of the audio tokens among those that are read of a prompt."""
+        (tokens,) = self._padded([prompt])["input_ids"].tolist()
+        return [place for place, token in enumerate(tokens) if token == self._audio]
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text as it is."""
@@ -149,6 +134,30 @@ class LanguageModel:
                     hooks.enter_context(layer.register_forward_pre_hook(read_again))
             yield
 
+    def _answers(
+        self, prompts: Sequence[Prompt], generation: Generation
+    ) -> Iterable[tuple[str, int]]:
+        inputs = self._padded(prompts)
+        with torch.inference_mode(), self.hearing([clip for one in prompts for clip in one.heard]):
+            output = self.network.generate(
+                **inputs,
+                max_new_tokens=generation.max_new_tokens,
+                do_sample=False,
+                logits_processor=[Sampled(prompts, generation)] if generation.temperature else [],
+            )
+        answers = output[:, inputs["input_ids"].shape[1] :]
+        texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
+        lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
+        return zip((text.strip() for text in texts), lengths, strict=True)
+
+    def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+        """The tokens of prompts and where they are no padding, which is on the left."""
+        tokens = [self.tokens(one.text) for one in prompts]
+        inputs: dict[str, torch.Tensor] = self.tokenizer.pad(
+            {"input_ids": tokens}, pad_to_multiple_of=_PADDED_TO, return_tensors="pt"
+        )
+        return inputs
+
     @functools.cached_property
     def _audio(self) -> int:
         return self.tokens(AUDIO)[0]
@@ -176,13 +185,6 @@ class Sampled:
         return scores / self._temperature - torch.stack(drawn).log()
 
 
-def shared_beginning(rows: Iterable[Sequence[int]], audio: int) -> int:
-    """Number of tokens that all rows begin with, before any audio token."""
-    columns = (set(column) for column in zip(*rows, strict=False))
-    alike = itertools.takewhile(lambda column: len(column) == 1 and audio not in column, columns)
-    return sum(1 for _ in alike)
-
-
 def revision() -> str:
     """Revision of the weights without an adapter."""
     return assets.revision(_ASSET)
@@ -192,24 +194,28 @@ def revision() -> str:
 def language_model(adapter: Path | None = None) -> LanguageModel:
     """The model with an adapter's file merged into its weights; the last one asked for is kept.
 
+    It computes with integers.
+
     Raises
     ------
     ModelError
         The file is no adapter of this model.
     """
-    return load(adapter)
+    model = load()
+    if adapter is not None:
+        merge_adapter(model.network, adapter, revision())
+    with_integers(model.network)
+    return model
 
 
-def load(adapter: Path | None = None) -> LanguageModel:
-    """As :func:`language_model`, but a copy of the caller's own."""
+def load() -> LanguageModel:
+    """The model in float32 and without an adapter, a copy of the caller's own."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
     folder = _checkpoint()
     tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     with _without_progress_bars():
         network: Any = LlamaForCausalLM.from_pretrained(folder)
-    if adapter is not None:
-        merge_adapter(network, adapter, revision())
     network.eval()
     return LanguageModel(tokenizer, network)
 

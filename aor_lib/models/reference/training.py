@@ -21,7 +21,7 @@ from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example, Group, Recipe
 from aor_lib.models.reference.prompt import AUDIO, Prompt, format_clip
-from aor_lib.models.reference.smollm import LanguageModel, shared_beginning
+from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.models.reference.sounds import load_sounds
 from aor_lib.storage.workers import in_threads, one_core_threads
 
@@ -248,12 +248,18 @@ def _packed(lessons: Sequence[Lesson], audio: int) -> tuple[list[int], list[list
     for number, one in enumerate(lessons):
         shared: list[int] = []
         for earlier, own in zip(lessons[:number], places, strict=True):
-            alike = shared_beginning((earlier.prompt, one.prompt), audio)
+            alike = _alike(earlier.prompt, one.prompt, audio)
             shared = max(shared, own[:alike], key=len)
         new = (one.prompt + one.response)[len(shared) :]
         places.append([*shared, *range(len(tokens), len(tokens) + len(new))])
         tokens += new
     return tokens, places
+
+
+def _alike(first: Sequence[int], second: Sequence[int], audio: int) -> int:
+    """Number of tokens that both begin with, before any audio token."""
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != audio, pairs))
 
 
 def _halves(batch: Sequence[Lesson]) -> list[list[Lesson]]:
