@@ -2,9 +2,10 @@
 
 Every row of the input, and the weights of every output, are integers times a scale of their own
 (Dettmers et al., NeurIPS 2022, https://arxiv.org/abs/2208.07339, section 2), so that no row depends
-on the others of its batch. Sums of integers are exact. Those of the weights have seven bits, not
-eight: processors without instructions for it add products in pairs, in 16 bits, which larger ones
-would overflow. So all processors get the same.
+on the others of its batch. Weights have seven bits, not eight: processors without instructions for
+it add products in pairs, in 16 bits, which larger ones would overflow. So sums are exact, whatever
+the processor. What floats remain between the layers may differ from one to another in the last bit,
+which rounding to an integer can make a step of one.
 """
 
 from __future__ import annotations
