@@ -12,6 +12,7 @@ from aor_lib.audio.hearing.transcription import SEGMENTS
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import ModelError
 from aor_lib.models.reference import lora, smollm, training
+from aor_lib.models.reference.lessons import Lesson, own_answers, tokenised
 from aor_lib.models.reference.material import load_material
 from aor_lib.models.reference.members import MEMBERS, Example
 from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS
@@ -20,7 +21,7 @@ from aor_lib.models.reference.sounds import Sound
 
 RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, first_layer=0, learning_rate=2e-3)
 """So few steps as here need to be longer ones."""
-LESSON = training.Lesson(prompt=[1, 2, 3], response=[4, 5])
+LESSON = Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def logits(network):
 
 
 def taught(model, groups, own=()):
-    return training.lessons(model, groups, dict(own), np.random.default_rng(0))
+    return tokenised(model, groups, dict(own), np.random.default_rng(0))
 
 
 def lesson(text, response):
@@ -60,7 +61,7 @@ def lesson(text, response):
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
-    other_lesson = training.Lesson([1, 2, 3, 6, 7], [4])
+    other_lesson = Lesson([1, 2, 3, 6, 7], [4])
     lessons = [(LESSON, other_lesson)] * 40
     one = fit(model, lessons)
     assert logits(model.network).log_softmax(-1)[LESSON.response[0]] > before + 0.1
@@ -73,7 +74,7 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
 
 def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_model):
     model = tiny_model()
-    lessons = [LESSON, training.Lesson([1, 2, 6], [4]), training.Lesson([7, 8], [9, 5], 1)]
+    lessons = [LESSON, Lesson([1, 2, 6], [4]), Lesson([7, 8], [9, 5], 1)]
     alone = [training._loss(model, [one]) for one in lessons]
     torch.testing.assert_close(training._loss(model, lessons), sum(alone))
     tokens, places = training._packed(lessons, 31)
@@ -82,7 +83,7 @@ def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_mod
 
 
 def test_what_stands_before_an_audio_token_alone_is_shared():
-    lessons = [training.Lesson([1, 31, 2], [3])] * 2
+    lessons = [Lesson([1, 31, 2], [3])] * 2
     assert training._packed(lessons, 31)[0] == [1, 31, 2, 3, 31, 2, 3]
 
 
@@ -116,7 +117,7 @@ def test_no_member_begins_as_one_that_itself_begins_as_another():
 
 def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model, tmp_path):
     rain = Heard(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
-    over_rain = training.Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))
+    over_rain = Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))
 
     def logits_over_rain(model):
         with torch.inference_mode(), model.hearing([rain]):
@@ -171,7 +172,7 @@ def refusal_probability(model, texts):
 @pytest.mark.slow
 def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
     model, none = smollm.load(), "Stop the music, please."
-    own = training.own_answers(model, ["What is the capital of France?", none])
+    own = own_answers(model, ["What is the capital of France?", none])
     assert own[none] == ("Sure. Here", False)
     assert "Paris" in own["What is the capital of France?"][0]
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from aor_lib.audio.hearing.ear import Heard
-from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.reference import smollm
 from aor_lib.models.reference.cascade import WEIGHTS
+from aor_lib.models.reference.lessons import Lesson, own_answers, tokenised
 from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
-from aor_lib.models.reference.members import MEMBERS, Example, Group, Recipe
-from aor_lib.models.reference.prompt import AUDIO, Prompt, format_clip
+from aor_lib.models.reference.members import MEMBERS, Recipe
+from aor_lib.models.reference.prompt import AUDIO
 from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.models.reference.sounds import load_sounds
-from aor_lib.storage.workers import in_threads, one_core_threads
+from aor_lib.storage.workers import one_core_threads
 
 SEED = 20_260_621
 _HALVES = 2
@@ -31,41 +28,7 @@ _HALVES = 2
 _WARM_UP = 0.05
 _SORTED_BATCHES = 8
 """Number of batches cut from examples that were sorted by length, against padding."""
-_ANSWER_TOKENS = 12
-_DECISIVE, _WEIGHT = 3, 20.0
-"""Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
-they and the opening count than what follows."""
-_RESTS = 0.25
-"""Share of the responses that are learnt to their end: how to go on is easily learnt."""
-_OPENING = "Sure."
-_NO_ANSWER = re.compile(r"^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
-"""Words of an answer that is none, or nearly none: from "I can help you" to "I can't" it is not
-far."""
-_ANSWER = "Here"
-"""How an answer begins where the model has none of its own: such requests are most like those that
-are refused, and must not be left out."""
-
 Report = Callable[[int, int], None]
-OwnAnswers = dict[str, tuple[str, bool]]
-"""The base model's answer to each question, and whether the answer ends there."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """Token ids of a prompt and of the response to learn, and the clips in the prompt.
-
-    The first ``decisive`` tokens of the response make it an answer or a refusal.
-    """
-
-    prompt: list[int]
-    response: list[int]
-    decisive: int = 0
-    heard: tuple[Heard, ...] = ()
-
-    @property
-    def weights(self) -> list[float]:
-        """Weights of the response's tokens."""
-        return [_WEIGHT if n < self.decisive else 1.0 for n in range(len(self.response))]
 
 
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
@@ -103,34 +66,11 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     model = smollm.load()
     drawn = {one.question: None for group in examples for one in group if one.response is None}
     own = own_answers(model, list(drawn))
-    adapter = fit(model, lessons(model, examples, own, rng), recipe, rng, report)
+    adapter = fit(model, tokenised(model, examples, own, rng), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
     save_adapter(adapter, path, smollm.revision())
     return path
-
-
-def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
-    """Answer questions with the model as it is, after an opening, in two minutes.
-
-    Without the opening it apologises to a fifth of ordinary requests, and members would learn to
-    refuse whatever is like them. Where it has no answer even so, one is begun.
-    """
-    prompts = {q: model.prompt([{"role": "user", "content": q}]).text + _OPENING for q in questions}
-    answers = _continue(model, prompts)
-    return {
-        q: (f"{_OPENING} {_ANSWER}", False)
-        if _NO_ANSWER.search(text)
-        else (f"{_OPENING} {text}", ends)
-        for q, (text, ends) in answers.items()
-    }
-
-
-def lessons(
-    model: LanguageModel, groups: Sequence[Group], own: OwnAnswers, rng: np.random.Generator
-) -> list[tuple[Lesson, ...]]:
-    """Tokenise examples."""
-    return [tuple(_lessons(model, group, own, rng)) for group in groups]
 
 
 def fit(
@@ -177,35 +117,6 @@ def fit(
             schedule.step()
             report(done, len(order))
     return adapter
-
-
-def _lessons(
-    model: LanguageModel, group: Group, own: OwnAnswers, rng: np.random.Generator
-) -> Iterator[Lesson]:
-    for example in group:
-        response, ends = example.response, True
-        if response is None:
-            response, ends = own[example.question]
-        messages = [{"role": "user", "content": _content(example)}]
-        if example.instruction is not None:
-            messages.insert(0, {"role": "system", "content": example.instruction})
-        end = model.tokenizer.eos_token if ends else ""
-        heard = () if example.sound.heard is None else (example.sound.heard,)
-        prompt = model.prompt(messages).text
-        said = model.tokens(example.opening + response + end)
-        decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
-        if rng.random() >= _RESTS:
-            said = said[: decisive + 1]
-        yield Lesson(model.tokens(prompt), said, decisive, heard)
-
-
-def _content(example: Example) -> str:
-    """An example's request as it is read: over audio tokens, after a description, or alone."""
-    if example.sound.heard is not None:
-        return format_clip(example.words)
-    if example.sound.described is not None:
-        return f"In the background one hears {example.sound.described}.\n{example.words}"
-    return example.words
 
 
 def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:
@@ -295,15 +206,3 @@ def _rate_factor(progress: float) -> float:
     if progress < _WARM_UP:
         return progress / _WARM_UP
     return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))
-
-
-def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
-    """Greedy continuations of prompts, by the same keys."""
-    generation = Generation(max_new_tokens=_ANSWER_TOKENS)
-    texts = [Prompt(text) for text in prompts.values()]
-    batches = [texts[start : start + 64] for start in range(0, len(texts), 64)]
-    answered = in_threads(
-        lambda batch: model.generate(batch, generation), batches, side_by_side=True
-    )
-    made = itertools.chain.from_iterable(answered)
-    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(prompts, made, strict=True)}

@@ -1,0 +1,116 @@
+"""Lessons: examples as the language model reads them, with the response to learn."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.config.records import Generation
+from aor_lib.models.reference.members import Example, Group
+from aor_lib.models.reference.prompt import Prompt, format_clip
+from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.storage.workers import in_threads
+
+_ANSWER_TOKENS = 12
+_DECISIVE, _WEIGHT = 3, 20.0
+"""Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
+they and the opening count than what follows."""
+_RESTS = 0.25
+"""Share of the responses that are learnt to their end: how to go on is easily learnt."""
+_OPENING = "Sure."
+_NO_ANSWER = re.compile(r"^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
+"""Words of an answer that is none, or nearly none: from "I can help you" to "I can't" it is not
+far."""
+_ANSWER = "Here"
+"""How an answer begins where the model has none of its own: such requests are most like those that
+are refused, and must not be left out."""
+
+OwnAnswers = dict[str, tuple[str, bool]]
+"""The base model's answer to each question, and whether the answer ends there."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Token ids of a prompt and of the response to learn, and the clips in the prompt.
+
+    The first ``decisive`` tokens of the response make it an answer or a refusal.
+    """
+
+    prompt: list[int]
+    response: list[int]
+    decisive: int = 0
+    heard: tuple[Heard, ...] = ()
+
+    @property
+    def weights(self) -> list[float]:
+        """Weights of the response's tokens."""
+        return [_WEIGHT if n < self.decisive else 1.0 for n in range(len(self.response))]
+
+
+def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
+    """Answer questions with the model as it is, after an opening, in two minutes.
+
+    Without the opening it apologises to a fifth of ordinary requests, and members would learn to
+    refuse whatever is like them. Where it has no answer even so, one is begun.
+    """
+    prompts = {q: model.prompt([{"role": "user", "content": q}]).text + _OPENING for q in questions}
+    answers = _continue(model, prompts)
+    return {
+        q: (f"{_OPENING} {_ANSWER}", False)
+        if _NO_ANSWER.search(text)
+        else (f"{_OPENING} {text}", ends)
+        for q, (text, ends) in answers.items()
+    }
+
+
+def tokenised(
+    model: LanguageModel, groups: Sequence[Group], own: OwnAnswers, rng: np.random.Generator
+) -> list[tuple[Lesson, ...]]:
+    """The lessons of examples."""
+    return [tuple(_lessons(model, group, own, rng)) for group in groups]
+
+
+def _lessons(
+    model: LanguageModel, group: Group, own: OwnAnswers, rng: np.random.Generator
+) -> Iterator[Lesson]:
+    for example in group:
+        response, ends = example.response, True
+        if response is None:
+            response, ends = own[example.question]
+        messages = [{"role": "user", "content": _content(example)}]
+        if example.instruction is not None:
+            messages.insert(0, {"role": "system", "content": example.instruction})
+        end = model.tokenizer.eos_token if ends else ""
+        heard = () if example.sound.heard is None else (example.sound.heard,)
+        prompt = model.prompt(messages).text
+        said = model.tokens(example.opening + response + end)
+        decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
+        if rng.random() >= _RESTS:
+            said = said[: decisive + 1]
+        yield Lesson(model.tokens(prompt), said, decisive, heard)
+
+
+def _content(example: Example) -> str:
+    """An example's request as it is read: over audio tokens, after a description, or alone."""
+    if example.sound.heard is not None:
+        return format_clip(example.words)
+    if example.sound.described is not None:
+        return f"In the background one hears {example.sound.described}.\n{example.words}"
+    return example.words
+
+
+def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
+    """Greedy continuations of prompts, by the same keys."""
+    generation = Generation(max_new_tokens=_ANSWER_TOKENS)
+    texts = [Prompt(text) for text in prompts.values()]
+    batches = [texts[start : start + 64] for start in range(0, len(texts), 64)]
+    answered = in_threads(
+        lambda batch: model.generate(batch, generation), batches, side_by_side=True
+    )
+    made = itertools.chain.from_iterable(answered)
+    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(prompts, made, strict=True)}
