@@ -19,7 +19,6 @@ fifths of the trials are answered.
 """
 
 import json
-import math
 import statistics
 import sys
 import tempfile
@@ -172,19 +171,19 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
     alike = {}  # of one padded length, for the answers that the model itself would give
     for prompt in prompts:
         tokens = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
-        alike.setdefault(math.ceil(tokens / 16), []).append(prompt)
+        alike.setdefault((tokens // 16 + 1) * 16, []).append(prompt)
     batches = [
-        some[start : start + BATCH]
-        for some in alike.values()
-        for start in range(0, len(some), BATCH)
+        (length, its[start : start + BATCH])
+        for length, its in alike.items()
+        for start in range(0, len(its), BATCH)
     ]
     with open(folder / "answers.jsonl", "w") as lines:
-        for batch in batches:
+        for length, batch in batches:
             inputs = tokenizer(
                 batch,
                 return_tensors="pt",
-                padding=True,
-                pad_to_multiple_of=16,
+                padding="max_length",
+                max_length=length,
                 add_special_tokens=False,
             )
             with torch.inference_mode():

@@ -19,6 +19,7 @@ from aor_lib.models.reference.cascade import WEIGHTS, Cascade, hear
 from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
 from aor_lib.models.reference.smollm import Sampled, language_model
 from aor_lib.stimuli.manifest import load_stimuli
+from aor_lib.storage.workers import in_threads
 
 GREEDY = Generation(max_new_tokens=6)
 
@@ -127,13 +128,16 @@ def clip_of(sound):
 
 
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
-    model = language_model()
-    questions = ["Tea?", "Is tea good?", "Why do " + "very " * 20 + "old people drink tea?"]
+    model, answer = language_model(), Generation(max_new_tokens=24)
+    questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36)]
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
     asked = [{"role": "user", "content": format_clip("What do you hear?")}]
     prompts += [model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren")]
-    together = model.generate(prompts, GREEDY)
-    assert together == [model.generate([prompt], GREEDY)[0] for prompt in prompts]
+    batches = [prompts, *([prompt] for prompt in prompts)]
+    together, *alone = in_threads(
+        lambda batch: model.generate(batch, answer), batches, side_by_side=True
+    )
+    assert together == [answered for (answered,) in alone]
     assert together[-1] != together[-2]
 
 

@@ -7,7 +7,7 @@ from aor_lib.config.records import content_hash
 from aor_lib.models.reference import prompt
 from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip
 
-GOLDEN = "0a1ea88c"
+GOLDEN = "f3225cde"
 NAMES = ["rain", "siren", "calm", "nothing"]
 EYE = torch.eye(len(NAMES))
 CLIP = Heard(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))

@@ -17,7 +17,7 @@ from aor_lib.audio.hearing.transcription import SEGMENTS
 if TYPE_CHECKING:
     import torch
 
-VERSION = 3
+VERSION = 4
 """Raised with every change to what is read of the same clip, or how; part of a model's revision."""
 AUDIO = "<file_sep>"
 """Stands for an audio token in a prompt: a token of the vocabulary that no text needs."""

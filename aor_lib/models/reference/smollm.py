@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import math
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +32,8 @@ _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
 _PADDED_TO = 16
-"""Prompts are padded to multiples of so many tokens."""
+"""Prompts are padded to multiples of so many tokens, and by one token at least: without any padding
+attention sums in another order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,12 @@ class LanguageModel:
         Greedy at temperature 0, above it sampled with random numbers of each prompt's own. Where
         layers compute with integers, the least difference in a sum may grow to a step of one. So
         that none depends on what else is in the batch, only prompts of one padded length are
-        answered together.
+        answered together. In several threads of torch, one that is answered alone may.
         """
         tokens = [self.tokens(one.text) for one in prompts]
         alike: dict[int, list[int]] = {}
         for place, its in enumerate(tokens):
-            alike.setdefault(math.ceil(len(its) / _PADDED_TO), []).append(place)
+            alike.setdefault(_padded_length(len(its)), []).append(place)
         answers: dict[int, tuple[str, int]] = {}
         for places in alike.values():
             found = self._answers([prompts[place] for place in places], generation)
@@ -154,7 +154,10 @@ class LanguageModel:
         """The tokens of prompts and where they are no padding, which is on the left."""
         tokens = [self.tokens(one.text) for one in prompts]
         inputs: dict[str, torch.Tensor] = self.tokenizer.pad(
-            {"input_ids": tokens}, pad_to_multiple_of=_PADDED_TO, return_tensors="pt"
+            {"input_ids": tokens},
+            padding="max_length",
+            max_length=_padded_length(max(map(len, tokens))),
+            return_tensors="pt",
         )
         return inputs
 
@@ -183,6 +186,10 @@ class Sampled:
         """Scores as a processor of ``generate`` returns them, ``(prompts, vocabulary)``."""
         drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._random]
         return scores / self._temperature - torch.stack(drawn).log()
+
+
+def _padded_length(tokens: int) -> int:
+    return (tokens // _PADDED_TO + 1) * _PADDED_TO
 
 
 def revision() -> str:
