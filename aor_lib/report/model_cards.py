@@ -9,6 +9,7 @@ import yaml
 
 from aor_lib.config.params import ModelCard
 from aor_lib.models.hf_checkpoint import COMMIT
+from aor_lib.report.figures import scrolling
 from aor_lib.report.listening import INTENTS, Html
 from aor_lib.report.style import title_of
 
@@ -68,7 +69,8 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> Html:
     head = "".join(f"<th scope='col'>{name}</th>" for name in names)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return Html(
-        '<div class="aor-wide" tabindex="0"><table class="dataframe">'
+        '<div class="aor-scroll" role="region" tabindex="0" aria-label="The models">'
+        '<table class="dataframe">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -104,14 +106,15 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
     items = "".join(
         f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in shown.items()
     )
+    rates = _measured(card.title, measured, set(provenance["revision"]))
     return (
         f'<article class="aor-card" id="{_anchor(card)}"><h3>{escape(card.title)}</h3>'
-        f"<dl>{items}</dl>{_measured(measured, set(provenance['revision']))}</article>"
+        f"<dl>{items}</dl>{rates}</article>"
     )
 
 
-def _measured(measured: pd.DataFrame, here: set[str]) -> str:
-    """The rates of a reference model, as a table: levels by intent."""
+def _measured(title: str, measured: pd.DataFrame, here: set[str]) -> str:
+    """The rates of the reference model of this title, as a table: levels by intent."""
     measured = measured.dropna(subset=["rate"])
     if measured.empty:
         return ""
@@ -125,13 +128,10 @@ def _measured(measured: pd.DataFrame, here: set[str]) -> str:
     wide = wide.rename(columns=INTENTS).rename_axis(columns=None).reset_index()
     level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
     wide.insert(0, "Measured on test", level)
-    table = wide.to_html(index=False, border=0, na_rep="not asked")
+    table = scrolling(wide.fillna("not asked"), f"Rates of {title}")
     other = here - set(measured["revision"])
     note = " They are of another revision than the answers in this book." if other else ""
-    return (
-        f'<div class="aor-wide" tabindex="0">{table}</div>'
-        f"<p>Rates of refusal, with 95% intervals.{note}</p>"
-    )
+    return f"{table}<p>Rates of refusal, with 95% intervals.{note}</p>"
 
 
 def _in_yaml(settings: Mapping[str, Any]) -> str:

@@ -283,7 +283,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         element("p", {}, `${facts.Intent}. ${facts.Scenario}. `, back),
         element(
           "div",
-          { class: "aor-wide", role: "region", tabindex: "0", "aria-label": "Forms of the request by model" },
+          { class: "aor-scroll", role: "region", tabindex: "0", "aria-label": "Forms of the request by model" },
           element(
             "table",
             {},
