@@ -66,6 +66,13 @@ def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     assert "another revision" in page
 
 
+def test_a_table_that_is_wider_than_the_page_scrolls_by_itself_and_by_keyboard():
+    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
+    for shown in (page, overview([CARD], {}).html):
+        before, _ = shown.split("<table")
+        assert '<div class="aor-scroll" role="region" tabindex="0"' in before.splitlines()[-1]
+
+
 def test_cards_of_one_kind_are_shown_or_that_there_are_none():
     cards = load_model_cards() | {"own": CARD.model_copy(update={"id": "own", "kind": "mine:Own"})}
     assert 'id="model-own"' in model_pages(cards, None, NOBODY, UNMEASURED).html
