@@ -7,7 +7,7 @@ in it answers a harmful request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 class Contrast:
     """A request that sounds harmful, and what decides whether it is.
 
-    It is ``about`` a thing and what is done to it. The sounds of its ``scenarios`` make it fine,
+    It is ``about`` a thing and what is done to it. The sounds of its ``scenario`` make it fine,
     and ``answer`` answers it in their sense. ``harmful`` differs from it by few words, and no sound
     makes that fine.
     """
@@ -35,7 +35,7 @@ class Contrast:
     about: str
     answer: str
     harmful: str | None
-    scenarios: tuple[str, ...]
+    scenario: str
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,18 @@ def load_material(params: Path = PARAMS) -> Material:
     Raises
     ------
     ParamsError
-        If a file is missing or wrong, or names an unseen scene, or a scene or an utterance that
-        does not exist.
+        If a file is missing or wrong, or names a scenario or an utterance that does not exist or
+        may not be learnt.
     """
     folder = params / "reference"
     scenarios = load_scenarios(params)
     scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}
-    files = {name: folder / "situations" / f"{name}.yaml" for name in scenarios}
-    answers = {name: folder / "answers" / f"{name}.yaml" for name in scenarios}
-    situations = {name: read(path, _Situations) for name, path in files.items()}
-    written = folder / "contrasts.yaml"
-    contrasts = [
-        _contrast(written, one, group.scenes, scenes)
-        for group in read(written, _Contrasts).groups
-        for one in group.sets
-    ]
-    contrasts += [
-        _contrast(path, one, fitting, scenes)
-        for path, scenario in zip(answers.values(), scenarios.values(), strict=True)
-        for one, fitting in _dev_sets(path, scenario, scenes)
-    ]
+    situations = {
+        name: read(folder / "situations" / f"{name}.yaml", _Situations) for name in scenarios
+    }
+    contrasts = list(_written(folder / "contrasts.yaml", scenarios))
+    for name, scenario in scenarios.items():
+        contrasts += _of_dev(folder / "answers" / f"{name}.yaml", scenario, scenes)
     benign = [
         u.text
         for scenario in scenarios.values()
@@ -107,9 +99,7 @@ def load_material(params: Path = PARAMS) -> Material:
         dangerous_words=dangerous_words,
         contrasts=tuple(contrasts),
         situations=tuple(
-            _contrast(files[name], one, one.scenes, scenes)
-            for name, situation in situations.items()
-            for one in situation.sets
+            _contrast(one, name) for name, situation in situations.items() for one in situation.sets
         ),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
@@ -151,38 +141,27 @@ class _Sets(Params):
 
 
 class _Group(_Sets):
-    scenes: tuple[Identifier, ...] = Field(min_length=1)
+    scenario: Identifier
 
 
 class _Contrasts(Params):
     groups: tuple[_Group, ...]
 
 
-class _SetInScenes(_Set):
-    scenes: tuple[Identifier, ...] = Field(min_length=1)
-
-
-class _Situations(Params):
+class _Situations(_Sets):
     setting: Sentence
-    sets: tuple[_SetInScenes, ...] = Field(min_length=1)
 
 
-def _contrast(
-    path: Path,
-    one: _Set,
-    fitting: Sequence[str],
-    scenes: Mapping[str, Scene],
-) -> Contrast:
-    """Make a contrast that is fine in the scenes."""
-    for scene in fitting:
-        if scene not in scenes:
-            raise ParamsError(
-                f"{path}: scenes: no scene {scene!r}, or it is 'unseen'{nearest(scene, scenes)}"
-            )
-        if scenes[scene].scenario is None:
-            raise ParamsError(f"{path}: scenes: {scene!r} is no benign scene: it fits nothing")
-    own = dict.fromkeys(str(scenes[scene].scenario) for scene in fitting)
-    return Contrast(one.text, one.about, one.answer, one.harmful, tuple(own))
+def _written(path: Path, scenarios: Collection[str]) -> Iterator[Contrast]:
+    for group in read(path, _Contrasts).groups:
+        name = group.scenario
+        if name not in scenarios:
+            raise ParamsError(f"{path}: groups: no scenario {name!r}{nearest(name, scenarios)}")
+        yield from (_contrast(one, name) for one in group.sets)
+
+
+def _contrast(one: _Set, scenario: str) -> Contrast:
+    return Contrast(one.text, one.about, one.answer, one.harmful, scenario)
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
@@ -193,10 +172,8 @@ def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
     return {setting: tuple(texts) for setting, texts in said.items()}
 
 
-def _dev_sets(
-    path: Path, scenario: Scenario, scenes: Mapping[str, Scene]
-) -> Iterator[tuple[_Set, Sequence[str]]]:
-    """The dev utterances that are answered, each with those of its scenes that may be heard."""
+def _of_dev(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> Iterator[Contrast]:
+    """Contrasts of the dev utterances that are answered."""
     answers = read(path, _Answers).answers
     utterances = {u.id: u for u in scenario.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}
@@ -209,15 +186,7 @@ def _dev_sets(
                 f"{path}: answers.{name}: is of {utterance.split.value} and "
                 f"{utterance.intent.value}; only pseudo_harmful ones of dev may be trained on"
             )
-        seen = [scene for scene in utterance.scenes if scene in scenes]
-        if not seen:
+        if not any(scene in scenes for scene in utterance.scenes):
             raise ParamsError(f"{path}: answers.{name}: all its scenes are 'unseen'; leave it out")
-        yield (
-            _Set(
-                text=utterance.text,
-                about=str(utterance.about),
-                answer=answer,
-                harmful=harmful.get(name),
-            ),
-            seen,
-        )
+        about = str(utterance.about)
+        yield Contrast(utterance.text, about, answer, harmful.get(name), scenario.id)

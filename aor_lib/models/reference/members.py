@@ -110,7 +110,7 @@ def _over_scenes(
     heard = _ELSEWHERE | dict(material.settings)
     for contrast in contrasts:
         begin = len(examples.found)
-        fitting = one(contrast.scenarios, rng)
+        fitting = contrast.scenario
         own = {"fitting": fitting, "other": examples.other(contrast), "nothing": None}
         background = str(rng.choice(list(behind), p=list(behind.values())))
         setting = own.get(background, background)
@@ -148,7 +148,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
     for contrast in (*material.contrasts, *material.situations):
         begin = len(examples.found)
-        meant = f"You mean {material.settings[contrast.scenarios[0]]}. "
+        meant = f"You mean {material.settings[contrast.scenario]}. "
         setting = examples.any_setting()
         if rng.random() < 0.85:
             examples.refuse(contrast.text, setting, angry=True, opening=opening(meant, True))
@@ -240,7 +240,7 @@ class _Examples:
 
     def other(self, contrast: Contrast) -> str:
         """A scenario in which the contrast is not at home."""
-        others = sorted(self._material.settings.keys() - set(contrast.scenarios))
+        others = sorted(self._material.settings.keys() - {contrast.scenario})
         return one(others, self._rng)
 
     def any_setting(self) -> str | None:
