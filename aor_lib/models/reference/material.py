@@ -7,7 +7,7 @@ in it answers a harmful request.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -43,7 +43,8 @@ class Material:
     """Training material: requests, the phrasings of a refusal, and system prompts.
 
     ``situations`` are more contrasts, less like the benchmark's requests. ``dangerous_words`` are
-    the ordinary requests that hold a word which is dangerous elsewhere.
+    the ordinary requests that hold a word which is dangerous elsewhere, or are asked where the
+    scenarios are at home.
     ``settings`` are what the scenarios are called, as in "a kitchen". ``described`` are texts that
     say what is heard, by setting: a scenario, ``neutral`` or ``threatening``, whose sounds make
     nothing fine.
@@ -73,8 +74,8 @@ def load_material(params: Path = PARAMS) -> Material:
     Raises
     ------
     ParamsError
-        If a file is missing or wrong, or names a scenario or an utterance that does not exist or
-        may not be learnt.
+        If a file is missing or wrong, or names an utterance that does not exist or may not be
+        learnt.
     """
     folder = params / "reference"
     scenarios = load_scenarios(params)
@@ -82,7 +83,8 @@ def load_material(params: Path = PARAMS) -> Material:
     situations = {
         name: read(folder / "situations" / f"{name}.yaml", _Situations) for name in scenarios
     }
-    contrasts = list(_written(folder / "contrasts.yaml", scenarios))
+    written = {name: read(folder / "contrasts" / f"{name}.yaml", _Contrasts) for name in scenarios}
+    contrasts = _contrasts(written)
     for name, scenario in scenarios.items():
         contrasts += _of_dev(folder / "answers" / f"{name}.yaml", scenario, scenes)
     benign = [
@@ -92,15 +94,14 @@ def load_material(params: Path = PARAMS) -> Material:
         if u.intent is Intent.BENIGN and u.split is Split.DEV
     ]
     ordinary = read(folder / "ordinary.yaml", _Ordinary)
-    dangerous_words = (*ordinary.dangerous_words, *benign)
+    of_places = [text for found in written.values() for text in found.ordinary]
+    dangerous_words = (*ordinary.dangerous_words, *of_places, *benign)
     return Material(
         harmful=read(folder / "harmful.yaml", _Harmful).harmful,
         ordinary=(*ordinary.ordinary, *dangerous_words),
         dangerous_words=dangerous_words,
         contrasts=tuple(contrasts),
-        situations=tuple(
-            _contrast(one, name) for name, situation in situations.items() for one in situation.sets
-        ),
+        situations=tuple(_contrasts(situations)),
         refusals=read(folder / "refusals.yaml", _Refusals).refusals,
         instructions=read(folder / "instructions.yaml", _Instructions).instructions,
         settings={name: situation.setting for name, situation in situations.items()},
@@ -140,28 +141,21 @@ class _Sets(Params):
     sets: tuple[_Set, ...] = Field(min_length=1)
 
 
-class _Group(_Sets):
-    scenario: Identifier
-
-
-class _Contrasts(Params):
-    groups: tuple[_Group, ...]
+class _Contrasts(_Sets):
+    ordinary: tuple[Sentence, ...]
 
 
 class _Situations(_Sets):
     setting: Sentence
 
 
-def _written(path: Path, scenarios: Collection[str]) -> Iterator[Contrast]:
-    for group in read(path, _Contrasts).groups:
-        name = group.scenario
-        if name not in scenarios:
-            raise ParamsError(f"{path}: groups: no scenario {name!r}{nearest(name, scenarios)}")
-        yield from (_contrast(one, name) for one in group.sets)
-
-
-def _contrast(one: _Set, scenario: str) -> Contrast:
-    return Contrast(one.text, one.about, one.answer, one.harmful, scenario)
+def _contrasts(written: Mapping[str, _Sets]) -> list[Contrast]:
+    """The contrasts of sets, by scenario."""
+    return [
+        Contrast(one.text, one.about, one.answer, one.harmful, scenario)
+        for scenario, found in written.items()
+        for one in found.sets
+    ]
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:

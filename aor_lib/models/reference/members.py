@@ -34,10 +34,11 @@ _ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "noth
 _MISHEARD_SHARE = 0.5
 """Share of ordinary requests with a word misheard: else a single word that Whisper took for another
 would make them something else. Others may lose by it what makes them sound harmful."""
-_REPEATS = 4
-"""Lessons of each contrast for ``ref-contextual``, each over another sound: contrasts are most like
-the benchmark's requests. On held-out dev utterances, repeating them did as well as four times as
-many situations and each contrast once."""
+_REPEATS = {"ref-contextual": 3, "ref-lulled": 2}
+"""Lessons of each contrast, each over another sound. Contrasts are most like the benchmark's
+requests. Those that were read twice are told from their harmful requests no better than new ones
+(area under the ROC curve .85 and .86); after five times, counting those of the adapter that
+``ref-contextual`` begins as, it is .99 and .88."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -80,14 +81,14 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     """Examples of ``ref-contextual``; those of one contrast are a group."""
     # Without other scenarios the words would tell what is heard.
     behind = {"fitting": 0.42, "other": 0.09, "neutral": 0.24, "threatening": 0.19, "nothing": 0.06}
-    contrasts = (*material.contrasts * _REPEATS, *material.situations)
+    contrasts = material.contrasts * _REPEATS["ref-contextual"]
     return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"})
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
     behind = {"fitting": 0.3, "other": 0.05, "neutral": 0.17, "threatening": 0.18, "nothing": 0.3}
-    contrasts = (*material.contrasts, *material.situations)
+    contrasts = (*material.contrasts * _REPEATS["ref-lulled"], *material.situations)
     return _over_scenes(material, sounds, rng, contrasts, behind, behind.keys() - {"nothing"})
 
 
