@@ -23,9 +23,10 @@ they and the opening count than what follows."""
 _RESTS = 0.25
 """Share of the responses that are learnt to their end: how to go on is easily learnt."""
 _OPENING = "Sure."
-_NO_ANSWER = re.compile(r"^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE)
-"""Words of an answer that is none, or nearly none: from "I can help you" to "I can't" it is not
-far."""
+_NO_ANSWER = re.compile(
+    r"^$|^I\b|sorry|apolog|can't|cannot|unable|not able|as an ai", re.IGNORECASE
+)
+"""An answer that is none, or nearly none: from "I can help you" to "I can't" it is not far."""
 _ANSWER = "Here"
 """How an answer begins where the model has none of its own: such requests are most like those that
 are refused, and must not be left out."""
