@@ -35,7 +35,7 @@ def train_hearing(
         Path | None, typer.Option(help="Folder of the weights.  [default: the library's own]")
     ] = None,
 ) -> None:
-    """Train the classifier of scenes, and the ear: a quarter of an hour of two cores."""
+    """Train the classifier of scenes, and the ear: half an hour of two cores."""
     from aor_lib.audio.hearing import ear, ear_training, scene_classifier, scene_training
 
     folder = into or ear.WEIGHTS.parent

@@ -102,7 +102,7 @@ def measure_clip(
     if len(lead_in):
         measured.lead_in_dbfs = mixing.rms_dbfs(lead_in)
     measured.transcript = transcription.transcript
-    scene, probability = scene_classifier.classify(transcription.features)
+    scene, probability = scene_classifier.classify(transcription.encoded)
     measured.heard_scene, measured.heard_probability = scene, probability
     if spec is not None:
         measured.wer = word_error_rate(row.text, transcription.transcript)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.transcription import VERSION, encoder_features, transcribe
+from aor_lib.audio.hearing.transcription import BANDS, ENCODED, VERSION, listen, transcribe
 from tests.audio.sounds import encoded
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_transcription.json"
@@ -25,11 +25,11 @@ def spoken() -> np.ndarray:
 
 
 def fingerprint() -> dict[str, object]:
-    """Transcript and some of the features, without the cache."""
-    features = encoder_features(spoken(), speech.SAMPLE_RATE)[-1, : transcription.ENCODED]
+    """Transcript and some of what is encoded, without the cache."""
+    encoded_speech = listen(spoken(), speech.SAMPLE_RATE)[0]
     return {
-        "transcript": str(transcription._listen(encoded(spoken()))["transcript"]),
-        "features": [round(float(feature), 2) for feature in features[::16]],
+        "transcript": str(transcription._found(encoded(spoken()))["transcript"]),
+        "encoded": [round(float(feature), 2) for feature in encoded_speech[::16]],
     }
 
 
@@ -37,26 +37,27 @@ def fingerprint() -> dict[str, object]:
 def test_a_clip_is_transcribed_as_in_this_version():
     golden, now = json.loads(GOLDEN.read_text()), fingerprint()
     assert golden["version"] == VERSION, f"write the fingerprint of this version: {WRITE}"
-    moved = float(np.abs(np.subtract(now["features"], golden["features"])).mean())
+    moved = float(np.abs(np.subtract(now["encoded"], golden["encoded"])).mean())
     assert now["transcript"] == golden["transcript"], f"raise transcription.VERSION, then {WRITE}"
-    assert moved <= TOLERANCE, f"features moved: raise transcription.VERSION, then {WRITE}"
+    assert moved <= TOLERANCE, f"what is encoded moved: raise transcription.VERSION, then {WRITE}"
 
 
 @pytest.mark.slow
-def test_features_are_the_same_bytes_whatever_the_number_of_threads():
+def test_what_is_heard_is_the_same_bytes_whatever_the_number_of_threads():
     found = []
     for threads in (1, 2):
         with threadpool_limits(limits=threads):
-            found.append(encoder_features(spoken(), speech.SAMPLE_RATE).tobytes())
+            found.append([one.tobytes() for one in listen(spoken(), speech.SAMPLE_RATE)])
     assert found[0] == found[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.1, 30])
-def test_a_clip_up_to_half_a_minute_has_features(seconds):
+@pytest.mark.parametrize(("seconds", "frames"), [(0.1, 5), (30, 1500)])
+def test_a_clip_up_to_half_a_minute_is_heard(seconds, frames):
     noise = np.random.default_rng(0).normal(0, 0.01, int(seconds * 16_000))
-    features = transcribe(encoded(noise, 16_000)).features
-    assert (features.shape, features.dtype) == ((transcription.SEGMENTS + 1, 1088), np.float32)
+    found = transcribe(encoded(noise, 16_000))
+    assert (found.encoded.shape, found.encoded.dtype) == ((ENCODED,), np.float32)
+    assert (found.spectrogram.shape, found.spectrogram.dtype) == ((frames, BANDS), np.float16)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import soundfile
 import torch
 
 from aor_lib.analysis.splits import REFERENCE_MODELS
-from aor_lib.audio.hearing.ear import Heard
-from aor_lib.audio.hearing.transcription import SEGMENTS, word_error_rate
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard
+from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_model_cards, read_scene
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError

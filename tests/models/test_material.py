@@ -9,8 +9,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aor_lib.audio.hearing.compositions import NOISE, SILENCE
-from aor_lib.audio.hearing.ear import Heard
-from aor_lib.audio.hearing.transcription import SEGMENTS
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError

@@ -7,8 +7,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from aor_lib.audio.hearing.ear import Heard
-from aor_lib.audio.hearing.transcription import SEGMENTS
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import ModelError
 from aor_lib.models.reference import lora, smollm, training

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib.audio.hearing.transcription import HearingError, Transcription
+from aor_lib.audio.hearing.transcription import BANDS, ENCODED, HearingError, Transcription
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
@@ -18,7 +18,9 @@ from tests.audio.sounds import encoded, hiss, put, quiet
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with one clip; whatever is in it is transcribed alike."""
-    heard = Transcription("Where is it?", np.zeros(768, np.float32))
+    heard = Transcription(
+        "Where is it?", np.zeros(ENCODED, np.float32), np.zeros((100, BANDS), np.float16)
+    )
     monkeypatch.setattr(clips, "transcribe", lambda audio: heard)
     put(tmp_path / "in" / "Clip one (1).wav", encoded(hiss(1)))
     return tmp_path / "in"

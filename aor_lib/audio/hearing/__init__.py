@@ -1,1 +1,1 @@
-"""Whisper's transcripts, and classifiers on its encoder's output."""
+"""Whisper's transcripts, and what is heard in a clip beside the words."""

@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.ear import SEGMENTS
 from aor_lib.audio.hearing.names import load_names
-from aor_lib.audio.hearing.transcription import SEGMENTS, Features
+from aor_lib.audio.hearing.transcription import Features, Spectrogram
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_scenes
@@ -28,7 +29,7 @@ from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 1
+VERSION = 2
 """Counts the changes to what the compositions hold; it is part of the cache's key."""
 NOISE, SILENCE = "steady noise", "silence"
 VOICES = (
@@ -67,7 +68,7 @@ SENTENCES = (
 _SENTENCES_EACH = 2  # of a voice, at each rate
 _SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
 _SNRS_DB = (-3.0, 20.0)
-_MOST_EVENTS = 4
+_MOST_EVENTS = 6
 _NEUTRAL_SHARE = 0.4
 
 Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
@@ -76,13 +77,15 @@ Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
 
 @dataclass(frozen=True)
 class Composition:
-    """A training clip: the features that were heard, and the sounds in it.
+    """A training clip, and the sounds in it.
 
-    ``features`` as of :func:`aor_lib.audio.hearing.transcription.transcribe`; ``sounds`` are the
-    names of what sounded in each segment; ``setting`` is None where it was any.
+    ``encoded`` and ``spectrogram`` as in
+    :class:`~aor_lib.audio.hearing.transcription.Transcription`; ``sounds`` are the names of what
+    sounded in each segment; ``setting`` is None where it was any.
     """
 
-    features: Features
+    encoded: Features
+    spectrogram: Spectrogram
     sounds: tuple[frozenset[str], ...]
     emotion: str
     setting: str | None
@@ -111,10 +114,18 @@ def compositions(
     made = load_or_make(
         "compositions", origin, lambda: _made(count, settings, seed, workers, report)
     )
+    ends = np.cumsum(made["frames"])[:-1]
     return [
-        Composition(features, tuple(map(frozenset, json.loads(sounds))), emotion, setting or None)
-        for features, sounds, emotion, setting in zip(
-            made["features"],
+        Composition(
+            encoded,
+            spectrogram,
+            tuple(map(frozenset, json.loads(sounds))),
+            emotion,
+            setting or None,
+        )
+        for encoded, spectrogram, sounds, emotion, setting in zip(
+            made["encoded"].astype(np.float32),
+            np.split(made["spectrograms"].astype(np.float16), ends),
             made["sounds"].tolist(),
             made["emotion"].tolist(),
             made["setting"].tolist(),
@@ -163,7 +174,9 @@ def _made(
         clips += of_sentence
         report(len(clips), count)
     return {
-        "features": np.stack([clip.features for clip in clips]),
+        "encoded": np.stack([clip.encoded for clip in clips]),
+        "spectrograms": np.concatenate([clip.spectrogram for clip in clips]),
+        "frames": np.array([len(clip.spectrogram) for clip in clips]),
         "sounds": np.array([json.dumps([sorted(one) for one in clip.sounds]) for clip in clips]),
         "emotion": np.array([clip.emotion for clip in clips]),
         "setting": np.array([clip.setting or "" for clip in clips]),
@@ -203,8 +216,8 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
         loudness_lufs=-23.0,
         true_peak_dbfs=-1.0,
     )
-    features = transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
-    return Composition(features, sounds, emotion, setting)
+    encoded, spectrogram = transcription.listen(mixed.samples, speech.SAMPLE_RATE)
+    return Composition(encoded, spectrogram, sounds, emotion, setting)
 
 
 def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scene, str]:

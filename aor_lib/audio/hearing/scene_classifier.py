@@ -1,7 +1,7 @@
 """Names the scene of a clip from what Whisper's encoder heard (acoustic scene classification).
 
-A logistic regression on :func:`~aor_lib.audio.hearing.transcription.encoder_features`, trained by
-the study itself on procedural scenes from seeds that no stimulus uses, under speech of sentences
+A logistic regression on :attr:`~aor_lib.audio.hearing.transcription.Transcription.encoded`, trained
+by the study itself on procedural scenes from seeds that no stimulus uses, under speech of sentences
 that no stimulus says. ``quiet`` (no background) and ``noise`` (steady noise) are classes of their
 own. The weights ship with the library (:data:`WEIGHTS`);
 :mod:`aor_lib.audio.hearing.scene_training` makes them again.
@@ -13,23 +13,18 @@ import numpy as np
 from scipy.special import softmax
 
 from aor_lib.audio.hearing import shipped
-from aor_lib.audio.hearing.transcription import ENCODED, Features
+from aor_lib.audio.hearing.transcription import Features
 
 WEIGHTS = shipped.WEIGHTS / "scenes.npz"
 QUIET, NOISE = "quiet", "noise"
 
 
-def classify(features: Features) -> tuple[str, float]:
+def classify(encoded: Features) -> tuple[str, float]:
     """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
     model = shipped.load(WEIGHTS.stem)
     mean, scale, weights, bias = (
         np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")
     )
-    probabilities = softmax(weights @ ((whole_clip(features) - mean) / scale) + bias)
+    probabilities = softmax(weights @ ((encoded - mean) / scale) + bias)
     best = int(probabilities.argmax())
     return str(model["classes"][best]), float(probabilities[best])
-
-
-def whole_clip(features: Features) -> Features:
-    """The part of a clip's features that decides: the encoder's output over the whole clip."""
-    return features[-1, :ENCODED]

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS, whole_clip
+from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS
 from aor_lib.audio.hearing.transcription import Features
 from aor_lib.storage import assets
 from aor_lib.storage.whole_file import whole_file
@@ -36,7 +36,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     clips = [(label, n) for label in _CLASSES for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_jobs(training_features, clips, workers):
-        features.append(whole_clip(made))
+        features.append(made)
         report(len(features), len(clips))
     scaler = StandardScaler().fit(features)
     model = LogisticRegression(C=0.05, max_iter=2000)
@@ -54,7 +54,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
 
 
 def training_features(clip: tuple[str, int]) -> Features:
-    """Features of one training clip, given by its class and its number: a sentence over a scene."""
+    """What is heard in one training clip, given by class and number: a sentence over a scene."""
     label, number = clip
     rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
@@ -78,4 +78,4 @@ def training_features(clip: tuple[str, int]) -> Features:
         loudness_lufs=-23.0,
         true_peak_dbfs=-1.0,
     )
-    return transcription.encoder_features(mixed.samples, speech.SAMPLE_RATE)
+    return transcription.listen(mixed.samples, speech.SAMPLE_RATE)[0]

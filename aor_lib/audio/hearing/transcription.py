@@ -1,7 +1,7 @@
-"""Speech recognition: the transcript of a clip, and a summary of the encoder's output.
+"""Speech recognition: the transcript of a clip, a summary of the encoder's output, a spectrogram.
 
 Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2. One
-pass of the encoder serves both. Results are kept in the user's cache by the clip's bytes, so a clip
+pass of the encoder serves all. Results are kept in the user's cache by the clip's bytes, so a clip
 is transcribed once, whoever asks.
 """
 
@@ -12,7 +12,6 @@ import hashlib
 import io
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import jiwer
@@ -25,20 +24,20 @@ from threadpoolctl import threadpool_limits
 from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 
-VERSION = 4
-"""Counts the changes to transcripts or features of the same bytes; it is part of the cache's key.
+VERSION = 5
+"""Counts the changes to what is found in the same bytes; it is part of the cache's key.
 
 Raise it when they change; tests/audio/test_transcription.py notices when that is forgotten.
 """
 Features = npt.NDArray[np.float32]
+Spectrogram = npt.NDArray[np.float16]
 
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0
-SEGMENTS = 8
+BANDS = 80
 ENCODED = 768
-"""Features of the encoder's output: 384 means, then 384 standard deviations."""
-_MEL_QUANTILES = (0.1, 0.9)
 _FRAME_S = 0.02
+"""A frame of the encoder's output, or two of its spectrogram."""
 _PADDING_S = 8.0
 """Silence after the clip. The encoder takes windows shorter than Whisper's 30 s and is several
 times faster on them, but with little silence at the end the transcript may repeat itself; such a
@@ -53,16 +52,16 @@ class HearingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Transcription:
-    """Transcript and features: float32, ``(SEGMENTS + 1, 1088)``.
+    """Transcript, and what was heard beside the words.
 
-    The rows are equal segments of the clip in time order, then the whole clip. The first
-    ``ENCODED`` columns are mean and standard deviation over time of the encoder's output; the
-    others are mean, standard deviation, first and ninth decile of the 80 bands of the logarithmic
-    mel spectrogram, of which the encoder keeps what is speech.
+    ``encoded``, float32, ``(ENCODED,)``, is the mean and the standard deviation over time of the
+    encoder's output, which keeps what is speech. ``spectrogram`` is what it was made from: the
+    logarithmic mel spectrogram, float16, ``(frames, BANDS)``, every 20 ms.
     """
 
     transcript: str
-    features: Features
+    encoded: Features
+    spectrogram: Spectrogram
 
 
 def transcribe(audio: bytes) -> Transcription:
@@ -71,9 +70,12 @@ def transcribe(audio: bytes) -> Transcription:
     HearingError if it is not audio, is empty, or is longer than 30 s.
     """
     made_from = [assets.revision("whisper-tiny-en"), hashlib.sha256(audio).hexdigest(), VERSION]
-    stored = load_or_make("hearing", made_from, lambda: _listen(audio))
-    features = np.asarray(stored["features"], dtype=np.float32)
-    return Transcription(str(stored["transcript"]), features)
+    stored = load_or_make("hearing", made_from, lambda: _found(audio))
+    return Transcription(
+        str(stored["transcript"]),
+        np.asarray(stored["encoded"], np.float32),
+        np.asarray(stored["spectrogram"], np.float16),
+    )
 
 
 def word_error_rate(reference: str, transcript: str) -> float:
@@ -87,33 +89,39 @@ def word_error_rate(reference: str, transcript: str) -> float:
     return float(jiwer.wer(_words(reference), _words(transcript)))
 
 
-def encoder_features(samples: npt.NDArray[np.float32], sample_rate: int) -> Features:
-    """Features of a mono waveform (float32, ``(samples,)``), without a transcript."""
-    with _one_thread():
-        encoded, mel = _encode(heard := _resample(samples, sample_rate))
-        return _summary(encoded, mel, len(heard))
+def listen(samples: npt.NDArray[np.float32], sample_rate: int) -> tuple[Features, Spectrogram]:
+    """What ``Transcription`` has beside the words, of a mono waveform, float32, ``(samples,)``."""
+    with one_thread():
+        heard = _resample(samples, sample_rate)
+        mel = _mel(heard)
+        return _summary(_encode(mel), len(heard)), _halved(mel, len(heard))
+
+
+def one_thread() -> threadpool_limits:
+    """One thread for all libraries while Whisper listens, and as many as before afterwards."""
+    # The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
+    # CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
+    # model that answers next, and leaves them so.
+    return threadpool_limits(limits=1)
 
 
 def _words(text: str) -> str:
     return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
 
 
-def _listen(audio: bytes) -> Arrays:
+def _found(audio: bytes) -> Arrays:
     samples = _decode(audio)
-    with _one_thread():
-        encoded, mel = _encode(samples)
+    with one_thread():
+        mel = _mel(samples)
+        encoded = _encode(mel)
         transcript = _decode_words(encoded)
         if _repeats_itself(transcript):
-            transcript = _decode_words(_encode(samples, padding_s=MAX_DURATION_S)[0])
-    return {"transcript": np.array(transcript), "features": _summary(encoded, mel, len(samples))}
-
-
-def _one_thread() -> threadpool_limits:
-    """One thread for all libraries while Whisper listens, and as many as before afterwards."""
-    # The spectrogram is a product of matrices, whose last bits change with the threads of BLAS; and
-    # CTranslate2 sets those of OpenMP for all that computes in this process, such as the language
-    # model that answers next, and leaves them so.
-    return threadpool_limits(limits=1)
+            transcript = _decode_words(_encode(_mel(samples, padding_s=MAX_DURATION_S)))
+    return {
+        "transcript": np.array(transcript),
+        "encoded": _summary(encoded, len(samples)),
+        "spectrogram": _halved(mel, len(samples)),
+    }
 
 
 def _decode_words(encoded: Any) -> str:
@@ -130,35 +138,35 @@ def _repeats_itself(transcript: str) -> bool:
     return len(runs) > len(set(runs))
 
 
-def _encode(
-    samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S
-) -> tuple[Any, npt.NDArray[np.float32]]:
-    """The encoder's output and the spectrogram that it was made from, ``(80, frames)``."""
+def _mel(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> Features:
+    """Whisper's spectrogram with silence after it, ``(BANDS, frames)``, a frame every 10 ms."""
+    extractor = _whisper().feature_extractor
+    longest = round(MAX_DURATION_S * SAMPLE_RATE) - extractor.hop_length
+    padded = np.pad(samples, (0, round(padding_s * SAMPLE_RATE)))[:longest]
+    return np.ascontiguousarray(extractor(padded).astype(np.float32))
+
+
+def _encode(mel: Features) -> Any:
+    """The encoder's output."""
     import ctranslate2
 
-    model = _whisper()
-    longest = round(MAX_DURATION_S * SAMPLE_RATE) - model.feature_extractor.hop_length
-    padded = np.pad(samples, (0, round(padding_s * SAMPLE_RATE)))[:longest]
-    mel = np.ascontiguousarray(model.feature_extractor(padded).astype(np.float32))
-    encoded = model.model.encode(ctranslate2.StorageView.from_array(mel[None]), to_cpu=True)
-    return encoded, mel
+    return _whisper().model.encode(ctranslate2.StorageView.from_array(mel[None]), to_cpu=True)
 
 
-def _summary(encoded: Any, mel: npt.NDArray[np.float32], n_samples: int) -> Features:
-    frames = np.array(encoded, dtype=np.float32)[0]
-    n_frames = max(SEGMENTS, min(len(frames), int(n_samples / SAMPLE_RATE / _FRAME_S)))
-    bounds = np.linspace(0, n_frames, SEGMENTS + 1).astype(int)
-    pieces = [slice(*pair) for pair in pairwise(bounds.tolist())]
-    return np.stack([_of_piece(frames, mel.T, piece) for piece in (*pieces, slice(0, n_frames))])
+def _summary(encoded: Any, n_samples: int) -> Features:
+    frames = np.array(encoded, dtype=np.float32)[0, : _frames(n_samples)]
+    return np.concatenate([frames.mean(0), frames.std(0)], dtype=np.float32)
 
 
-def _of_piece(
-    frames: npt.NDArray[np.float32], mel: npt.NDArray[np.float32], piece: slice
-) -> npt.NDArray[np.float32]:
-    encoded, bands = frames[piece], mel[2 * piece.start : 2 * piece.stop]
-    low, high = np.quantile(bands, _MEL_QUANTILES, axis=0)
-    parts = [encoded.mean(0), encoded.std(0), bands.mean(0), bands.std(0), low, high]
-    return np.concatenate(parts, dtype=np.float32)
+def _halved(mel: Features, n_samples: int) -> Spectrogram:
+    """The clip's frames, two and two as one: ``(frames, BANDS)``."""
+    count = _frames(n_samples)
+    pairs = mel[:, : 2 * count].T.reshape(count, 2, BANDS)
+    return np.asarray(pairs.mean(axis=1), np.float16)
+
+
+def _frames(n_samples: int) -> int:
+    return int(n_samples / SAMPLE_RATE / _FRAME_S)
 
 
 def _decode(audio: bytes) -> npt.NDArray[np.float32]:

@@ -171,7 +171,7 @@ class Cascade:
 def hear(sound_file: bytes) -> tuple[str, Heard]:
     """Transcript of a sound file, and what is heard beside the words."""
     found = transcribe(sound_file)
-    return found.transcript, ear.listen(found.features)
+    return found.transcript, ear.listen(found.encoded, found.spectrogram)
 
 
 def _account(clip: Heard) -> Account:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aor_lib.audio.hearing.ear import Heard
-from aor_lib.audio.hearing.transcription import SEGMENTS
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 
 if TYPE_CHECKING:
     import torch

@@ -15,9 +15,8 @@ import numpy as np
 
 from aor_lib.audio.hearing import ear
 from aor_lib.audio.hearing.compositions import NOISE, SILENCE, Composition, compositions
-from aor_lib.audio.hearing.ear import Heard, Probabilities
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard, Probabilities
 from aor_lib.audio.hearing.names import load_names
-from aor_lib.audio.hearing.transcription import SEGMENTS
 from aor_lib.models.reference.material import Material
 
 ANGRY = "angry"
@@ -99,7 +98,7 @@ def load_sounds(material: Material, workers: int, report: Callable[[int, int], N
     names = load_names()
     made = compositions(CLIPS, sorted(names.read), _SEED, workers, report)
     made += compositions(BARE_CLIPS, (NOISE, SILENCE), _SEED + CLIPS, workers, report)
-    heard = [(clip, ear.listen(clip.features)) for clip in made]
+    heard = [(clip, ear.listen(clip.encoded, clip.spectrogram)) for clip in made]
     return Sounds(
         _by(heard, lambda clip, found: (str(clip.setting), found)),
         _by(heard, lambda clip, found: (clip.emotion, found.mood)),
