@@ -55,7 +55,7 @@ def listen(encoded: Features, spectrogram: Spectrogram) -> Heard:
 
 
 def hear(network: EarNetwork, encoded: Features, spectrogram: Spectrogram) -> Heard:
-    """What a network hears in a clip."""
+    """Name the sounds and the mood in a clip with this network."""
     import torch
 
     frames = torch.from_numpy(spectrogram).float()[None]

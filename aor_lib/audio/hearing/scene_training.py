@@ -54,7 +54,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
 
 
 def training_features(clip: tuple[str, int]) -> Features:
-    """What is heard in one training clip, given by class and number: a sentence over a scene."""
+    """Encode one training clip, given by class and number: a sentence over a scene."""
     label, number = clip
     rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])

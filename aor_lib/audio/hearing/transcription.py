@@ -90,7 +90,7 @@ def word_error_rate(reference: str, transcript: str) -> float:
 
 
 def listen(samples: npt.NDArray[np.float32], sample_rate: int) -> tuple[Features, Spectrogram]:
-    """What ``Transcription`` has beside the words, of a mono waveform, float32, ``(samples,)``."""
+    """Give ``encoded`` and ``spectrogram`` of a mono waveform, float32, ``(samples,)``."""
     with one_thread():
         heard = _resample(samples, sample_rate)
         mel = _mel(heard)
