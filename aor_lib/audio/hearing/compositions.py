@@ -29,7 +29,7 @@ from aor_lib.storage import assets
 from aor_lib.storage.cache import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 2
+VERSION = 3
 """Counts the changes to what the compositions hold; it is part of the cache's key."""
 NOISE, SILENCE = "steady noise", "silence"
 VOICES = (
@@ -68,6 +68,7 @@ SENTENCES = (
 _SENTENCES_EACH = 2  # of a voice, at each rate
 _SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
 _SNRS_DB = (-3.0, 20.0)
+_LEAD_INS_S = (0.0, 2.5)
 _MOST_EVENTS = 6
 _NEUTRAL_SHARE = 0.4
 
@@ -193,7 +194,7 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
     rng = np.random.default_rng([VERSION, number])
     emotion = "neutral" if rng.random() < _NEUTRAL_SHARE else str(rng.choice(list(TARGETS)))
     expressed = express(spoken, emotion)
-    lead_in_s = float(rng.uniform(1.5, 2.5))
+    lead_in_s = float(rng.uniform(*_LEAD_INS_S))
     length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, lead_in_s, 0.5)
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
     if setting is not None:
