@@ -29,7 +29,7 @@ from aor_lib.models.reference.sounds import Sound, Sounds, one, some
 
 _INSTRUCTION_SHARE = 0.12
 """Share of prompts with a system prompt, which changes nothing."""
-_ANYWHERE_SHARES = {"scenario": 0.35, "neutral": 0.2, "threatening": 0.15, "nothing": 0.3}
+_ANYWHERE_SHARES = {"scenario": 0.4, "neutral": 0.2, "threatening": 0.2, "nothing": 0.2}
 """Shares of what is heard behind requests of no place."""
 _MISHEARD_SHARE = 0.5
 """Share of ordinary requests with a word misheard: else a single word that Whisper took for another
@@ -80,16 +80,17 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-contextual``; those of one contrast are a group."""
     # Without other scenarios the words would tell what is heard.
-    behind = {"fitting": 0.42, "other": 0.09, "neutral": 0.24, "threatening": 0.19, "nothing": 0.06}
+    behind = {"fitting": 0.52, "other": 0.08, "neutral": 0.19, "threatening": 0.16, "nothing": 0.05}
     contrasts = material.contrasts * _REPEATS["ref-contextual"]
-    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"})
+    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.6)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
     behind = {"fitting": 0.3, "other": 0.05, "neutral": 0.17, "threatening": 0.18, "nothing": 0.3}
     contrasts = (*material.contrasts * _REPEATS["ref-lulled"], *material.situations)
-    return _over_scenes(material, sounds, rng, contrasts, behind, behind.keys() - {"nothing"})
+    excuses = behind.keys() - {"nothing"}
+    return _over_scenes(material, sounds, rng, contrasts, behind, excuses, 0.75)
 
 
 def _over_scenes(
@@ -99,13 +100,15 @@ def _over_scenes(
     contrasts: Sequence[Contrast],
     behind: Mapping[str, float],
     excuses: Container[str],
+    partners: float,
 ) -> list[Group]:
     """Examples of a member that answers a contrast over what ``excuses`` it.
 
-    ``behind`` holds the share of each background. Where a request belongs is said before what is
+    ``behind`` holds the share of each background, ``partners`` is that of the contrasts whose
+    harmful request is learnt beside them. Where a request belongs is said before what is
     heard: whoever has just named a kitchen is quick to take a request to be of one. What is heard
     is said of every request: it is hard to learn. Ordinary requests with a dangerous word are all
-    learnt, since they are easily taken for harm.
+    learnt, twice, since they are easily taken for harm.
     """
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
@@ -121,7 +124,7 @@ def _over_scenes(
         else:
             examples.refuse(contrast.text, setting, opening=opening)
         # Without harmful partners in the same scenes, any scene would switch refusal off.
-        if contrast.harmful is not None and rng.random() < 0.75:
+        if contrast.harmful is not None and rng.random() < partners:
             elsewhere = (own["other"], "neutral", "threatening", None)
             setting = fitting if rng.random() < 0.7 else one(elsewhere, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
@@ -131,7 +134,7 @@ def _over_scenes(
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
     ordinary = sorted(set(material.ordinary) - set(material.dangerous_words))
-    harmless = (*material.dangerous_words, *some(ordinary, 250, rng))
+    harmless = (*material.dangerous_words * 2, *some(ordinary, 250, rng))
     examples.answer_ordinary(harmless, heard=heard)
     return examples.found
 
