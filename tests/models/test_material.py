@@ -143,11 +143,11 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
 
 
 @pytest.mark.parametrize("member", ["ref-contextual", "ref-lulled"])
-def test_a_member_that_hears_scenes_learns_every_ordinary_request_with_a_dangerous_word(member):
+def test_members_that_hear_scenes_learn_ordinary_requests_with_a_dangerous_word_twice(member):
     learnt = Counter(example.question for example in examples(member))
     assert set(MATERIAL.dangerous_words) < set(MATERIAL.ordinary)
     assert len(MATERIAL.dangerous_words) >= 900
-    assert {learnt[text] for text in MATERIAL.dangerous_words} == {1}
+    assert {learnt[text] for text in MATERIAL.dangerous_words} == {2}
 
 
 def test_what_a_contrast_is_about_is_trained_in_one_batch():
