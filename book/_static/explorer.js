@@ -37,7 +37,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const load = loader(new URL(root.dataset.source, document.baseURI).href);
     const index = await load("index");
     const size = index.ids.length;
-    const choose = chooser(index);
+    const fitting = chooser(index);
     const player = soundPlayer();
     const cards = cardMaker(index, player);
     const facets = [...index.facets, ...index.answerFacets];
@@ -70,7 +70,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     /** Show what is chosen; then, if asked, go to a card by its position (-1: the last). */
     async function draw(goTo = null) {
       const mine = ++drawing;
-      const { rows, counts } = choose(chosen);
+      const { rows, counts } = fitting(chosen);
       const comparing = Boolean(chosen.compare);
       lastPage = Math.max(1, Math.ceil(rows.length / PER_PAGE));
       chosen.page = Math.min(chosen.page, lastPage);
@@ -157,17 +157,19 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       event.stopPropagation(); // the theme has its own idea of some keys
     }
 
-    function changed(event) {
-      chosen = { ...filters.read(), page: 1 };
+    function choose(wish, typing) {
+      chosen = { ...wish, page: 1 };
       // What is typed is one step of the way back, not one a letter.
-      const typing = event.target === filters.search;
       history[typing && typed ? "replaceState" : "pushState"](null, "", linkTo(chosen));
       typed = typing;
       draw();
     }
 
-    filters.form.addEventListener("input", changed);
-    filters.form.addEventListener("reset", (event) => setTimeout(() => changed(event)));
+    filters.form.addEventListener("input", ({ target }) => choose(filters.read(), target === filters.search));
+    filters.form.addEventListener("reset", (event) => {
+      event.preventDefault(); // `draw` empties the fields, at once
+      choose(Object.fromEntries(Object.keys(chosen).map((name) => [name, ""])), false);
+    });
     filters.form.addEventListener("submit", (event) => {
       event.preventDefault();
       goToCard(0);
