@@ -11,7 +11,15 @@ from benchmarks.explorer_study import serve
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "smoke"
 HTML = BUILD / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The first is made for tests: it has no windows.
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -116,11 +116,14 @@ def size_of(address):
 
 
 def draw_all_charts(tab):
-    """Bring every chart near the screen, where it is drawn, and wait until it is."""
-    for chart in tab.locator(".aor-chart").all():
-        chart.scroll_into_view_if_needed()
+    """Bring one chart after the other near the screen, where it is drawn, until all are."""
     tab.wait_for_function(
-        "[...document.querySelectorAll('.aor-chart')].every(chart => chart.dataset.drawn)"
+        """() => {
+          const next = document.querySelector(".aor-chart:not([data-drawn])");
+          next?.scrollIntoView();
+          return !next;
+        }""",
+        polling=100,
     )
 
 
