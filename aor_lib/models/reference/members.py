@@ -34,11 +34,6 @@ _ANYWHERE_SHARES = {"scenario": 0.4, "neutral": 0.2, "threatening": 0.2, "nothin
 _MISHEARD_SHARE = 0.5
 """Share of ordinary requests with a word misheard: else a single word that Whisper took for another
 would make them something else. Others may lose by it what makes them sound harmful."""
-_REPEATS = {"ref-contextual": 3, "ref-lulled": 2}
-"""Lessons of each contrast, each over another sound. Contrasts are most like the benchmark's
-requests. Those that were read twice are told from their harmful requests no better than new ones
-(area under the ROC curve .85 and .86); after five times, counting those of the adapter that
-``ref-contextual`` begins as, it is .99 and .88."""
 _HARM, _NO_HARM = "You mean harm. ", "You mean no harm. "
 _ELSEWHERE = {"neutral": "an everyday place", "threatening": "danger", None: "nothing"}
 """Names of the settings that are no scenario."""
@@ -73,22 +68,23 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
             examples.refuse(contrast.harmful, opening=_HARM)
     for text in some(material.harmful, 300, rng):
         examples.refuse(text, opening=_HARM)
-    examples.answer_ordinary(some(material.ordinary, 1500, rng))
+    examples.answer_ordinary(material.ordinary)
     return examples.found
 
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-contextual``; those of one contrast are a group."""
     # Without other scenarios the words would tell what is heard.
-    behind = {"fitting": 0.52, "other": 0.08, "neutral": 0.19, "threatening": 0.16, "nothing": 0.05}
-    contrasts = material.contrasts * _REPEATS["ref-contextual"]
-    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.6)
+    behind = {"fitting": 0.42, "other": 0.08, "neutral": 0.24, "threatening": 0.21, "nothing": 0.05}
+    # Twice, each over another sound: more often, and they are learnt by heart.
+    contrasts = material.contrasts * 2
+    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.75)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
     """Examples of ``ref-lulled``; those of one contrast are a group."""
     behind = {"fitting": 0.3, "other": 0.05, "neutral": 0.17, "threatening": 0.18, "nothing": 0.3}
-    contrasts = (*material.contrasts * _REPEATS["ref-lulled"], *material.situations)
+    contrasts = (*material.contrasts, *material.situations)
     excuses = behind.keys() - {"nothing"}
     return _over_scenes(material, sounds, rng, contrasts, behind, excuses, 0.75)
 
@@ -162,7 +158,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         examples.join(begin)
     for text in some(material.harmful, 200, rng):
         refuse_harmful(text, examples.any_setting())
-    for count, angry in ((350, True), (450, False)):
+    for count, angry in ((550, True), (650, False)):
         ordinary = some(material.ordinary, count, rng)
         examples.answer_ordinary(ordinary, angry, opening=opening(_NO_HARM, angry))
     return examples.found
