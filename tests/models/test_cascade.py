@@ -66,6 +66,13 @@ def test_a_model_of_words_alone_is_given_nothing_else(clips):
         assert logits[0].equal(logits[1]) is same, name
 
 
+def test_a_model_of_words_alone_spends_no_time_on_naming_sounds(clips, monkeypatch):
+    monkeypatch.setattr("aor_lib.audio.hearing.ear.listen", lambda *_: pytest.fail("it listens"))
+    path, _ = clips["kitchen-ph-001", "benign_scene"]
+    (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=path),)], GREEDY)
+    assert answer.heard.keys() == {"transcript"}
+
+
 USERS_SCENE = """
 id: my_workshop
 kind: benign

@@ -151,15 +151,20 @@ class Cascade:
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
             if turn.audio is not None:
-                with _preparing:
-                    words, clip = hear(_sound_file(turn.audio))
+                words, clip = self._hear(_sound_file(turn.audio))
                 account = {"transcript": words}
-                if self._settings.hears_sound:
+                if clip is not None:
                     heard.append(clip)
                     account |= _account(clip)
-                parts.append(format_clip(words) if self._settings.hears_sound else plain(words))
+                parts.append(plain(words) if clip is None else format_clip(words))
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return model.prompt(messages, heard), account
+
+    def _hear(self, sound_file: bytes) -> tuple[str, Heard | None]:
+        with _preparing:
+            if self._settings.hears_sound:
+                return hear(sound_file)
+            return transcribe(sound_file).transcript, None
 
     def _language_model(self) -> LanguageModel:
         from aor_lib.models.reference import smollm
