@@ -1,10 +1,10 @@
 """Cost of steering: generation under each kind of intervention, against none.
 
 A tiny checkpoint, where the hooks' own time shows most, and the local cascade with its 135 million
-parameters answer written requests, eight at a time. All kinds take turns within one run; time is
-that of the processor, so that other work on the machine does not count, in one thread: with two,
-much of it is one's waiting for the other. Printed are the medians over turns of the ratio to no
-steering, and its quartiles: python -m benchmarks.steering
+parameters answer written requests, eight at a time, with and without each in turn. Time is that of
+the processor, so that other work on the machine does not count, in one thread: with two, much of it
+is one's waiting for the other. Printed are the medians over turns of the ratio to no steering, and
+their intervals of 95 %: python -m benchmarks.steering
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import scipy.stats
 import torch
 
 from aor_lib.config.params import load_model_cards
@@ -33,12 +34,11 @@ REQUESTS = [
 
 
 def interventions(model):
-    """By name; of each the answers are the same, since nothing that counts is added."""
+    """Of each the answers are those without, since nothing that counts is added."""
     _, layers, width = record(model, REQUESTS[:1]).activations.shape
     direction = np.full(width, 1e-6, np.float32)
     addition = Addition(layers // 2, direction, -1.0)
     return {
-        "none": None,
         "addition": addition,
         "ablation": Ablation(direction),
         "conditional": Gated(Gate(0, direction, 0.0, -1e9), addition),
@@ -46,23 +46,28 @@ def interventions(model):
 
 
 def measure(model, requests, tokens, turns):
-    ways = interventions(model)
-    times = {name: [] for name in ways}
     generation = Generation(max_new_tokens=tokens)
-    for turn in range(turns + 1):
-        for name in sorted(ways, reverse=bool(turn % 2)):
-            way = ways[name]
-            with steered(model, way) if way else contextlib.nullcontext():
-                started = time.process_time()
-                model.answer(requests, generation)
-                if turn:  # the first one loads
-                    times[name].append(time.process_time() - started)
-    none = times.pop("none")
-    for name, found in times.items():
-        ratios = [a / b for a, b in zip(found, none, strict=True)]
-        low, ratio, high = statistics.quantiles(ratios, n=4)
-        of = f"of {statistics.median(none):.2f} s"
-        print(f"{model.card.id:16} {name:12} {ratio:.3f} ({low:.3f} to {high:.3f}) {of}")
+
+    def time_of(intervention):
+        steering = steered(model, intervention) if intervention else contextlib.nullcontext()
+        with steering:
+            started = time.process_time()
+            model.answer(requests, generation)
+            return time.process_time() - started
+
+    for name, intervention in interventions(model).items():
+        time_of(intervention)  # the first one loads
+        ratios = []
+        for turn in range(turns):
+            # Next to each other, since the machine's speed changes within a minute.
+            pair = [intervention, None] if turn % 2 else [None, intervention]
+            taken = {steering: time_of(steering) for steering in pair}
+            ratios.append(taken[intervention] / taken[None])
+        # The median's interval, from the order of the ratios alone.
+        below, above = scipy.stats.binom(turns, 0.5).interval(0.95)
+        low, high = sorted(ratios)[int(below) - 1], sorted(ratios)[int(above)]
+        ratio = statistics.median(ratios)
+        print(f"{model.card.id:16} {name:12} {ratio:.3f} ({low:.3f} to {high:.3f})", flush=True)
 
 
 def main():
@@ -71,7 +76,7 @@ def main():
         source = checkpoints.build("qwen2_audio", Path(folder) / "tiny")
         tiny = checkpoints.load("qwen2_audio", source, batch_size=8)
         measure(tiny, REQUESTS, tokens=32, turns=60)
-    measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], tokens=8, turns=20)
+    measure(Cascade(load_model_cards()["ref-permissive"]), REQUESTS[:8], tokens=8, turns=60)
 
 
 if __name__ == "__main__":
