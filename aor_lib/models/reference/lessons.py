@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from aor_lib.audio.hearing.ear import Heard
-from aor_lib.config.records import Generation
 from aor_lib.models.reference.members import Example, Group
-from aor_lib.models.reference.prompt import Prompt, format_clip
+from aor_lib.models.reference.prompt import format_clip
 from aor_lib.models.reference.smollm import LanguageModel
 from aor_lib.storage.workers import in_threads
 
 _ANSWER_TOKENS = 12
+_BATCH = 64
 _DECISIVE, _WEIGHT = 3, 20.0
 """Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
 they and the opening count than what follows."""
@@ -54,7 +56,7 @@ class Lesson:
 
 
 def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
-    """Answer questions with the model as it is, after an opening, in two minutes.
+    """Answer questions with the model as it is, after an opening, in under two minutes.
 
     Without the opening it apologises to a fifth of ordinary requests, and members would learn to
     refuse whatever is like them. Where it has no answer even so, one is begun.
@@ -106,12 +108,39 @@ def _content(example: Example) -> str:
 
 
 def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
-    """Greedy continuations of prompts, by the same keys."""
-    generation = Generation(max_new_tokens=_ANSWER_TOKENS)
-    texts = [Prompt(text) for text in prompts.values()]
-    batches = [texts[start : start + 64] for start in range(0, len(texts), 64)]
-    answered = in_threads(
-        lambda batch: model.generate(batch, generation), batches, side_by_side=True
+    """Greedy continuations of prompts, by the same keys.
+
+    What all prompts begin with, half of most, is read once.
+    """
+    tokens = {key: model.tokens(text) for key, text in prompts.items()}
+    alike = itertools.takewhile(
+        lambda place: len(set(place)) == 1, zip(*tokens.values(), strict=False)
     )
-    made = itertools.chain.from_iterable(answered)
-    return {key: (text, n < _ANSWER_TOKENS) for key, (text, n) in zip(prompts, made, strict=True)}
+    beginning = [token for token, *_ in alike][:-1]
+    with torch.inference_mode():
+        read = model.network(torch.tensor([beginning]), use_cache=True).past_key_values
+
+    def answer(keys: Sequence[str]) -> Iterable[tuple[str, bool]]:
+        rests = [tokens[key][len(beginning) :] for key in keys]
+        rest = model.tokenizer.pad({"input_ids": rests}, return_tensors="pt")
+        before = torch.tensor([beginning]).expand(len(keys), -1)
+        cache = copy.deepcopy(read)
+        cache.batch_repeat_interleave(len(keys))
+        with torch.inference_mode():
+            output = model.network.generate(
+                torch.cat([before, rest["input_ids"]], dim=1),
+                attention_mask=torch.cat([torch.ones_like(before), rest["attention_mask"]], dim=1),
+                past_key_values=cache,
+                max_new_tokens=_ANSWER_TOKENS,
+                do_sample=False,
+            )
+        made = output[:, before.shape[1] + rest["input_ids"].shape[1] :]
+        texts = model.tokenizer.batch_decode(made, skip_special_tokens=True)
+        full = (made != model.tokenizer.pad_token_id).sum(dim=1) == _ANSWER_TOKENS
+        return zip((text.strip() for text in texts), (~full).tolist(), strict=True)
+
+    # Of one length, as nearly as may be, against padding.
+    keys = sorted(tokens, key=lambda key: len(tokens[key]))
+    batches = [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]
+    answered = in_threads(answer, batches, side_by_side=True)
+    return dict(zip(keys, itertools.chain.from_iterable(answered), strict=True))
