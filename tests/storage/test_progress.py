@@ -10,6 +10,15 @@ def test_plain_lines_say_how_much_is_done(capsys):
     assert "trials: 100 of 100" in lines[1]
 
 
+def test_another_number_of_all_is_counted_anew(capsys):
+    with progress("clips, then steps") as report:
+        for done, total in ((0, 50), (50, 50), (0, 7), (7, 7)):
+            report(done, total)
+    lines = capsys.readouterr().err.split("\n")
+    counted = [line.split(",")[1].split(": ")[1] for line in lines if "steps:" in line]
+    assert counted == ["0 of 50", "50 of 50", "0 of 7", "7 of 7"]
+
+
 def test_nothing_is_said_where_there_was_nothing_to_do(capsys):
     with progress("trials") as report:
         report(100, 100)
