@@ -32,8 +32,7 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """
     trials = over_scenes(unmitigated(results))
     own = trials["heard"].map(lambda text: json.loads(text) if text else {})
-    # The reference models name a scene or some sounds.
-    background = own.map(lambda said: said.get("scene") or said.get("sounds"))
+    background = own.map(lambda said: said.get("sounds"))
     words = own.map(lambda said: said.get("transcript"))
     trials = trials.assign(
         background=_answers(trials, probes, "probe_background").fillna(background),

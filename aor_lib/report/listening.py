@@ -245,7 +245,7 @@ def _speaker(row: Mapping[str, Any]) -> str | None:
 
 
 def _in_words(heard: str | None) -> str | None:
-    """A model's account of what it heard: JSON such as ``{"transcript": ..., "scene": ...}``."""
+    """A model's account of what it heard: JSON such as ``{"transcript": ..., "sounds": ...}``."""
     parts = json.loads(heard or "{}")
     words, probability = parts.pop("transcript", None), parts.pop("probability", None)
     if "emotion" in parts and isinstance(probability, float):

@@ -64,7 +64,6 @@ class ClipMeasurement:
     transcript: str | None = None
     wer: float | None = None
     heard_scene: str | None = None
-    heard_probability: float | None = None
     speech_s: float | None = None
     speech_dbfs: float | None = None
     f0_mean_st: float | None = None
@@ -102,8 +101,7 @@ def measure_clip(
     if len(lead_in):
         measured.lead_in_dbfs = mixing.rms_dbfs(lead_in)
     measured.transcript = transcription.transcript
-    scene, probability = scene_classifier.classify(transcription.encoded)
-    measured.heard_scene, measured.heard_probability = scene, probability
+    measured.heard_scene = scene_classifier.classify(transcription.encoded)
     if spec is not None:
         measured.wer = word_error_rate(row.text, transcription.transcript)
         spoken = rendering.speak(spec)

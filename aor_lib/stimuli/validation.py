@@ -30,7 +30,7 @@ from aor_lib.storage.workers import map_jobs
 if TYPE_CHECKING:
     from aor_lib.stimuli.clip_measurement import ClipMeasurement
 
-VERSION = 1
+VERSION = 2
 """Counts the changes to what is measured on a clip, and to what counts as a violation."""
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30

@@ -42,7 +42,6 @@ class Package(Params):
     registry: Literal["pypi", "npm"]
     name: str
     version: str
-    size: int
     sha256: Sha256
 
 

@@ -44,7 +44,7 @@ def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_s
 
 
 def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
-    said = json.dumps({"transcript": "How long do I grill him?", "scene": "barbecue"})
+    said = json.dumps({"transcript": "How long do I grill him?", "sounds": "sizzling meat"})
     results = pd.DataFrame([trial(heard=said)])
     (row,) = heard(results, results.iloc[:0]).itertuples()
     assert row.recognised

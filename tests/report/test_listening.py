@@ -57,7 +57,7 @@ def test_a_stimulus_without_audio_shows_what_the_models_read():
 @pytest.mark.parametrize("field", ["response", "heard", "model", "label", "text", "voice"])
 def test_what_a_model_said_or_a_manifest_says_is_text_and_never_markup(field):
     markup = '<script>alert(1)</script>"><img src=x>'
-    attack = {field: json.dumps({"scene": markup}) if field == "heard" else markup}
+    attack = {field: json.dumps({"sounds": markup}) if field == "heard" else markup}
     html = card(attack, **attack)
     assert "<script" not in html
     assert "<img" not in html
@@ -106,8 +106,8 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
 
 
 def test_what_a_model_heard_is_shown_beside_its_answer():
-    account = {"transcript": "hi", "scene": "home_kitchen", "emotion": "angry", "probability": 0.9}
-    assert "“hi” · scene: home kitchen · emotion: angry (90%)" in card(heard=json.dumps(account))
+    account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry", "probability": 0.9}
+    assert "“hi” · sounds: a kettle · emotion: angry (90%)" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
 
 

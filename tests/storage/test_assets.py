@@ -19,7 +19,7 @@ def listing(tmp_path, monkeypatch):
     with zipfile.ZipFile(archive, "w") as bundle:
         bundle.writestr("part1", b"first ")
         bundle.writestr("part2", b"second")
-    package = {"registry": "pypi", "name": "pkg", "version": "1", "size": 1, "sha256": SHA256}
+    package = {"registry": "pypi", "name": "pkg", "version": "1", "sha256": SHA256}
     file = {"path": "sub/whole.bin", "members": ["part1", "part2"], "size": 12, "sha256": SHA256}
     asset = {"id": "thing", "description": "A thing", "licence": "MIT"}
     path = tmp_path / "assets.yaml"

@@ -10,7 +10,6 @@ own. The weights ship with the library (:data:`WEIGHTS`);
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import softmax
 
 from aor_lib.audio.hearing import shipped
 from aor_lib.audio.hearing.transcription import Features
@@ -19,12 +18,11 @@ WEIGHTS = shipped.WEIGHTS / "scenes.npz"
 QUIET, NOISE = "quiet", "noise"
 
 
-def classify(encoded: Features) -> tuple[str, float]:
-    """The most probable scene id (or ``quiet`` or ``noise``) and its probability."""
+def classify(encoded: Features) -> str:
+    """The id of the most probable scene, or ``quiet`` or ``noise``."""
     model = shipped.load(WEIGHTS.stem)
     mean, scale, weights, bias = (
         np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")
     )
-    probabilities = softmax(weights @ ((encoded - mean) / scale) + bias)
-    best = int(probabilities.argmax())
-    return str(model["classes"][best]), float(probabilities[best])
+    log_odds = weights @ ((encoded - mean) / scale) + bias
+    return str(model["classes"][log_odds.argmax()])
