@@ -13,12 +13,11 @@ import soundfile
 import soxr
 
 from aor_lib.audio import mixing
+from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.errors import AorError, one_line
 
 Report = Callable[[int, int], None]
 
-SAMPLE_RATE = 24_000
-"""Sample rate of every imported sound, in Hz: that of the study's speech."""
 MIN_DURATION_S = 0.5
 
 SUFFIXES = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff"}

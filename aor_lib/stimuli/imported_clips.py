@@ -16,7 +16,6 @@ import soundfile
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
 from aor_lib.audio.sound_files import (
-    SAMPLE_RATE,
     CollectionError,
     ImportReport,
     Report,
@@ -28,6 +27,7 @@ from aor_lib.audio.sound_files import (
     import_each,
     read_sound,
 )
+from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.stimuli.manifest import MANIFEST, write_manifest

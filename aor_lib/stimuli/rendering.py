@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.hearing.transcription import MAX_DURATION_S
 from aor_lib.audio.recordings.backgrounds import Background, recorded_scene
 from aor_lib.audio.sound_files import flac
 from aor_lib.audio.speech.emotions import TARGETS
@@ -22,8 +23,6 @@ from aor_lib.config.records import Condition, Stimulus
 from aor_lib.config.scene import Scene
 from aor_lib.stimuli.design import Call, StimulusSpec
 
-MAX_DURATION_S = 30.0
-"""The longest clip: the window of Whisper, the shortest of the models'."""
 _CALL_AT_S = 0.2
 _CALL_OVER_SCENE_DB = 6.0
 

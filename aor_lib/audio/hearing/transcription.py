@@ -34,6 +34,7 @@ Spectrogram = npt.NDArray[np.float16]
 
 SAMPLE_RATE = 16_000
 MAX_DURATION_S = 30.0
+"""The longest clip: the window of Whisper, the shortest of the models'."""
 BANDS = 80
 ENCODED = 768
 _FRAME_S = 0.02

@@ -16,7 +16,7 @@ from aor_lib.audio.mixing import Samples, rms_dbfs
 from aor_lib.audio.recordings.collections import UNKNOWN
 from aor_lib.audio.recordings.library import LibraryError, Recording, recordings_of
 from aor_lib.audio.scenes import Event
-from aor_lib.audio.sound_files import SAMPLE_RATE
+from aor_lib.audio.speech.voice import SAMPLE_RATE
 
 _LAYERS = 3
 _LAYER_DB = (-8.0, 0.0)

@@ -13,6 +13,7 @@ from aor_lib.config.records import Identifier
 from aor_lib.config.typed_yaml import Params
 
 SAMPLE_RATE = 24_000
+"""Of all speech, and so of every clip, in Hz."""
 RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}
 """Speech rates as multiples of the voice's own."""
 
