@@ -1,8 +1,8 @@
 """Time of the engine over that of a loop by hand, and time that a large store takes to open.
 
-    python benchmarks/engine.py loop build/smoke   # a study's folder, with its stimuli
-    python benchmarks/engine.py batched
-    python benchmarks/engine.py open
+    python -m benchmarks.engine loop build/smoke   # a study's folder, with its stimuli
+    python -m benchmarks.engine batched
+    python -m benchmarks.engine open
 
 ``loop`` gives the same 200 trials to a local reference model twice: through the engine, and in a
 loop written by hand that does no more than it must (chat template, prompts of like length batched,
@@ -27,8 +27,8 @@ from pathlib import Path
 
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
-from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
-from aor_lib.inference.planning import AbsentModel, trials_of
+from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.planning import AbsentModel, plan_trials, trials_of
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
 from aor_lib.stimuli.manifest import load_stimuli
@@ -59,7 +59,6 @@ def batched(folder):
     import numpy as np
     import soundfile
 
-    sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.models import checkpoints
 
     source = checkpoints.build("qwen2_audio", folder / "tiny")

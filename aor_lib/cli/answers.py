@@ -62,15 +62,10 @@ def run(
         return
 
     from aor_lib.inference.cluster import Cluster
-    from aor_lib.inference.engine import (
-        MAX_FAILURES,
-        answer_trials,
-        left_out,
-        plan_trials,
-        record_plan,
-    )
+    from aor_lib.inference.engine import MAX_FAILURES, answer_trials, record_plan
     from aor_lib.inference.executors import Executor, in_process
     from aor_lib.inference.forecast import absent, answered_revisions, planned_revisions
+    from aor_lib.inference.planning import left_out, plan_trials
     from aor_lib.inference.store import STORE, Store
     from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 

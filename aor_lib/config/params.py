@@ -15,8 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field
 
 from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
-from aor_lib.config.prompts import Decoding as Decoding
-from aor_lib.config.prompts import Mitigation as Mitigation
+from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Identifier, Intent, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (

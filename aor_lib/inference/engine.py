@@ -18,20 +18,10 @@ from pathlib import Path
 from aor_lib.config.records import Arm, Generation, Response, Status, Stimulus, Trial
 from aor_lib.inference.executors import Batch, Executor, Outcome, in_process
 from aor_lib.inference.locks import TrialLocks
-from aor_lib.inference.planning import conversation, left_out, plan_trials
+from aor_lib.inference.planning import conversation
 from aor_lib.inference.provenance import provenance_of, record_cards, record_provenance
 from aor_lib.inference.store import Store
 from aor_lib.models.base import AudioModel, Failure
-
-__all__ = [
-    "BATCH",
-    "MAX_FAILURES",
-    "Progress",
-    "answer_trials",
-    "left_out",
-    "plan_trials",
-    "record_plan",
-]
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""

@@ -17,8 +17,7 @@ from aor_lib.inference.forecast import absent
 from aor_lib.inference.planning import conversation, plan_trials
 from aor_lib.models.api_messages import quote
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import Answer, Conversation, Failure
-from aor_lib.models.hf_inputs import without_system_turns
+from aor_lib.models.base import Answer, Conversation, Failure, without_system_turns
 from aor_lib.stimuli.manifest import load_stimuli
 
 TASK = "aor_study"

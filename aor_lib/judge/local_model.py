@@ -3,7 +3,6 @@
 import functools
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -12,7 +11,15 @@ from pydantic import Field
 from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
+from aor_lib.models.base import (
+    Answer,
+    Capabilities,
+    Conversation,
+    Failure,
+    ModelError,
+    failure_of,
+)
+from aor_lib.models.hf_checkpoint import local_folder
 
 
 class LocalModelSettings(CardSettings):
@@ -36,8 +43,7 @@ class LocalModel:
         self.card, self.revision = card, card.revision
         self._settings = card_settings(card, LocalModelSettings)
         self._alone = threading.Lock()  # the seed of what is sampled is the process's
-        if card.source.startswith(("/", ".", "~")) and not Path(card.source).expanduser().is_dir():
-            raise ModelError(f"{card.id} needs the folder {card.source}; there is none")
+        self._source = str(local_folder(card) or card.source)
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -67,7 +73,7 @@ class LocalModel:
                     **inputs, max_new_tokens=generation.max_new_tokens, **sampling
                 )
         except Exception as error:  # noqa: BLE001 - checkpoints and templates raise anything
-            return Failure(f"{type(error).__name__}: {one_line(error, 300)}")
+            return failure_of(error)
         tokens = output[0, inputs["input_ids"].shape[1] :]
         return Answer(tokenizer.decode(tokens, skip_special_tokens=True).strip(), len(tokens))
 
@@ -75,12 +81,11 @@ class LocalModel:
     def _loaded(self) -> tuple[Any, Any]:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        source = str(Path(self.card.source).expanduser())
         device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            tokenizer = AutoTokenizer.from_pretrained(source, revision=self.revision)
+            tokenizer = AutoTokenizer.from_pretrained(self._source, revision=self.revision)
             model: Any = AutoModelForCausalLM.from_pretrained(
-                source, revision=self.revision, dtype=self._settings.dtype
+                self._source, revision=self.revision, dtype=self._settings.dtype
             )
         except (OSError, ValueError, ImportError) as error:
             why = f"{self.card.source} cannot be loaded: {one_line(error, 300)}"

@@ -35,6 +35,19 @@ Conversation = tuple[Turn, ...]
 """Turns in their order; the last one is the user's."""
 
 
+def has_audio(conversation: Conversation) -> bool:
+    """Tell if there is a clip in a conversation."""
+    return any(turn.audio is not None for turn in conversation)
+
+
+def without_system_turns(conversation: Conversation) -> Conversation:
+    """Move the words of system turns to the start of the first other turn."""
+    system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
+    first, *rest = [turn for turn in conversation if turn.role != "system"]
+    text = "\n".join([*system, *([first.text] if first.text else [])])
+    return (Turn(first.role, text or None, first.audio), *rest)
+
+
 @dataclass(frozen=True)
 class Answer:
     """A model's answer to one conversation.

@@ -26,6 +26,7 @@ from aor_lib.models.base import (
     Failure,
     ModelError,
     failure_of,
+    has_audio,
     in_order,
 )
 from aor_lib.models.hf_architectures import (
@@ -35,7 +36,7 @@ from aor_lib.models.hf_architectures import (
     load_processor,
 )
 from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
-from aor_lib.models.hf_inputs import clip_lengths, has_audio, model_inputs, with_waveforms
+from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 
 if TYPE_CHECKING:
     import torch

@@ -23,7 +23,7 @@ def revision(card: ModelCard) -> str:
 
     A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
     """
-    if (local := _local_folder(card)) is not None:
+    if (local := local_folder(card)) is not None:
         return _folder_hash(local)
     if COMMIT.fullmatch(card.revision):
         return card.revision
@@ -43,7 +43,7 @@ def revision(card: ModelCard) -> str:
 
 def folder(card: ModelCard, revision: str) -> Path:
     """Find the folder to load from, fetching a checkpoint of the hub to the cache if need be."""
-    if (local := _local_folder(card)) is not None:
+    if (local := local_folder(card)) is not None:
         return local
     import huggingface_hub
 
@@ -54,7 +54,14 @@ def folder(card: ModelCard, revision: str) -> Path:
     )
 
 
-def _local_folder(card: ModelCard) -> Path | None:
+def local_folder(card: ModelCard) -> Path | None:
+    """The folder that is a card's source; None where it is a checkpoint of the hub.
+
+    Raises
+    ------
+    ModelError
+        There is no such folder.
+    """
     path = Path(card.source).expanduser()
     if path.is_dir():
         return path

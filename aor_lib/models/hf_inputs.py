@@ -11,7 +11,7 @@ import numpy as np
 import soundfile
 import soxr
 
-from aor_lib.models.base import Conversation, Turn, Waveform
+from aor_lib.models.base import Conversation, Turn, Waveform, without_system_turns
 from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
 
 _WORDS = "words"
@@ -43,11 +43,6 @@ def with_waveforms(
             turn = dataclasses.replace(turn, audio=clip)
         heard.append(turn)
     return tuple(heard)
-
-
-def has_audio(conversation: Conversation) -> bool:
-    """Tell if there is a clip in a conversation."""
-    return any(turn.audio is not None for turn in conversation)
 
 
 def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
@@ -107,14 +102,6 @@ def end_of_turn(processor: Any) -> int | None:
     (written,) = processor.apply_chat_template([turns], chat_template=template, tokenize=False)
     after = tokenizer(written.rpartition(_WORDS)[2], add_special_tokens=False)["input_ids"][:1]
     return after[0] if after and not tokenizer.decode(after, skip_special_tokens=True) else None
-
-
-def without_system_turns(conversation: Conversation) -> Conversation:
-    """Move the words of system turns to the start of the first other turn."""
-    system = [turn.text for turn in conversation if turn.role == "system" and turn.text]
-    first, *rest = [turn for turn in conversation if turn.role != "system"]
-    text = "\n".join([*system, *([first.text] if first.text else [])])
-    return (Turn(first.role, text or None, first.audio), *rest)
 
 
 def _chat_template(processor: Any) -> Any:

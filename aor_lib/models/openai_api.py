@@ -22,8 +22,15 @@ from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
 from aor_lib.models.api_messages import Request
 from aor_lib.models.api_settings import ApiSettings, address_of, key_of
-from aor_lib.models.base import Answer, Capabilities, Conversation, Failure, ModelError
-from aor_lib.models.hf_inputs import without_system_turns
+from aor_lib.models.base import (
+    Answer,
+    Capabilities,
+    Conversation,
+    Failure,
+    ModelError,
+    has_audio,
+    without_system_turns,
+)
 
 _Result = TypeVar("_Result")
 
@@ -124,7 +131,7 @@ class OpenAIModel:
         self, conversation: Conversation, generation: Generation
     ) -> Answer | Failure:
         settings = self._settings
-        heard = any(turn.audio is not None for turn in conversation)
+        heard = has_audio(conversation)
         if not settings.system_turn:
             conversation = without_system_turns(conversation)
         fields = {

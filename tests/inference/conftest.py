@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aor_lib.config.params import Mitigation, Study
+from aor_lib.config.params import Study
 from aor_lib.config.profile import Profile, UtteranceCounts
+from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
 from aor_lib.inference.engine import answer_trials, record_plan

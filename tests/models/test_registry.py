@@ -19,7 +19,7 @@ CARD = CARDS["ref-permissive"]
 PLAN = """
 import sys
 from aor_lib.config.params import PARAMS, load_model_cards, load_study
-from aor_lib.inference.engine import plan_trials
+from aor_lib.inference.planning import plan_trials
 from aor_lib.models.registry import load_model
 
 study, cards = load_study(PARAMS / "smoke.yaml"), load_model_cards()

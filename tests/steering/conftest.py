@@ -11,7 +11,8 @@ import yaml
 
 from aor_lib.config.params import ModelCard, load_study
 from aor_lib.config.records import Condition, Intent, content_hash, split_of
-from aor_lib.inference.engine import answer_trials, plan_trials, record_plan
+from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study

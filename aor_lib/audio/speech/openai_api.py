@@ -15,6 +15,7 @@ import soxr
 from pydantic import Field
 
 from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError, VoiceCard
+from aor_lib.config.errors import one_line
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import Params, validated
 from aor_lib.storage.cache import load_or_make
@@ -24,7 +25,7 @@ _SILENCE_DB = 60
 
 
 class SpeechSettings(Params):
-    """SpeechSettings of a voice behind an API in its card. Keys are never among them."""
+    """Settings of a voice behind an API in its card. Keys are never among them."""
 
     model: str
     voice: str = Field(description="The speaker's name with the provider.")
@@ -111,7 +112,7 @@ class OpenAISpeechVoice:
                 f"voice {self.id!r}: the API {wanted}; set api_key_variable, or the key in it"
             ) from None
         except openai.OpenAIError as error:
-            what = " ".join(str(error).replace(key, "[key]").split())[:500]
+            what = one_line(str(error).replace(key, "[key]"), 500)
             raise SpeechError(
                 f"voice {self.id!r}: {type(error).__name__}: {what}; check its settings, or try "
                 "again: what was spoken until now is kept"

@@ -29,6 +29,7 @@ from aor_lib.models.base import (
     Conversation,
     Failure,
     Waveform,
+    failure_of,
     in_order,
 )
 from aor_lib.models.reference.prompt import VERSION, Prompt, format_clip, plain
@@ -104,7 +105,7 @@ class Cascade:
             try:
                 asked, account = self._prompt(model, conversation)
             except (HearingError, OSError) as error:
-                yield {index: Failure(f"{type(error).__name__}: {error}")}
+                yield {index: failure_of(error)}
             else:
                 prompts.setdefault(asked, []).append((index, account))
         for batch in _batches(model, prompts):
