@@ -1,4 +1,4 @@
-"""Answers a second of the default judge on one core: python benchmarks/judge.py
+"""Answers a second of the default judge on one core: python -m benchmarks.judge
 
 Answers of about 150 words are put together from the project's own examples, of every label. Time is
 that of the processor, so that other work on the machine does not count.

@@ -2,7 +2,7 @@
 
 The reference places speech in a clip, adds a scene at a gain that is already known, scales the sum
 to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
-turns within one run, and the ratio of their medians is printed: python benchmarks/mixing.py
+turns within one run, and the ratio of their medians is printed: python -m benchmarks.mixing
 """
 
 import io

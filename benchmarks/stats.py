@@ -1,7 +1,7 @@
 """How long statistics of a full study take: 10,000 resamples of 3,000 trials, and each table.
 
 The study is 600 pseudo-harmful utterances with five answers each and 150 harmful ones, of one
-model: python benchmarks/stats.py
+model: python -m benchmarks.stats
 """
 
 import time

@@ -12,7 +12,9 @@ from aor_lib.cli.steps import print_table
 if TYPE_CHECKING:
     from aor_lib.config.params import ModelCard
 
-app = typer.Typer(no_args_is_help=True, help="List the models, or check one.")
+app = typer.Typer(
+    no_args_is_help=True, help="List the models, check one, or say how to start its server."
+)
 
 
 @app.command("list")

@@ -21,7 +21,7 @@ def steer(
 ) -> None:
     """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
 
-    Comes after run and judge. A model that cannot be steered is left out, and said why.
+    Comes after run and judge. Models that cannot be steered are left out; the reason is printed.
     """
     from aor_lib.inference.store import STORE
     from aor_lib.judge.registry import load_judge

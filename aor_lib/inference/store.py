@@ -199,7 +199,7 @@ class Store:
         return str(rows[0][0]) if rows else None
 
     def frame(self, judge: str) -> pd.DataFrame:
-        """Planned trials, a row each, with its response and the judge's verdict if there are any.
+        """One row per planned trial, with its response and the judge's verdict if there are any.
 
         Trials of the study come first, in their order.
         """

@@ -1,1 +1,1 @@
-"""Models that answer: the protocol in :mod:`base`, one adapter a module, and the registry."""
+"""Models that answer: the protocol in :mod:`base`, one adapter per module, and the registry."""

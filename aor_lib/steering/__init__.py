@@ -8,7 +8,7 @@
   and ``controls`` go with the one that is chosen.
 - ``probing`` asks what each layer knows; ``frontier`` what any readiness to refuse could reach;
   ``comparisons`` test the chosen steering against its controls.
-- ``study`` steers all models of a study, each by ``model``, where something changed; ``fluency``
+- ``study`` steers all models of a study, each by ``fitting``, where something changed; ``fluency``
   asks if the answers still make sense.
 - ``tables`` are what pages show; they need no torch.
 

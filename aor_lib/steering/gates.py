@@ -57,10 +57,10 @@ def hold_out(requests: Requests, families: Sequence[str], layers: Sequence[int])
     scores, separation = {}, {}
     for layer in layers:
         gate = fit_gate(requests, layer, threshold=0.0)
-        found = np.asarray(requests.at(layer) @ gate.normal + gate.intercept, np.float64)
-        found[asked] = held_out_scores(requests.at(layer)[asked], kinds, splits)
-        scores[layer] = found
-        separation[layer] = float(roc_auc_score(kinds, found[asked]))
+        log_odds = np.asarray(requests.at(layer) @ gate.normal + gate.intercept, np.float64)
+        log_odds[asked] = held_out_scores(requests.at(layer)[asked], kinds, splits)
+        scores[layer] = log_odds
+        separation[layer] = float(roc_auc_score(kinds, log_odds[asked]))
     return HeldOut(scores, separation)
 
 

@@ -91,11 +91,11 @@ def _lessons(
         end = model.tokenizer.eos_token if ends else ""
         heard = () if example.sound.heard is None else (example.sound.heard,)
         prompt = model.prompt(messages).text
-        said = model.tokens(example.opening + response + end)
+        learnt = model.tokens(example.opening + response + end)
         decisive = len(model.tokens(example.opening.rstrip())) + _DECISIVE
         if rng.random() >= _RESTS:
-            said = said[: decisive + 1]
-        yield Lesson(model.tokens(prompt), said, decisive, heard)
+            learnt = learnt[: decisive + 1]
+        yield Lesson(model.tokens(prompt), learnt, decisive, heard)
 
 
 def _content(example: Example) -> str:

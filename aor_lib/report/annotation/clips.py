@@ -111,7 +111,7 @@ def _read(build: Path, clip: Clip) -> bytes:
 
 
 def _pairs(manifest: pd.DataFrame) -> pd.DataFrame:
-    """Utterances with clips of both kinds in the same voice, a row each, in the order of ids."""
+    """Utterances with clips of both kinds in the same voice, one row each, in the order of ids."""
     columns = ["utterance_id", "scenario", "intent", "voice", "path", "sha256"]
     core = manifest[manifest["block"] == "core"].dropna(subset=["path"])
     in_scene = core.loc[core["condition"] == Condition.BENIGN_SCENE, columns]
