@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.profile import PROBES
-from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE

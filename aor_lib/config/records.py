@@ -1,4 +1,4 @@
-"""The rows that the study exchanges: frozen, validated, and nothing else.
+"""The rows that the study exchanges, frozen and validated, and the terms that they are made of.
 
 Units: times in seconds (``_s``), levels in dB (``_db``, ``_dbfs``, ``_lufs``),
 rates as fractions, sampling rates in Hz.
@@ -7,13 +7,14 @@ rates as fractions, sampling rates in Hz.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from aor_lib.config.content_hash import canonical_json, content_hash
 
 DATASET_VERSION: Literal[2] = 2
 """Version of the utterances, scenes and conditions; results of two versions are never merged."""
@@ -249,7 +250,7 @@ class Arm:
             "generation": self.generation.model_dump(mode="json"),
             **({"steps": self.steps} if self.steps else {}),
         }
-        return f'{_canonical_json(content)[:-1]},"stimulus_sha256":'.encode()
+        return f'{canonical_json(content)[:-1]},"stimulus_sha256":'.encode()
 
 
 @dataclass(frozen=True)
@@ -312,12 +313,3 @@ def split_of(name: str) -> Split:
     """The split of an utterance (or of an imported clip) by the hash of its name."""
     digest = hashlib.sha256(name.encode()).digest()
     return Split.DEV if digest[0] % 3 == 0 else Split.TEST
-
-
-def content_hash(content: object) -> str:
-    """sha256 of the canonical JSON (sorted keys, no white space) of ``content``."""
-    return hashlib.sha256(_canonical_json(content).encode()).hexdigest()
-
-
-def _canonical_json(content: object) -> str:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard, Study, card_settings
-from aor_lib.config.records import Stimulus, Trial, content_hash
+from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.planning import AbsentModel, plan_trials
 from aor_lib.inference.provenance import read_provenance
 from aor_lib.inference.store import STUDY, Store

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard, Study
 from aor_lib.config.profile import PROBES, SomeUtterances
 from aor_lib.config.prompts import Mitigation
-from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
+from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 

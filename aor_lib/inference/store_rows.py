@@ -12,7 +12,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
+from aor_lib.config.content_hash import content_hash
+from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS trials (

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from aor_lib.config.records import content_hash
+from aor_lib.config.content_hash import content_hash
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention

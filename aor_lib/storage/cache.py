@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.config.records import content_hash
+from aor_lib.config.content_hash import content_hash
 from aor_lib.storage.assets import cache_folder
 from aor_lib.storage.whole_file import whole_file
 

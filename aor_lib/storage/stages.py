@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from aor_lib.config.records import content_hash
+from aor_lib.config.content_hash import content_hash
 from aor_lib.storage.whole_file import whole_file
 
 STATE = "study.sha256"

@@ -11,8 +11,9 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
+from aor_lib.config.content_hash import content_hash
 from aor_lib.config.errors import AorError, one_line
-from aor_lib.config.records import Identifier, Row, Sha256, content_hash
+from aor_lib.config.records import Identifier, Row, Sha256
 
 TABLE = "recordings.parquet"
 

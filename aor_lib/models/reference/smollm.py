@@ -20,7 +20,8 @@ import torch
 from filelock import FileLock
 
 from aor_lib.audio.hearing.ear import Heard
-from aor_lib.config.records import Generation, content_hash
+from aor_lib.config.content_hash import content_hash
+from aor_lib.config.records import Generation
 from aor_lib.models.reference.integers import with_integers
 from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter
 from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
