@@ -7,7 +7,17 @@ import sys
 
 import typer
 
-from aor_lib.cli import answers, book, data, models, reference, results, scenes, steering
+from aor_lib.cli import (
+    answers,
+    book,
+    data,
+    judging,
+    models,
+    reference,
+    results,
+    scenes,
+    steering,
+)
 from aor_lib.config.errors import AorError, one_line
 
 app = typer.Typer(
@@ -18,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app)
 app.add_typer(answers.app)
+app.add_typer(judging.app)
 app.add_typer(steering.app)
 app.add_typer(book.app)
 app.add_typer(reference.app)

@@ -1,4 +1,4 @@
-"""Verbs that have models answer and judges judge."""
+"""Verbs that have models answer, and say what lacks of it."""
 
 from __future__ import annotations
 
@@ -116,72 +116,6 @@ def run(
         _say_run(result, store.errors())
     if result.done < result.planned or unable:
         raise typer.Exit(1)
-
-
-@app.command()
-def judge(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A profile (YAML), or a table (CSV, JSONL, Parquet) with prompt and completion."
-        ),
-    ],
-    out: Annotated[Path | None, typer.Option(help="File for the judged table.")] = None,
-    judge_id: Annotated[
-        str | None, typer.Option("--judge", help="Instead of the profile's or the default judge.")
-    ] = None,
-    build: BuildFolder = None,
-) -> None:
-    """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
-    from aor_lib.judge.registry import load_judge
-
-    if file.suffix in (".yaml", ".yml"):
-        from aor_lib.inference.store import STORE, Store
-        from aor_lib.judge.study import judge_study
-
-        study, folder = study_of(file, build)
-        chosen = load_judge(judge_id or study.profile.judge)
-        require(folder / STORE, "aor run")
-        if judge_id is None:
-            with Store(folder / STORE) as store:
-                store.set_judge(chosen.id)
-        with progress("verdicts") as report:
-            count = judge_study(folder, chosen, report)
-        typer.echo(f"{count} responses judged now by {chosen.id} {chosen.version}")
-        return
-
-    from aor_lib.config.typed_yaml import ParamsError
-    from aor_lib.judge import DEFAULT_JUDGE
-    from aor_lib.judge.table import judge_table
-
-    if out is None:
-        raise ParamsError("--out: say where the judged table goes")
-    chosen = load_judge(judge_id or DEFAULT_JUDGE)
-    with progress("answers") as report:
-        counts = judge_table(file, out, chosen, report)
-    labels = ", ".join(f"{label} {number}" for label, number in counts.items())
-    typer.echo(f"{counts.sum()} answers judged by {chosen.id} {chosen.version}: {labels}")
-
-
-@app.command("fit-judge")
-def fit_judge(
-    file: Annotated[
-        Path, typer.Argument(help="XSTest's human_labelled_completions.csv (CC-BY-4.0).")
-    ],
-) -> None:
-    """Fit the default judge to human labels and show its agreement with those held out.
-
-    The labels are those of XSTest (Röttger et al., NAACL 2024), with the project's own examples.
-    """
-    from aor_lib.config.typed_yaml import ParamsError
-    from aor_lib.judge.fit import fit_judge as fit
-
-    try:
-        table = fit(file)
-    except ValueError as error:
-        raise ParamsError(str(error)) from error
-    typer.echo("Held out: each model on each third of the prompts, fitted on other models' rest")
-    typer.echo(table.round(3).to_string())
 
 
 @app.command()

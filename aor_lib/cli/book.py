@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aor_lib.cli.answers import judge, load_models, run
+from aor_lib.cli.answers import load_models, run
 from aor_lib.cli.data import WORKERS, data, validate
+from aor_lib.cli.judging import judge
 from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
 
