@@ -1,35 +1,25 @@
-"""The language model of the cascades: SmolLM2-135M-Instruct, with an adapter or without.
-
-https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct, from a GGUF file.
-"""
+"""The language model of the cascades: SmolLM2-135M-Instruct, with an adapter or without."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import io
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
-from filelock import FileLock
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.content_hash import content_hash
 from aor_lib.config.records import Generation
+from aor_lib.models.reference.checkpoint import checkpoint, revision, without_progress_bars
 from aor_lib.models.reference.integers import with_integers
 from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter
 from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
-from aor_lib.storage import assets
-from aor_lib.storage.assets import cache_folder
 
-_ASSET = "smollm2-135m-instruct"
-_GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
 _PADDED_TO = 16
@@ -193,11 +183,6 @@ def _padded_length(tokens: int) -> int:
     return (tokens // _PADDED_TO + 1) * _PADDED_TO
 
 
-def revision() -> str:
-    """Revision of the weights without an adapter."""
-    return assets.revision(_ASSET)
-
-
 @functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
     """The model with an adapter's file merged into its weights; the last one asked for is kept.
@@ -220,63 +205,9 @@ def load() -> LanguageModel:
     """The model in float32 and without an adapter, a copy of the caller's own."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-    folder = _checkpoint()
+    folder = checkpoint()
     tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
-    with _without_progress_bars():
+    with without_progress_bars():
         network: Any = LlamaForCausalLM.from_pretrained(folder)
     network.eval()
     return LanguageModel(tokenizer, network)
-
-
-@contextlib.contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    import transformers
-
-    logging: Any = transformers.utils.logging  # untyped
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _checkpoint() -> Path:
-    """Folder of the checkpoint in float32, made once: unpacking the GGUF file takes a while."""
-    folder = cache_folder() / "language" / revision()
-    with FileLock(cache_folder() / "language.lock"):
-        if not folder.is_dir():
-            with tempfile.TemporaryDirectory(dir=cache_folder()) as unpacked:
-                _unpack(Path(unpacked))
-                folder.parent.mkdir(exist_ok=True)
-                Path(unpacked).rename(folder)
-    return folder
-
-
-def _unpack(folder: Path) -> None:
-    import gguf
-    from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
-
-    packed = str(assets.fetch(_ASSET))
-    # transformers opens the file four times, which takes seconds, and asks for the names of the
-    # tensors once for each.
-    reader = functools.cache(gguf.GGUFReader)
-    names = functools.cache(gguf.get_tensor_name_map)
-    # Unpacking has progress bars of its own that cannot be turned off.
-    with (
-        mock.patch.multiple(gguf, GGUFReader=reader, get_tensor_name_map=names),
-        _without_progress_bars(),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        tokenizer = AutoTokenizer.from_pretrained(packed, gguf_file=_GGUF, padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(packed, gguf_file=_GGUF, dtype=torch.float32)
-        # What came from a GGUF file counts as quantized, and is not saved.
-        settings = model.config.to_dict()
-        del settings["quantization_config"]
-        config = LlamaConfig.from_dict(settings)
-        unpacked = LlamaForCausalLM.from_pretrained(
-            None, config=config, state_dict=model.state_dict()
-        )
-        tokenizer.save_pretrained(folder)
-        unpacked.save_pretrained(folder)

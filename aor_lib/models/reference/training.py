@@ -13,6 +13,7 @@ import torch
 from aor_lib.config.typed_yaml import ParamsError, nearest
 from aor_lib.models.reference import smollm
 from aor_lib.models.reference.cascade import WEIGHTS
+from aor_lib.models.reference.checkpoint import revision
 from aor_lib.models.reference.lessons import Lesson, own_answers, tokenised
 from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
 from aor_lib.models.reference.material import load_material
@@ -69,7 +70,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     adapter = fit(model, tokenised(model, examples, own, rng), recipe, rng, report)
     into.mkdir(parents=True, exist_ok=True)
     path = into / f"{member}.safetensors"
-    save_adapter(adapter, path, smollm.revision())
+    save_adapter(adapter, path, revision())
     return path
 
 
