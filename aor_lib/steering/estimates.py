@@ -26,6 +26,7 @@ from aor_lib.models.base import Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.directions import Mask
+from aor_lib.steering.spacing import spaced
 
 BEGINNINGS = (12, 24, 48, 96)
 """Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""
@@ -127,7 +128,7 @@ def by_beginning(
         If no beginning tells refusals from other answers.
     """
     kinds = [np.flatnonzero(refused), np.flatnonzero(~refused)]
-    shown = np.concatenate([places[_spaced(len(places), _SHOWN)] for places in kinds])
+    shown = np.concatenate([places[spaced(len(places), _SHOWN)] for places in kinds])
     for tokens in sorted({min(tokens, whole) for tokens in BEGINNINGS}):
         estimate = functools.partial(_judged_beginnings, model, judge, tokens)
         if roc_auc_score(refused[shown], estimate([asked[place] for place in shown])) >= TELLS:
@@ -147,8 +148,3 @@ def _judged_beginnings(
         raise ModelError(f"{model.card.id}: some requests brought no answer")
     judged = judge_all(judge, [(text, None) for text in texts])
     return np.array([one.score or 0.0 for one in judged])
-
-
-def _spaced(number: int, most: int) -> npt.NDArray[np.intp]:
-    """Places of at most so many of a number of rows, evenly spaced."""
-    return np.linspace(0, number - 1, min(most, number)).round().astype(np.intp)

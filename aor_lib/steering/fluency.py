@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from aor_lib.models.reference.smollm import LanguageModel, language_model
+from aor_lib.steering.spacing import spaced
 from aor_lib.storage.workers import in_threads
 
 ANSWERS = 20
@@ -35,12 +36,13 @@ def fluency(results: pd.DataFrame, report: Callable[[int, int], None]) -> pd.Dat
     rows = []
     arms = list(readable.groupby("mitigation", sort=False))
     for number, (mitigation, answers) in enumerate(arms, 1):
-        spaced = np.linspace(0, len(answers) - 1, min(ANSWERS, len(answers))).round().astype(int)
-        read = answers.iloc[spaced]
+        read = answers.iloc[spaced(len(answers), ANSWERS)]
         pairs = zip(read["text"], read["response"], strict=True)
-        found = list(in_threads(lambda pair: perplexity(reader, *pair), pairs, side_by_side=True))
-        low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
-        rows.append((mitigation, len(found), median, low, high))
+        perplexities = list(
+            in_threads(lambda pair: perplexity(reader, *pair), pairs, side_by_side=True)
+        )
+        low, median, high = np.quantile(perplexities, [0.25, 0.5, 0.75])
+        rows.append((mitigation, len(read), median, low, high))
         report(number, len(arms))
     return pd.DataFrame(rows, columns=["mitigation", "answers", "perplexity", "low", "high"])
 
@@ -52,8 +54,8 @@ def perplexity(reader: LanguageModel, request: str, answer: str) -> float:
         reader.tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
         for text in (prompt, prompt + answer)
     )
-    said = both[0, asked.shape[1] :]
+    answered = both[0, asked.shape[1] :]
     with torch.inference_mode():
-        logits = reader.network(input_ids=both, logits_to_keep=len(said) + 1).logits[0, :-1]
-    surprise = torch.nn.functional.cross_entropy(logits.float(), said)
+        logits = reader.network(input_ids=both, logits_to_keep=len(answered) + 1).logits[0, :-1]
+    surprise = torch.nn.functional.cross_entropy(logits.float(), answered)
     return float(surprise.exp())

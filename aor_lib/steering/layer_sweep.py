@@ -19,6 +19,7 @@ from aor_lib.steering.candidates import Candidate, Requests, candidates, variant
 from aor_lib.steering.choice import best
 from aor_lib.steering.estimates import Estimate
 from aor_lib.steering.interventions import steered
+from aor_lib.steering.spacing import spaced
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 from aor_lib.storage.workers import in_threads
 
@@ -158,8 +159,7 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
         turns = of_kind.groupby(of_kind).cumcount().to_numpy()
         by_turns = of_kind.index[np.argsort(turns, kind="stable")]
         first = by_turns[: max(REQUESTS, of_kind.nunique())]
-        spaced = np.linspace(0, len(first) - 1, min(REQUESTS, len(first))).round().astype(int)
-        places.append(first[spaced].to_numpy(np.intp))
+        places.append(first[spaced(len(first), REQUESTS)].to_numpy(np.intp))
     return np.sort(np.concatenate(places))
 
 

@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.gates import folds, held_out_scores
+from aor_lib.steering.spacing import spaced
 
 CONTROLS = 19
 """Control tasks: the requests' kinds exceed all of them by chance one time in twenty."""
@@ -45,9 +46,8 @@ def probe_layers(requests: Requests, families: Sequence[str]) -> pd.DataFrame:
     dealt = [kinds, *(pd.Series(rng.permutation(kinds), kinds.index) for _ in range(CONTROLS))]
     labels = [of_utterance[utterances].to_numpy(bool) for of_utterance in dealt]
     splits = [folds(label, of_asked) for label in labels]
-    spaced = np.linspace(0, requests.layers - 1, min(LAYERS, requests.layers)).round().astype(int)
     rows = []
-    for layer in map(int, spaced):
+    for layer in map(int, spaced(requests.layers, LAYERS)):
         values = requests.at(layer)[asked]
         harm, *control = (
             float(roc_auc_score(label, held_out_scores(values, label, split)))
