@@ -1,4 +1,4 @@
-"""Files that are whole or not there: a name never stands for half of its content."""
+"""Files and folders that are whole or not there: a name never stands for half of its content."""
 
 import os
 import tempfile
@@ -26,3 +26,24 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             Path(partial).unlink(missing_ok=True)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def whole_folder(into: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``into`` when the block ends without an error.
+
+    Raises
+    ------
+    FileExistsError
+        ``into`` is in use: it is a file, or holds something.
+    """
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise FileExistsError(f"{into}: exists and is not empty; remove it or name another folder")
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".", suffix=".partial") as scratch:
+        partial = Path(scratch) / "whole"
+        partial.mkdir()  # with the permissions of any folder, which the one around it has not
+        yield partial
+        if into.exists():
+            into.rmdir()
+        partial.replace(into)

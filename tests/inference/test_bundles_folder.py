@@ -151,6 +151,6 @@ def test_the_cards_of_all_models_may_travel(machine, model):
 
 def test_a_folder_in_use_is_refused(bundle):
     read = read_bundle(bundle)
-    with pytest.raises(BundleError, match="exists and is not empty; remove it"):
+    with pytest.raises(FileExistsError, match="exists and is not empty; remove it"):
         write_bundle(read, bundle)
     assert read_bundle(bundle) == read

@@ -11,7 +11,7 @@ import soundfile
 import yaml
 
 from aor_lib.config.params import load_study
-from aor_lib.stimuli.export import ExportError, export_hf
+from aor_lib.stimuli.export import export_hf
 from aor_lib.stimuli.manifest import (
     MANIFEST,
     VALIDATION,
@@ -201,7 +201,9 @@ def test_no_place_on_this_machine_is_named(build, write_profile, tmp_path):
 def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
     (tmp_path / "export").mkdir()
     (tmp_path / "export" / "mine.txt").write_text("mine")
-    with pytest.raises(ExportError, match=r"export: exists and is not empty; remove it or name"):
+    with pytest.raises(
+        FileExistsError, match=r"export: exists and is not empty; remove it or name"
+    ):
         export_hf(build, tmp_path / "export", study)
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine.txt"]
 

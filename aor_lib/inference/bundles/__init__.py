@@ -66,9 +66,9 @@ def export_results(study: Study, build: Path, into: Path) -> Bundle:
     Raises
     ------
     BundleError
-        If there are no results, a card is missing, or the folder is in use.
+        If there are no results, or a card is missing.
     StoreError, OSError
-        If a file cannot be read or written; no folder appears.
+        If the folder is in use, or a file cannot be read or written; no folder appears.
     """
     path = build / STORE
     trials: list[Trial] = []

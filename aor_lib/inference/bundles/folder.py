@@ -7,7 +7,6 @@ not name are not opened, and nothing that is in one is ever run.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Row
 from aor_lib.inference.bundles.schema import FORMAT_VERSION, Bundle, BundleError, Manifest
+from aor_lib.storage.whole_file import whole_folder
 
 MANIFEST = "manifest.json"
 
@@ -39,13 +39,11 @@ def write_bundle(bundle: Bundle, into: Path) -> None:
 
     Raises
     ------
-    BundleError
+    FileExistsError
         If the folder is in use.
     OSError
         If the folder cannot be written.
     """
-    if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise BundleError(f"{into}: exists and is not empty; remove it or name another folder")
     tables = {"trials": bundle.trials, "responses": bundle.responses, "verdicts": bundle.verdicts}
     files = {_FILES[name]: _parquet(rows) for name, rows in tables.items()}
     files[_FILES["cards"]] = _json(bundle.model_dump(mode="json")["cards"])
@@ -59,15 +57,9 @@ def write_bundle(bundle: Bundle, into: Path) -> None:
         judged=_judged(bundle),
     )
     files[MANIFEST] = _json(manifest.model_dump(mode="json"))
-    into.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".", suffix=".partial") as scratch:
-        whole = Path(scratch) / "bundle"
-        whole.mkdir()
+    with whole_folder(into) as folder:
         for name, content in files.items():
-            (whole / name).write_bytes(content)
-        if into.exists():
-            into.rmdir()
-        whole.replace(into)
+            (folder / name).write_bytes(content)
 
 
 def read_bundle(folder: Path) -> Bundle:

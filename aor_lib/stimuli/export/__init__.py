@@ -5,6 +5,6 @@ plainly with pandas and an audio library. :func:`data_card` returns the card alo
 """
 
 from aor_lib.stimuli.export.data_card import card_sections, data_card
-from aor_lib.stimuli.export.hf import ExportError, export_hf
+from aor_lib.stimuli.export.hf import export_hf
 
-__all__ = ["ExportError", "card_sections", "data_card", "export_hf"]
+__all__ = ["card_sections", "data_card", "export_hf"]

@@ -8,20 +8,21 @@ a file, and one reader serves all configurations of a folder.
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.params import Study
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.export.croissant import write_croissant
 from aor_lib.stimuli.export.data_card import data_card, readme
 from aor_lib.stimuli.export.tables import split_tables
-from aor_lib.stimuli.manifest import MANIFEST, load_stimuli, sound_files, verify_dataset
-
-
-class ExportError(AorError):
-    """An export that cannot be made; the message names the folder or the file."""
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    DatasetError,
+    load_stimuli,
+    sound_files,
+    verify_dataset,
+)
+from aor_lib.storage.whole_file import whole_folder
 
 
 def export_hf(build: Path, into: Path, study: Study) -> Path:
@@ -36,27 +37,19 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
 
     Raises
     ------
-    ExportError
-        ``into`` is in use, or the manifest is empty.
+    FileExistsError
+        ``into`` is in use.
     FileNotFoundError
         There is no manifest, or the clips have not been validated.
     DatasetError
-        A clip is missing, altered or outside the build.
+        The manifest is empty, or a clip is missing, altered or outside the build.
     """
-    if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise ExportError(f"{into}: exists and is not empty; remove it or name another folder")
-    stimuli = load_stimuli(build)
-    if not stimuli:
-        raise ExportError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
-    verify_dataset(stimuli, build)
-    into.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=into.parent, prefix=".", suffix=".partial"))
-    try:
-        _write(stimuli, study, build, partial)
-        partial.chmod(0o755)
-        partial.replace(into)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with whole_folder(into) as folder:
+        stimuli = load_stimuli(build)
+        if not stimuli:
+            raise DatasetError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
+        verify_dataset(stimuli, build)
+        _write(stimuli, study, build, folder)
     return into
 
 
