@@ -1,4 +1,4 @@
-"""Verbs that have models answer, and say what lacks of it."""
+"""Verbs that have models answer, and say which answers are missing."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def run(
 
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Say what there is of a study and what is missing: a row per model, and what lacks of it."""
+    """Say what there is of a study and what is missing: a row per model, and what it lacks."""
     import pandas as pd
 
     from aor_lib.analysis.results import load_results, model_titles

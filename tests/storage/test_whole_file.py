@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.whole_file import whole_file, whole_folder
 
 
 def test_the_file_is_there_when_the_block_ends(tmp_path):
@@ -25,3 +25,19 @@ def test_a_full_disk_is_reported_with_the_files_name(tmp_path):
     with pytest.raises(OSError, match=r"a\.flac") as caught, whole_file(tmp_path / "a.flac"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.errno == errno.ENOSPC
+
+
+def test_a_folder_is_there_when_the_block_ends_with_the_permissions_of_any(tmp_path):
+    (tmp_path / "other").mkdir()
+    with whole_folder(tmp_path / "in" / "a") as folder:
+        (folder / "b").write_bytes(b"content")
+        assert not (tmp_path / "in" / "a").exists()
+    assert (tmp_path / "in" / "a" / "b").read_bytes() == b"content"
+    assert (tmp_path / "in" / "a").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert len(list((tmp_path / "in").iterdir())) == 1
+
+
+def test_an_error_leaves_no_folder(tmp_path):
+    with pytest.raises(IsADirectoryError), whole_folder(tmp_path / "a") as folder:
+        folder.write_bytes(b"half")
+    assert list(tmp_path.iterdir()) == []

@@ -24,5 +24,5 @@ def classify(encoded: Features) -> str:
     mean, scale, weights, bias = (
         np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")
     )
-    log_odds = weights @ ((encoded - mean) / scale) + bias
-    return str(model["classes"][log_odds.argmax()])
+    scores = weights @ ((encoded - mean) / scale) + bias
+    return str(model["classes"][scores.argmax()])
