@@ -25,9 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
-from aor_lib.config.records import Response, Status, Stimulus
+from aor_lib.config.records import Response, Status, Stimulus, content_hash
 from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.planning import AbsentModel, plan_trials, trials_of
 from aor_lib.inference.store import Store

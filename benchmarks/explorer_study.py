@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.records import (
     Arm,
     Condition,
@@ -25,6 +24,7 @@ from aor_lib.config.records import (
     Stimulus,
     Trial,
     Verdict,
+    content_hash,
     split_of,
 )
 from aor_lib.inference.store import STORE, Store

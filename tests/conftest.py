@@ -10,9 +10,8 @@ import soundfile
 import yaml
 from hypothesis import settings
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import PARAMS, ModelCard
-from aor_lib.config.records import Intent, Stimulus, split_of
+from aor_lib.config.records import Intent, Stimulus, content_hash, split_of
 from aor_lib.models.base import Answer, Capabilities, Failure, Turn
 
 # The same examples in every run: a failure is seen again by whoever looks for it. And no clock.

@@ -12,7 +12,7 @@ import numpy as np
 import soundfile
 import yaml
 
-from aor_lib.config.params import Study, load_study
+from aor_lib.config.params import StudyParams, load_study
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import TINY, make_text_stimuli
@@ -33,7 +33,7 @@ class Inspected:
         self.folder, self.profile, self.build = folder, folder / "tiny.yaml", folder / "build"
 
     @property
-    def study(self) -> Study:
+    def study(self) -> StudyParams:
         return load_study(self.profile)
 
     def eval(self, model: Any, *, log_images: bool = True, **options: str) -> Any:

@@ -45,7 +45,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from aor_lib import __version__
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.selections import headline
-from aor_lib.config.params import PARAMS, ModelCard, Study, load_study
+from aor_lib.config.params import PARAMS, ModelCard, StudyParams, load_study
 from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Intent, Label, Trial
 from aor_lib.config.typed_yaml import ParamsError
@@ -58,7 +58,7 @@ from aor_lib.models.api_messages import as_wav
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.steps import in_steps
 from aor_lib.stimuli.manifest import sound_files, verify_dataset
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 SOUNDS = "inspect"
 """Folder in a study's, with its clips as WAV files, which is what inspect_ai takes."""
@@ -168,7 +168,7 @@ def refusal(judge: str) -> Scorer:
     return score
 
 
-def _card(study: Study, named: str | None, model: str) -> ModelCard | None:
+def _card(study: StudyParams, named: str | None, model: str) -> ModelCard | None:
     """The card with a name in the profile, or else the one of the model that is asked."""
     if named is None:
         of_model = [one for one in study.models if one.kind == "openai_api"]
@@ -195,7 +195,7 @@ def _sounds(trials: InspectTrials, folder: Path) -> dict[Path, Path]:
     for name, sha256 in sound_files(stimuli):
         sound = sounds[folder / name] = folder / SOUNDS / f"{sha256}.wav"
         if not sound.is_file():
-            with whole_file(sound) as stream:
+            with atomic_write(sound) as stream:
                 stream.write(as_wav(folder / name)[0])
     return sounds
 

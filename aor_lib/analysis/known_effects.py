@@ -61,7 +61,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     tables = [
         from_benign_scene(sounding),
         from_speech_alone(sounding),
-        from_baselines(spoken.rename(columns={"rate": "pace"})),
+        from_baselines(spoken),
         stats.adjusted(pd.concat(more, ignore_index=True)),
     ]
     rows = pd.concat(tables, ignore_index=True).drop(columns="p_value")

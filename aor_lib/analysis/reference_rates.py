@@ -11,7 +11,7 @@ from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.records import Condition, Split
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 MEASURED = Path(__file__).parent / "reference_rates.csv"
 _COUNTS = ["judged", "refused", "utterances"]
@@ -38,7 +38,7 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
     if into.exists():
         before = load_measured(into)
         rows = pd.concat([before[~before["model"].isin(rows["model"])], rows], ignore_index=True)
-    with whole_file(into) as stream:
+    with atomic_write(into) as stream:
         rows.to_csv(stream, index=False)
     return rows
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.profile import PROBES
+from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE
@@ -58,6 +58,7 @@ def _load_trials(build: Path, judge: str | None) -> pd.DataFrame:
     current = (results["part"] == STUDY) | (results["stimulus_sha256"] == content)
     results = results[current].drop(columns=["stimulus_sha256", "part"])
     results["status"] = results["status"].fillna("missing")
+    results["is_control"] = results["is_control"].astype(bool)
     results[["response", "rationale"]] = results[["response", "rationale"]].mask(
         results["intent"] == "harmful", None
     )

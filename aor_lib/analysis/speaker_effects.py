@@ -4,7 +4,7 @@ import pandas as pd
 
 from aor_lib.analysis import stats
 
-BASELINES = {"gender": "female", "emotion": "neutral", "pace": "normal"}
+BASELINES = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}
 """Factors of the speaker, and the level that others are compared with."""
 
 
@@ -14,11 +14,10 @@ def from_baselines(spoken: pd.DataFrame) -> pd.DataFrame:
     Angry speech is also faster and louder, and a few clips may put it on one gender or pace more
     than on others: these two are compared without it. All rows of a model are one family.
 
-    ``spoken`` are trials of one intent, such as :func:`aor_lib.analysis.selections.varied_speech`,
-    with the speaking rate as ``pace``.
+    ``spoken`` are trials of one intent, such as :func:`aor_lib.analysis.selections.varied_speech`.
     """
     calm = spoken[spoken["emotion"] != "angry"]
-    compared = {"gender": calm, "emotion": spoken, "pace": calm}
+    compared = {"gender": calm, "emotion": spoken, "speaking_rate": calm}
     tables = [
         stats.paired_differences(compared[factor], factor, baseline, ["model"])
         for factor, baseline in BASELINES.items()

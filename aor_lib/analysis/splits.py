@@ -8,8 +8,8 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.records import Split
+from aor_lib.config.typed_yaml import AorError
 
 REFERENCE_MODELS = (
     "ref-permissive",

@@ -14,7 +14,7 @@ import soxr
 
 from aor_lib.audio import mixing
 from aor_lib.audio.speech.voice import SAMPLE_RATE
-from aor_lib.config.errors import AorError, one_line
+from aor_lib.config.typed_yaml import AorError, one_line
 
 Report = Callable[[int, int], None]
 

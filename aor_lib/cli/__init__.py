@@ -18,7 +18,7 @@ from aor_lib.cli import (
     scenes,
     steering,
 )
-from aor_lib.config.errors import AorError, one_line
+from aor_lib.config.typed_yaml import AorError, one_line
 
 app = typer.Typer(
     add_completion=False,

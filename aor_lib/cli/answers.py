@@ -19,7 +19,7 @@ from aor_lib.cli.steps import (
 )
 
 if TYPE_CHECKING:
-    from aor_lib.config.params import ModelCard, Study
+    from aor_lib.config.params import ModelCard, StudyParams
     from aor_lib.inference.engine import Progress
     from aor_lib.models.base import AudioModel
 
@@ -171,16 +171,16 @@ def load_models(
 
 
 def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[ModelCard]:
-    from aor_lib.config.typed_yaml import ParamsError, nearest
+    from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
     known = {card.id: card for card in cards}
     for name in names or ():
         if name not in known:
-            raise ParamsError(f"--model: the profile has no {name!r}{nearest(name, known)}")
+            raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
     return [card for card in cards if not names or card.id in names]
 
 
-def _say_forecast(study: Study, cards: Sequence[ModelCard], folder: Path) -> None:
+def _say_forecast(study: StudyParams, cards: Sequence[ModelCard], folder: Path) -> None:
     from contextlib import nullcontext
 
     from aor_lib.inference.forecast import designed_stimuli, forecast

@@ -23,7 +23,7 @@ from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, require, study_of
 
 if TYPE_CHECKING:
-    from aor_lib.config.params import Study
+    from aor_lib.config.params import StudyParams
 
 app = typer.Typer()
 
@@ -109,7 +109,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _study_stages(params: Path, study: Study, folder: Path) -> list[Stage]:
+def _study_stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     from aor_lib.models.base import ModelError
 
     _, unable = load_models(study.models)
@@ -136,8 +136,8 @@ def _record_state(folder: Path, judge_id: str) -> None:
 
     from aor_lib.analysis.results import load_results
     from aor_lib.stimuli.manifest import VALIDATION
+    from aor_lib.storage.atomic_write import atomic_write
     from aor_lib.storage.stages import STATE
-    from aor_lib.storage.whole_file import whole_file
 
     digest = hashlib.sha256()
     results = load_results(folder, judge_id)
@@ -147,11 +147,11 @@ def _record_state(folder: Path, judge_id: str) -> None:
     state = f"{digest.hexdigest()}\n"
     path = folder / STATE
     if not path.is_file() or path.read_text(encoding="ascii") != state:
-        with whole_file(path) as stream:
+        with atomic_write(path) as stream:
             stream.write(state.encode())
 
 
-def _unpack(source: Path, study: Study, folder: Path) -> None:
+def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
     from aor_lib.report.archive import unpack_archive
 
     trials = unpack_archive(source, study, folder)

@@ -97,7 +97,7 @@ def launch(
 def _card(model_id: str | None, file: Path | None) -> ModelCard:
     """Read the card in a file, or the one of params/models with an id."""
     from aor_lib.config.params import SERVED, ModelCard, load_model_cards
-    from aor_lib.config.typed_yaml import ParamsError, nearest, read
+    from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read
 
     if file is not None:
         card = read(file, ModelCard)
@@ -106,7 +106,7 @@ def _card(model_id: str | None, file: Path | None) -> ModelCard:
         return card
     cards = load_model_cards() | load_model_cards(folder=SERVED)
     if model_id not in cards:
-        raise ParamsError(f"no model {model_id!r}{nearest(str(model_id), cards)}")
+        raise ParamsError(f"no model {model_id!r}{did_you_mean(str(model_id), cards)}")
     return cards[model_id]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from aor_lib.config.params import Study
+    from aor_lib.config.params import StudyParams
 
 ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
 BuildFolder = Annotated[
@@ -19,7 +19,7 @@ BuildFolder = Annotated[
 ]
 
 
-def study_of(params: Path, build: Path | None) -> tuple[Study, Path]:
+def study_of(params: Path, build: Path | None) -> tuple[StudyParams, Path]:
     """Read a profile's study, and name its folder."""
     from aor_lib.config.params import load_study
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.results import load_results
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.planning import trials_of
@@ -25,7 +25,7 @@ _KIND = ["scenario", "intent"]
 
 def try_model(
     model: AudioModel,
-    study: Study,
+    study: StudyParams,
     build: Path,
     into: Path,
     stimuli_per_intent: int = 2,

@@ -21,8 +21,8 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (
     Params,
     ParamsError,
+    did_you_mean,
     mapping,
-    nearest,
     read,
     read_named,
     validated,
@@ -86,7 +86,7 @@ class CardSettings(Params):
 _Settings = TypeVar("_Settings", bound=CardSettings)
 
 
-class Study(Params):
+class StudyParams(Params):
     """A profile with everything that it names, read and checked."""
 
     profile: Profile
@@ -105,7 +105,7 @@ class Study(Params):
         return {scene.id: scene for scene in (*benign, *self.other_scenes)}
 
 
-def load_study(path: Path) -> Study:
+def load_study(path: Path) -> StudyParams:
     """Read a profile and everything that it names.
 
     Scenarios, scenes, models and prompts are looked for in folders beside the profile, or else in
@@ -121,7 +121,7 @@ def load_study(path: Path) -> Study:
     scenes = load_scenes() | load_scenes(path.parent)
     for name in profile.scenes or ():
         if name not in scenes:
-            raise ParamsError(f"{path}: scenes: no scene {name!r}{nearest(name, scenes)}")
+            raise ParamsError(f"{path}: scenes: no scene {name!r}{did_you_mean(name, scenes)}")
     scenarios = []
     for name in profile.scenarios:
         scenario = read_scenario(_find(path, "scenarios", name), scenes)
@@ -140,7 +140,7 @@ def load_study(path: Path) -> Study:
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
     histories = _find(path, "", "histories") if profile.multi_turn else None
-    return Study(
+    return StudyParams(
         profile=profile,
         scenarios=tuple(scenarios),
         models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
@@ -214,7 +214,7 @@ def _check_utterances(path: Path, scenario: Scenario, threatening: Collection[st
             for name in names:
                 if name not in options:
                     raise ParamsError(
-                        f"{where}: {field}: no {what} {name!r}{nearest(name, options)}"
+                        f"{where}: {field}: no {what} {name!r}{did_you_mean(name, options)}"
                     )
 
 
@@ -231,7 +231,7 @@ def load_scenes(params: Path = PARAMS) -> dict[str, Scene]:
 def load_scene(name: str, params: Path = PARAMS) -> Scene:
     """Read a scene by its id; raises ``ParamsError`` if there is none or it is wrong."""
     if name not in (ids := scene_ids(params)):
-        raise ParamsError(f"{params}: no scenes/{name}.yaml{nearest(name, ids)}")
+        raise ParamsError(f"{params}: no scenes/{name}.yaml{did_you_mean(name, ids)}")
     return read_scene(params / "scenes" / f"{name}.yaml")
 
 
@@ -271,4 +271,4 @@ def _find(profile: Path, folder: str, name: str) -> Path:
             return path
     options = {path.stem for place in folders for path in place.glob("*.yaml")}
     field = "mitigations" if folder == "prompts" else folder
-    raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{nearest(name, options)}")
+    raise ParamsError(f"{profile}: {field}: no {folder}/{name}.yaml{did_you_mean(name, options)}")

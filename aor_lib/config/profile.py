@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, Rate
+from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, SpeakingRate
 from aor_lib.config.typed_yaml import Params
 
 
@@ -48,7 +48,7 @@ class Paralinguistics(Params):
     """
 
     emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
-    rates: tuple[Rate, ...] = ("slow", "normal", "fast")
+    rates: tuple[SpeakingRate, ...] = ("slow", "normal", "fast")
     fraction: Literal["full", "third"] = "full"
     utterances_per_scenario: Annotated[int, Field(ge=1)]
 

@@ -40,6 +40,9 @@ class Mitigation(Prompt):
         default=None, description="The same with neutral words, as many: what any prompt would do."
     )
     decoding: Decoding | None = None
+    arm: Identifier | None = Field(default=None, description="Set by code: see records.Arm.")
+    method: Identifier | None = Field(default=None, description="Set by code: see records.Arm.")
+    is_control: bool = Field(default=False, description="Set by code.")
 
     @property
     def arms(self) -> tuple[Mitigation, ...]:
@@ -47,7 +50,11 @@ class Mitigation(Prompt):
         if self.control is None:
             return (self,)
         control = Mitigation(
-            id=f"{self.id}.control", title=f"{self.title}: control", **dict(self.control)
+            id=f"{self.id}.control",
+            title=f"{self.title}: control",
+            arm=self.id,
+            is_control=True,
+            **dict(self.control),
         )
         return (self.model_copy(update={"control": None}), control)
 

@@ -7,14 +7,13 @@ rates as fractions, sampling rates in Hz.
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-
-from aor_lib.config.content_hash import canonical_json, content_hash
 
 DATASET_VERSION: Literal[2] = 2
 """Version of the utterances, scenes and conditions; results of two versions are never merged."""
@@ -108,7 +107,7 @@ class Split(StrEnum):
 
 
 Emotion = Literal["neutral", "angry", "fearful", "sad", "happy"]
-Rate = Literal["slow", "normal", "fast"]
+SpeakingRate = Literal["slow", "normal", "fast"]
 Block = Literal[
     "core", "snr_sweep", "paralinguistics", "secondary_voices", "multi_turn", "imported"
 ]
@@ -182,7 +181,7 @@ class Stimulus(Row):
     voice: Identifier | None
     gender: Literal["female", "male"] | None
     emotion: Emotion | None
-    rate: Rate | None
+    speaking_rate: SpeakingRate | None
     background_scene: Identifier | None
     scene_kind: SceneKind | None = Field(
         description="What the scene does to harmful-sounding words: benign, neutral, threatening."
@@ -202,6 +201,9 @@ class Stimulus(Row):
     condition: Condition
     path: str | None = Field(description="Sound file, relative to the manifest's folder.")
     sha256: Sha256 = Field(description="Of the sound file, or of the text that is presented.")
+    history_id: Identifier | None = Field(
+        default=None, description="Of the earlier turns, in params/histories.yaml."
+    )
     history: str = Field(
         default="[]", description="JSON: role, text, path and sha256 of each earlier turn."
     )
@@ -228,7 +230,10 @@ class Arm:
     """A model under a mitigation: all that its trials share.
 
     ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
-    prompt, ``steps`` its requests beside and after the stimulus.
+    prompt, ``steps`` its requests beside and after the stimulus. ``arm`` is what a mitigation and
+    its controls have in common (the id of the prompt, of the decoding, or of the steering),
+    ``method`` how it works (``none``, ``prompt``, ``decoding``, ``probe``, or a method of
+    steering), ``is_control`` marks a control: these three change no answer.
     """
 
     model: Identifier
@@ -238,6 +243,9 @@ class Arm:
     instruction: str | None
     generation: Generation
     steps: tuple[str, ...] = ()
+    arm: Identifier = "none"
+    method: Identifier = "none"
+    is_control: bool = False
 
     @cached_property
     def json_before_stimulus(self) -> bytes:
@@ -313,3 +321,13 @@ def split_of(name: str) -> Split:
     """The split of an utterance (or of an imported clip) by the hash of its name."""
     digest = hashlib.sha256(name.encode()).digest()
     return Split.DEV if digest[0] % 3 == 0 else Split.TEST
+
+
+def content_hash(content: object) -> str:
+    """sha256 of the :func:`canonical_json` of ``content``."""
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+
+def canonical_json(content: object) -> str:
+    """JSON with sorted keys and no white space: equal contents give equal texts."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -8,7 +8,19 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aor_lib.config.errors import AorError, one_line
+
+class AorError(Exception):
+    """An error whose one-line message says what is wrong, where, and what to do about it.
+
+    The command line prints the message and exits with 1; anything else is a defect and shows its
+    traceback.
+    """
+
+
+def one_line(text: object, at_most: int | None = None) -> str:
+    """A text, or an error's message, as one printable line of at most so many characters."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text))
+    return " ".join(printable.split())[:at_most]
 
 
 class ParamsError(AorError, ValueError):
@@ -70,7 +82,7 @@ def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
         raise ParamsError(f"{where}: {_one_line(error, kind)}") from error
 
 
-def nearest(value: str, options: Any) -> str:
+def did_you_mean(value: str, options: Any) -> str:
     """Hint for an error message: the nearest valid option, or all of them."""
     names = sorted(str(option) for option in options)
     close = difflib.get_close_matches(str(value), names, n=1)
@@ -84,7 +96,7 @@ def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         valid = _fields_at(kind, first["loc"][:-1])
-        text = f"{where}: unknown key{nearest(str(first['loc'][-1]), valid)}"
+        text = f"{where}: unknown key{did_you_mean(str(first['loc'][-1]), valid)}"
     elif first["type"] == "missing":
         text = f"{where}: is missing"
     elif first["type"] == "value_error":

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.params import ModelCard, Study, card_settings
-from aor_lib.config.records import Stimulus, Trial
+from aor_lib.config.params import ModelCard, StudyParams, card_settings
+from aor_lib.config.records import Stimulus, Trial, content_hash
 from aor_lib.inference.planning import AbsentModel, plan_trials
 from aor_lib.inference.provenance import read_provenance
 from aor_lib.inference.store import STUDY, Store
@@ -46,7 +45,7 @@ class Forecast:
 
 
 def forecast(
-    study: Study, stimuli: Sequence[Stimulus], cards: Iterable[ModelCard], store: Store | None
+    study: StudyParams, stimuli: Sequence[Stimulus], cards: Iterable[ModelCard], store: Store | None
 ) -> list[Forecast]:
     """Forecast of each model, from what earlier answers in a store took if there is one."""
     from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
@@ -99,12 +98,12 @@ def planned_revisions(store: Store) -> dict[str, str]:
     return dict(rows)
 
 
-def designed_stimuli(study: Study) -> list[Stimulus]:
+def designed_stimuli(study: StudyParams) -> list[Stimulus]:
     """A study's stimuli as far as they are known before they are made."""
     return [_designed(spec, study) for spec in designed(study)]
 
 
-def _designed(spec: StimulusSpec, study: Study) -> Stimulus:
+def _designed(spec: StimulusSpec, study: StudyParams) -> Stimulus:
     mixing, utterance = study.profile.mixing, spec.utterance
     heard = spec.condition.has_audio
     text = utterance.text + (f"\n{spec.scene.description}" if spec.scene else "")
@@ -126,6 +125,7 @@ def _designed(spec: StimulusSpec, study: Study) -> Stimulus:
         condition=spec.condition,
         path=spec.stimulus_id if heard else None,
         sha256=content_hash(spec.stimulus_id),
+        history_id=spec.history.id if spec.history else None,
         history=json.dumps(turns),
         split=utterance.split,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aor_lib.config.params import ModelCard, Study, card_settings
+from aor_lib.config.params import ModelCard, StudyParams, card_settings
 from aor_lib.config.records import Trial
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.forecast import absent
@@ -45,7 +45,7 @@ class InspectTrials:
         If there is no manifest.
     """
 
-    def __init__(self, study: Study, card: ModelCard, build: Path) -> None:
+    def __init__(self, study: StudyParams, card: ModelCard, build: Path) -> None:
         if card.kind != "openai_api":
             raise ParamsError(
                 f"model {card.id}: kind: {card.kind!r} is asked by 'aor run' only; through "

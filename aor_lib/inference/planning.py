@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.params import ModelCard, Study
+from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.profile import PROBES, SomeUtterances
 from aor_lib.config.prompts import Mitigation
-from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial
+from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 
 
@@ -26,7 +25,7 @@ class AbsentModel:
 _Models = Sequence[AudioModel | AbsentModel]
 
 
-def plan_trials(study: Study, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
+def plan_trials(study: StudyParams, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
@@ -61,6 +60,9 @@ def trials_of(
         instruction=mitigation.instruction,
         steps=mitigation.steps,
         generation=mitigation.generation(generation),
+        arm=mitigation.arm or mitigation.id,
+        method=mitigation.method or _method(mitigation),
+        is_control=mitigation.is_control,
     )
     return [
         Trial(stimulus.stimulus_id, stimulus.content_sha256, arm)
@@ -70,7 +72,7 @@ def trials_of(
 
 
 def left_out(
-    study: Study, stimuli: Sequence[Stimulus], models: _Models
+    study: StudyParams, stimuli: Sequence[Stimulus], models: _Models
 ) -> Counter[tuple[str, str]]:
     """Count the trials that :func:`plan_trials` leaves out, by model and what it does not take."""
     lacking = (
@@ -104,7 +106,7 @@ def conversation(
 
 
 def _tried(
-    study: Study, stimuli: Sequence[Stimulus], models: _Models
+    study: StudyParams, stimuli: Sequence[Stimulus], models: _Models
 ) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
     reported = [s for s in stimuli if s.split is Split.TEST or s.block == "imported"]
@@ -129,9 +131,17 @@ def _tried(
                 tried = with_dev if steered else reported
             elif mitigation.id in PROBES:
                 tried = probed
-            elif few and mitigation.id.removesuffix(".control") in few.mitigations:
+            elif few and (mitigation.arm or mitigation.id) in few.mitigations:
                 tried = of_few
             yield model, mitigation, tried
+
+
+def _method(mitigation: Mitigation) -> str:
+    if mitigation.id in PROBES:
+        return "probe"
+    if mitigation.is_none:
+        return "none"
+    return "decoding" if mitigation.decoding else "prompt"
 
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:

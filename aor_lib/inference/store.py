@@ -20,8 +20,8 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.records import Response, Trial, Verdict
+from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store_rows import (
     PLAN,
     RESPONSE,
@@ -89,7 +89,10 @@ class Store:
 
         StoreError if what was imported of a model does not go with the rest of it.
         """
-        plan = [(trial.key, trial.stimulus_id, trial.arm.mitigation, part) for trial in trials]
+        plan = [
+            (one.key, one.stimulus_id, arm.mitigation, arm.arm, arm.method, arm.is_control, part)
+            for one, arm in ((trial, trial.arm) for trial in trials)
+        ]
         present = f"SELECT {', '.join(PLAN)} FROM plan WHERE part = ? ORDER BY position"
         if plan == self.read(present, (part,)):
             return
@@ -104,7 +107,7 @@ class Store:
         """Trials of a part of the plan, or of all of it, in its order; none twice."""
         rows = self.read(
             "SELECT p.stimulus_id, t.stimulus_sha256, t.model, t.revision, t.settings_sha256,"
-            " p.mitigation, t.instruction, t.generation, t.steps"
+            " p.mitigation, t.instruction, t.generation, t.steps, p.arm, p.method, p.is_control"
             " FROM plan p JOIN trials t USING (trial_key)"
             " WHERE p.part = ifnull(?, p.part) ORDER BY p.part != 'study', p.position",
             (part,),
@@ -206,7 +209,7 @@ class Store:
         with self._named_errors():
             return pd.read_sql_query(
                 "SELECT p.stimulus_id, t.stimulus_sha256, p.part,"
-                " t.model, t.revision, p.mitigation, p.trial_key,"
+                " t.model, t.revision, p.mitigation, p.arm, p.method, p.is_control, p.trial_key,"
                 " r.status, r.text AS response, r.error, r.heard, r.latency_s, r.tokens,"
                 " v.label, v.score, v.rationale, v.flags"
                 " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place FROM plan"

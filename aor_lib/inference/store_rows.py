@@ -12,8 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict
+from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS trials (
@@ -31,6 +30,9 @@ CREATE TABLE IF NOT EXISTS plan (
     trial_key TEXT NOT NULL REFERENCES trials,
     stimulus_id TEXT NOT NULL,
     mitigation TEXT NOT NULL,
+    arm TEXT NOT NULL,
+    method TEXT NOT NULL,
+    is_control INTEGER NOT NULL,
     part TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS responses (
@@ -87,7 +89,7 @@ TRIAL = (
     "generation",
     "steps",
 )
-PLAN = ("trial_key", "stimulus_id", "mitigation", "part")
+PLAN = ("trial_key", "stimulus_id", "mitigation", "arm", "method", "is_control", "part")
 RESPONSE = tuple(Response.model_fields)
 VERDICT = (*Verdict.model_fields, "response_sha256")
 
@@ -121,10 +123,14 @@ def arm_of(
     instruction: str | None,
     generation: str,
     steps: str,
+    arm: str,
+    method: str,
+    is_control: int,
 ) -> Arm:
     """The arm that a trial's columns say, the same object for all of its trials."""
     asked = Generation.model_validate_json(generation), tuple(json.loads(steps))
-    return Arm(model, revision, settings_sha256, mitigation, instruction, *asked)
+    compared = arm, method, bool(is_control)
+    return Arm(model, revision, settings_sha256, mitigation, instruction, *asked, *compared)
 
 
 def response_of(values: Sequence[Any]) -> Response:

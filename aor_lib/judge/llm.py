@@ -13,9 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard
-from aor_lib.config.records import Generation, Label
+from aor_lib.config.records import Generation, Label, content_hash
 from aor_lib.judge.flags import find_flags
 from aor_lib.judge.judgement import Exchange, Judgement
 from aor_lib.judge.reading import final_answer, read

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import torch
 from pydantic import Field
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.models.base import (
     Answer,
     Capabilities,

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import model_validator
 
-from aor_lib.config.typed_yaml import Params, nearest, read
+from aor_lib.config.typed_yaml import Params, did_you_mean, read
 
 PATTERNS = Path(__file__).parent / "patterns.yaml"
 """The file that comes with the library."""
@@ -83,7 +83,8 @@ class PatternFile(Params):
     def _expanded(self, text: str) -> str:
         def fragment(match: re.Match[str]) -> str:
             if match[1] not in self.fragments:
-                raise ValueError(f"unknown fragment {match[0]}{nearest(match[1], self.fragments)}")
+                hint = did_you_mean(match[1], self.fragments)
+                raise ValueError(f"unknown fragment {match[0]}{hint}")
             return self._expanded(self.fragments[match[1]])
 
         return _FRAGMENT.sub(fragment, text.replace("\n", ""))

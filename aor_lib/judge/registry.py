@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aor_lib.config.params import PARAMS
-from aor_lib.config.typed_yaml import ParamsError, nearest, read_named
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read_named
 from aor_lib.judge import JUDGES, Judge
 from aor_lib.models.registry import load_model
 
@@ -14,7 +14,7 @@ def load_judge(name: str, folder: Path = PARAMS / "judges") -> Judge:
         return JUDGES[name]
     cards = {path.stem: path for path in folder.glob("*.yaml")}
     if name not in cards:
-        raise ParamsError(f"judge: no judge {name!r}{nearest(name, [*JUDGES, *cards])}")
+        raise ParamsError(f"judge: no judge {name!r}{did_you_mean(name, [*JUDGES, *cards])}")
     from aor_lib.judge.llm import JudgeCard, LLMJudge
 
     card = read_named(cards[name], JudgeCard)

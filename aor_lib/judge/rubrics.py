@@ -21,8 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Label
+from aor_lib.config.records import Label, content_hash
 from aor_lib.models.base import Conversation, Turn
 
 _INSTRUCTIONS = """\

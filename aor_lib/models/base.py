@@ -9,9 +9,9 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.config.errors import AorError, one_line
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import AorError, one_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.scene import Scene
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.models.asked import SCENES, Asked, Failed, Skipped
 from aor_lib.models.base import AudioModel, ModelError
 from aor_lib.models.checks import CHECKS, Check

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.config.typed_yaml import ParamsError, one_line
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import (
     Answer,

@@ -4,8 +4,8 @@ import hashlib
 import re
 from pathlib import Path
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard
+from aor_lib.config.records import content_hash
 from aor_lib.models.base import ModelError
 
 COMMIT = re.compile(r"[0-9a-f]{40}")

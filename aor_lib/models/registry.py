@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aor_lib.config.params import ModelCard
-from aor_lib.config.typed_yaml import ParamsError, nearest
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models.base import AudioModel, Capabilities, ModelError
 
 # Adapters import SDKs: only the one that is asked for is loaded.
@@ -45,7 +45,7 @@ def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
     module, colon, name = ADAPTERS.get(card.kind, card.kind).partition(":")
     if not colon:
         raise ParamsError(
-            f"model {card.id}: kind: no kind {card.kind!r}{nearest(card.kind, ADAPTERS)}, "
+            f"model {card.id}: kind: no kind {card.kind!r}{did_you_mean(card.kind, ADAPTERS)}, "
             "or a class as module:Class"
         )
     try:

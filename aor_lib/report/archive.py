@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.inference.bundles import (
     Bundle,
     BundleError,
@@ -37,7 +37,7 @@ _MEMBER = re.compile(
 _HOW = "'aor results export PROFILE --into NAME.zip' writes one"
 
 
-def write_archive(study: Study, build: Path, into: Path) -> Bundle:
+def write_archive(study: StudyParams, build: Path, into: Path) -> Bundle:
     """Write a study's clips, results and tables of steering to a new zip file."""
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
@@ -57,7 +57,7 @@ def write_archive(study: Study, build: Path, into: Path) -> Bundle:
     return bundle
 
 
-def unpack_archive(path: Path, study: Study, build: Path) -> int:
+def unpack_archive(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a zip file that :func:`write_archive` wrote, all of it checked.
 
     It takes the place of one that was made so before, and of no other; where the file cannot be

@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import AorError
 from aor_lib.storage.assets import copy_files
+from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.stages import STATE
-from aor_lib.storage.whole_file import whole_file
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -141,7 +141,7 @@ def _execute(build: Path, source: Path, kernel: "AsyncKernelManager", printed: I
         tags = cell["metadata"].get("tags", [])
         if "injected-parameters" in tags:
             tags.append("remove-cell")  # they are for the build, not for the reader
-    with whole_file(made) as stream:
+    with atomic_write(made) as stream:
         stream.write(json.dumps(notebook, indent=1).encode())
 
 

@@ -32,7 +32,7 @@ CLAIMS: dict[str, tuple[str, bool, str]] = {
     "scene": ("The sounds that make a request harmless are hardly used", False, _CHANGE),
     "emotion": ("The speaker's emotion changes what is refused", False, _CHANGE),
     "gender": ("The speaker's gender changes what is refused", False, _CHANGE),
-    "pace": ("The speaking rate changes what is refused", False, _CHANGE),
+    "speaking_rate": ("The speaking rate changes what is refused", False, _CHANGE),
     "chain_of_thought": ("Chain-of-thought prompting may lower over-refusal", True, _CHANGE),
     "steering": ("Activation steering may lower over-refusal", True, _CHANGE),
 }

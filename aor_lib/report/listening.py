@@ -141,7 +141,7 @@ def history_in_words(history: History) -> str:
 def facts(row: Mapping[str, Any]) -> dict[str, str]:
     """Circumstances of a stimulus in words, from its manifest row; what is unknown is left out."""
     snr_db, scene = _known(row, "snr_db"), _known(row, "background_scene")
-    voice = [_speaker(row), _known(row, "emotion"), _known(row, "rate")]
+    voice = [_speaker(row), _known(row, "emotion"), _known(row, "speaking_rate")]
     block = _known(row, "block")
     found = {
         "Intent": title_of(row["intent"], INTENTS),

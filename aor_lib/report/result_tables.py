@@ -122,7 +122,7 @@ _CHANGES = {
     STRINGS: "Judged by string matching",
 }
 _SHARES = {"rate_a": "Refused in the first", "rate_b": "Refused in the second"}
-_HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "pace": "Rate"}
+_HEADINGS = {"snr_db": "SNR", "mitigation": "Prompt", "speaking_rate": "Speaking rate"}
 
 
 def _estimate(row: pd.Series[Any], name: str) -> str:

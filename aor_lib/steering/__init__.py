@@ -38,7 +38,7 @@ In a judged study, find a steering vector on the dev split and apply it to two r
         after = model.answer(asked, Generation(max_new_tokens=40))
 """
 
-from aor_lib.config.errors import AorError
+from aor_lib.config.typed_yaml import AorError
 
 VERSION = 4
 """Raise it when the same answers would give other vectors, choices or tables."""

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis.splits import for_fitting, for_scoring
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Condition, Intent, Split
+from aor_lib.config.records import Condition, Intent, Split, content_hash
 from aor_lib.steering import SteeringError, tables
 from aor_lib.steering.activations import OpenModel, record
 from aor_lib.steering.candidates import Candidate, Requests

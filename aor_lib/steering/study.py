@@ -17,7 +17,7 @@ import pandas as pd
 
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.splits import SplitError
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.judge import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.trials import Progress, SteeredTrials, families, spoken_trials
@@ -30,7 +30,7 @@ STAGE = "steer"
 
 
 def steer_study(
-    study: Study,
+    study: StudyParams,
     build: Path,
     models: Iterable[OpenModel],
     judge: Judge,
@@ -91,7 +91,7 @@ def steer_study(
 
 
 def _made_from(
-    study: Study, results: pd.DataFrame, judge: Judge, max_hrr_loss: float
+    study: StudyParams, results: pd.DataFrame, judge: Judge, max_hrr_loss: float
 ) -> dict[str, object]:
     """All that vectors, choices and tables follow from."""
     trials = spoken_trials(results)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aor_lib.analysis.selections import unmitigated
 from aor_lib.config.records import Condition
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "steering"
 LAYER_SWEEP, COMPARED, POINTS, PROJECTIONS = "layer_sweep", "compared", "points", "projections"
@@ -68,7 +68,7 @@ def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
     folder = build / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     rows = pd.concat(parts, ignore_index=True) if parts else _empty(name)
-    with whole_file(folder / f"{name}.parquet") as stream:
+    with atomic_write(folder / f"{name}.parquet") as stream:
         rows.reindex(columns=[*COLUMNS[name]]).to_parquet(stream, index=False)
 
 

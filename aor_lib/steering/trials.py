@@ -17,7 +17,7 @@ import pandas as pd
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.engine import answer_trials
@@ -79,7 +79,7 @@ def conversations(build: Path | str, trials: pd.DataFrame) -> list[Conversation]
     return [conversation(stimuli[name], Path(build)) for name in trials["stimulus_id"]]
 
 
-def families(study: Study) -> dict[str, str]:
+def families(study: StudyParams) -> dict[str, str]:
     """The utterance that each harmful contrast minimally changes, by the contrast's id."""
     return {
         utterance.id: utterance.contrast_of
@@ -120,7 +120,7 @@ class SteeredTrials:
     """Asks steered models, in the name of one model of a study."""
 
     model: str
-    study: Study
+    study: StudyParams
     build: Path
     judge: Judge
     progress: Progress

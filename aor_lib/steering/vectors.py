@@ -11,11 +11,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from aor_lib.config.content_hash import content_hash
+from aor_lib.config.records import content_hash
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, Intervention
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 _FORMAT = "aor-steering-2"
 _ORIGIN = ("model", "revision", "method", "source", "layer", "lam", "components", "data_sha256")
@@ -60,7 +60,7 @@ def save_vector(vector: SteeringVector, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # One entry: safetensors keeps several in no order.
     metadata = {"steering": json.dumps(about, sort_keys=True)}
-    with whole_file(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(save(tensors, metadata))
 
 

@@ -20,8 +20,8 @@ from aor_lib.audio.hearing import scene_classifier
 from aor_lib.audio.hearing.transcription import HearingError, transcribe, word_error_rate
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import measure_speech
-from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Stimulus
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli import rendering
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import DatasetError, verify_dataset

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aor_lib.audio import speech
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.exported_clips import exported_stimuli, find_export, take_clip
 from aor_lib.stimuli.identity import made_from
 from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def build_dataset(
-    study: Study,
+    study: StudyParams,
     build: Path,
     workers: int,
     report: Callable[[int, int], None],
@@ -98,7 +98,7 @@ def build_dataset(
     for renderings in map_jobs(_render_group, jobs, workers, scheduler):
         for rendering in renderings:
             for path, content in rendering.files.items():
-                with whole_file(build / path) as stream:
+                with atomic_write(build / path) as stream:
                     stream.write(content)
             name = rendering.row.stimulus_id
             _note(rendering.row, hashes[name], build)
@@ -108,7 +108,7 @@ def build_dataset(
     return write_manifest((rows[spec.stimulus_id] for spec in specs), build)
 
 
-def _check_sources(study: Study) -> None:
+def _check_sources(study: StudyParams) -> None:
     """Refuse a voice or a scene that cannot be made, before hours are spent on the others."""
     from aor_lib.audio.scenes import check  # only here, as in _render_group
 
@@ -131,7 +131,7 @@ def _render_group(
 def _note(row: Stimulus, made_from: str, build: Path) -> None:
     """Say that all files of a stimulus are there: written last."""
     note = {"made_from": made_from, "row": row.model_dump(mode="json")}
-    with whole_file(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
+    with atomic_write(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
         stream.write(json.dumps(note).encode())
 
 

@@ -15,9 +15,17 @@ from collections.abc import Iterator, Sequence
 from pydantic import model_validator
 
 from aor_lib.audio import speech
-from aor_lib.config.params import Scenario, Study
+from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
-from aor_lib.config.records import Block, Condition, Emotion, Intent, Rate, SceneKind, Utterance
+from aor_lib.config.records import (
+    Block,
+    Condition,
+    Emotion,
+    Intent,
+    SceneKind,
+    SpeakingRate,
+    Utterance,
+)
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
@@ -41,8 +49,8 @@ class Call(Params):
 class StimulusSpec(Params):
     """Everything that decides a stimulus, before it is made.
 
-    ``voice``, ``emotion`` and ``rate`` are of the speech, if the condition has any; ``scene`` is
-    the background's, or the one that a text describes.
+    ``voice``, ``emotion`` and ``speaking_rate`` are of the speech, if the condition has any;
+    ``scene`` is the background's, or the one that a text describes.
     """
 
     utterance: Utterance
@@ -50,7 +58,7 @@ class StimulusSpec(Params):
     block: Block
     voice: str
     emotion: Emotion = "neutral"
-    rate: Rate = "normal"
+    speaking_rate: SpeakingRate = "normal"
     scene: Scene | None = None
     snr_db: float | None = None
     call: Call | None = None
@@ -70,7 +78,7 @@ class StimulusSpec(Params):
         """A readable name, unique within a study."""
         parts = [self.utterance.id, self.condition.value]
         if self.condition.has_audio:
-            parts += [self.voice, self.rate]
+            parts += [self.voice, self.speaking_rate]
         if self.emotion != "neutral":
             parts.append(self.emotion)
         if self.scene:
@@ -86,7 +94,7 @@ class StimulusSpec(Params):
         return ".".join(parts)
 
 
-def stimuli(study: Study) -> list[StimulusSpec]:
+def stimuli(study: StudyParams) -> list[StimulusSpec]:
     """All stimuli of a study, each once, in a fixed order: utterance by utterance.
 
     ParamsError if the profile names too few voices for what it asks for, or no scene is of a kind.
@@ -118,7 +126,7 @@ def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utteran
 
 
 def _of_utterance(
-    study: Study, scenario: int, utterance: Utterance, position: int
+    study: StudyParams, scenario: int, utterance: Utterance, position: int
 ) -> Iterator[StimulusSpec]:
     """The stimuli of one utterance: the core conditions, then each block that the profile names."""
     profile = study.profile
@@ -175,11 +183,11 @@ def _paralinguistic_cells(
             for r, rate in enumerate(factors.rates):
                 if factors.fraction == "full" or r == (g + e + number) % len(factors.rates):
                     voice = voices[number % len(voices)]
-                    yield {"voice": voice, "emotion": emotion, "rate": rate}
+                    yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
 
 
 def _spec(
-    study: Study,
+    study: StudyParams,
     scenario: int,
     utterance: Utterance,
     position: int,
@@ -214,5 +222,5 @@ def _spec(
     )
 
 
-def _of_kind(study: Study, kind: SceneKind) -> Sequence[Scene]:
+def _of_kind(study: StudyParams, kind: SceneKind) -> Sequence[Scene]:
     return [scene for scene in study.other_scenes if scene.kind == kind]

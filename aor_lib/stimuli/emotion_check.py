@@ -26,11 +26,11 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
     semitones, ``speech_dbfs`` in dB, ``tilt_db_per_octave``) or ratios (``f0_range_st`` and
     ``speech_s``). Empty where emotion is not varied.
     """
-    stated = ["stimulus_id", "utterance_id", "voice", "rate", "emotion", "block", "loudness_lufs"]
+    same = ["utterance_id", "voice", "speaking_rate"]
+    stated = ["stimulus_id", *same, "emotion", "block", "loudness_lufs"]
     measured = validation.drop(columns="loudness_lufs", errors="ignore")
     clips = manifest[stated].merge(measured, on="stimulus_id")
     clips = clips[clips["f0_mean_st"].notna() & clips["block"].isin(["core", "paralinguistics"])]
-    same = ["utterance_id", "voice", "rate"]
     neutral = clips[clips["emotion"] == "neutral"].drop_duplicates(same)
     pairs = clips[clips["emotion"] != "neutral"].merge(neutral, on=same, suffixes=("", "_neutral"))
     level = pairs["loudness_lufs"] - pairs["loudness_lufs_neutral"]

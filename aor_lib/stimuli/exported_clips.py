@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Stimulus
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import DatasetError, sound_files, stimuli_in, verify_dataset
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 Exported = dict[str, tuple[Stimulus, Path]]
 """By stimulus id: the manifest row, and the folder that its paths are relative to."""
@@ -102,14 +102,14 @@ def take_clip(spec: StimulusSpec, exported: Exported, lead_in_s: float, build: P
             )
     verify_dataset([stimulus], folder, "fetch the export again")
     for path, _ in sound_files([stimulus]):
-        with (folder / path).open("rb") as clip, whole_file(build / path) as target:
+        with (folder / path).open("rb") as clip, atomic_write(build / path) as target:
             shutil.copyfileobj(clip, target)
     return stimulus
 
 
 def _design(spec: StimulusSpec, lead_in_s: float) -> dict[str, object]:
     """Fields of a manifest row that follow from the design alone."""
-    spoken = {"voice": spec.voice, "emotion": spec.emotion, "rate": spec.rate}
+    spoken = {"voice": spec.voice, "emotion": spec.emotion, "speaking_rate": spec.speaking_rate}
     return {
         "text": spec.utterance.text,
         "intent": spec.utterance.intent,

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from aor_lib.audio.recordings.library import library_sha256
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import PARAMS
 from aor_lib.config.profile import Mixing
+from aor_lib.config.records import content_hash
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.storage import assets
 

@@ -28,10 +28,10 @@ from aor_lib.audio.sound_files import (
     read_sound,
 )
 from aor_lib.audio.speech.voice import SAMPLE_RATE
-from aor_lib.config.errors import one_line
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli.manifest import MANIFEST, write_manifest
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 
 def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
@@ -80,7 +80,7 @@ def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
         raise UnusableError(str(error)) from error
     slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:80]
     name = f"{slug or 'clip'}-{hashlib.sha256(original).hexdigest()[:8]}"
-    with whole_file(build / "clips" / f"{name}.flac") as stream:
+    with atomic_write(build / "clips" / f"{name}.flac") as stream:
         stream.write(audio)
     loudness_lufs = mixing.loudness(samples, SAMPLE_RATE)
     return Stimulus.model_validate(

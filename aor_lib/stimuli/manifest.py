@@ -8,9 +8,9 @@ from pathlib import Path, PurePath
 import pandas as pd
 from pydantic import ValidationError
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.records import DATASET_VERSION, Stimulus
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.config.typed_yaml import AorError
+from aor_lib.storage.atomic_write import atomic_write
 
 MANIFEST = "manifest.parquet"
 VALIDATION = "validation.parquet"
@@ -48,7 +48,7 @@ def stimuli_in(rows: pd.DataFrame, path: Path, remedy: str) -> list[Stimulus]:
 def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
     """Write the manifest of a study, whole or not at all, and return its path."""
     frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
-    with whole_file(build / MANIFEST) as stream:
+    with atomic_write(build / MANIFEST) as stream:
         frame.to_parquet(stream, index=False)
     return build / MANIFEST
 

@@ -65,10 +65,11 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
         voice=spec.voice,
         gender=speech.gender_of(spec.voice),
         emotion=spec.emotion,
-        rate=spec.rate,
+        speaking_rate=spec.speaking_rate,
         background_source=background.source if background else None,
         background_licence=background.licence if background else None,
         events=json.dumps([asdict(event) for event in background.events] if background else []),
+        history_id=spec.history.id if spec.history else None,
         history=json.dumps(history),
         lead_in_s=settings.lead_in_s,
         duration_s=duration_s,
@@ -82,7 +83,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
     """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
-    neutral = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.rate)
+    neutral = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.speaking_rate)
     return express(neutral, spec.emotion)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aor_lib.audio.hearing import shipped, transcription
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
@@ -24,7 +24,7 @@ from aor_lib.stimuli.manifest import (
     verify_dataset,
 )
 from aor_lib.storage import assets, stages
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _Job = tuple[Sequence[tuple[Stimulus, StimulusSpec | None, bool]], Path]
 
 
 def validate_dataset(
-    study: Study, build: Path, workers: int, report: Callable[[int, int], None]
+    study: StudyParams, build: Path, workers: int, report: Callable[[int, int], None]
 ) -> list[str]:
     """Measure every stimulus of a built study and write ``validation.parquet`` beside the manifest.
 
@@ -97,7 +97,7 @@ def _measure(
     for chunk in map_jobs(_measure_chunk, jobs, workers):
         measurements += chunk
         report(len(measurements), len(rows))
-    with whole_file(build / VALIDATION) as stream:
+    with atomic_write(build / VALIDATION) as stream:
         pd.DataFrame(map(asdict, measurements)).to_parquet(stream, index=False)
 
 

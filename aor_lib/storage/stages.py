@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.config.records import content_hash
+from aor_lib.storage.atomic_write import atomic_write
 
 STATE = "study.sha256"
 """The file in a study's folder that changes exactly when something that pages show does."""
@@ -27,7 +27,7 @@ def finished(build: Path, stage: str, made_from: object) -> None:
     """Record that a stage's output is whole, and from which inputs it was made."""
     path = _record(build, stage)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(json.dumps({"made_from": content_hash(made_from)}).encode())
 
 

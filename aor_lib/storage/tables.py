@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.config.errors import AorError, one_line
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.storage.atomic_write import atomic_write
 
 
 class TableError(AorError, ValueError):
@@ -44,7 +44,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         encoded = content(table)
     except (pa.ArrowException, UnicodeError, ValueError, TypeError) as error:
         raise TableError(f"{path}: this format cannot hold the table: {one_line(error)}") from error
-    with whole_file(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(encoded)
 
 

@@ -6,7 +6,7 @@ from aor_lib.analysis import speaker_effects
 
 def test_gender_and_pace_are_compared_without_angry_speech(answers):
     # Only angry speech is refused, and all of it is a man's.
-    voice = {"gender": "female", "emotion": "neutral", "pace": "normal"}
+    voice = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}
     spoken = pd.concat(
         [
             answers(0, 10, **voice),

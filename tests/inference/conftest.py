@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Profile, UtteranceCounts
 from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
@@ -20,7 +20,7 @@ from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
-STUDY = Study(
+STUDY = StudyParams(
     profile=Profile(
         name="tiny",
         scenarios=("kitchen",),

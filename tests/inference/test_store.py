@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict
+from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
 from aor_lib.inference.store import Store, StoreError
 
 ARM = Arm("m", "r1", "0" * 64, "none", None, Generation())

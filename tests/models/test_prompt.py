@@ -3,7 +3,7 @@
 import torch
 
 from aor_lib.audio.hearing.ear import Heard
-from aor_lib.config.content_hash import content_hash
+from aor_lib.config.records import content_hash
 from aor_lib.models.reference import prompt
 from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip
 

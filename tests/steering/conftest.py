@@ -9,9 +9,8 @@ import pytest
 import torch
 import yaml
 
-from aor_lib.config.content_hash import content_hash
 from aor_lib.config.params import ModelCard, load_study
-from aor_lib.config.records import Condition, Intent, split_of
+from aor_lib.config.records import Condition, Intent, content_hash, split_of
 from aor_lib.inference.engine import answer_trials, record_plan
 from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store

@@ -15,7 +15,7 @@ def test_text_conditions_have_no_sound_and_present_the_utterance(tiny_study):
     manifest = load_manifest(tiny_study[1])
     texts = manifest[manifest["path"].isna()]
     assert set(texts["condition"]) == {"text_only", "described"}
-    assert texts[["voice", "gender", "emotion", "rate"]].isna().all(axis=None)
+    assert texts[["voice", "gender", "emotion", "speaking_rate"]].isna().all(axis=None)
     for row in texts.itertuples():
         assert row.presented_text.endswith(row.text)
         assert ("background one hears" in row.presented_text) == (row.condition == "described")

@@ -60,7 +60,9 @@ def test_an_utterance_has_one_voice_in_all_core_conditions(study):
     voices = {}
     for spec in stimuli(study(voices=["af_heart", "am_michael", "bf_emma"])):
         if spec.block == "core":
-            voices.setdefault(spec.utterance.id, set()).add((spec.voice, spec.emotion, spec.rate))
+            voices.setdefault(spec.utterance.id, set()).add(
+                (spec.voice, spec.emotion, spec.speaking_rate)
+            )
     assert {len(found) for found in voices.values()} == {1}
 
 
@@ -130,7 +132,7 @@ def test_a_third_of_the_paralinguistic_cells_is_balanced(write_profile):
     study = load_study(write_profile(paralinguistics=factors, utterances_per_scenario=counts))
     emotional = [s for s in stimuli(study) if s.emotion != "neutral"]
     assert {(s.block, s.condition) for s in emotional} == {("paralinguistics", "speech_only")}
-    cells = Counter((s.voice[1], s.emotion, s.rate) for s in emotional)
+    cells = Counter((s.voice[1], s.emotion, s.speaking_rate) for s in emotional)
     assert len(cells) == 2 * 4 * 3
     assert set(cells.values()) == {2}
 

@@ -20,7 +20,7 @@ def changes(stated_db, measured_db):
         speech_s=1.0 - 0.13 * angry,
         tilt_db_per_octave=2.0 * angry,
     )
-    manifest = clips.assign(voice="af_heart", rate="normal", block="core")
+    manifest = clips.assign(voice="af_heart", speaking_rate="normal", block="core")
     return emotion_changes(manifest.assign(loudness_lufs=stated_db * angry - 23.0), measured)
 
 

@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from aor_lib.audio.hearing.compositions import Composition, compositions
 from aor_lib.audio.hearing.ear import SEGMENTS, WEIGHTS
 from aor_lib.audio.hearing.ear_network import EarNetwork
+from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.cache import Arrays
-from aor_lib.storage.whole_file import whole_file
 
 CLIPS = 3600
 SEED = 0
@@ -30,7 +30,7 @@ _THREADS = 2
 def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
     """Train the ear and write it to the file ``into``; the clips are kept in the cache."""
     weights = fit(compositions(CLIPS, [None], SEED, workers, report))
-    with whole_file(into) as stream:
+    with atomic_write(into) as stream:
         np.savez(stream, allow_pickle=False, **weights)
 
 

@@ -14,7 +14,7 @@ from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS
 from aor_lib.audio.hearing.transcription import Features
 from aor_lib.storage import assets
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
 
 _CLASSES = (*scenes.SCENES, NOISE, QUIET)
@@ -41,7 +41,7 @@ def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS
     scaler = StandardScaler().fit(features)
     model = LogisticRegression(C=0.05, max_iter=2000)
     model.fit(scaler.transform(features), [label for label, _ in clips])
-    with whole_file(into) as stream:
+    with atomic_write(into) as stream:
         np.savez(
             stream,
             allow_pickle=False,

@@ -15,10 +15,9 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.audio.sound_files import SUFFIXES, CollectionError, UnusableError, file_names
-from aor_lib.config.errors import one_line
 from aor_lib.config.params import scene_ids
 from aor_lib.config.records import Identifier
-from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, one_line, read
 
 UNKNOWN = "unknown"
 """A licence or an author that the collection does not state."""
@@ -75,7 +74,7 @@ def read_mapping(path: Path) -> Mapping:
         for scene in scenes:
             if scene not in known:
                 raise ParamsError(
-                    f"{path}: labels.{label}: unknown scene {scene!r}{nearest(scene, known)}"
+                    f"{path}: labels.{label}: unknown scene {scene!r}{did_you_mean(scene, known)}"
                 )
         if (plain := _plain(label)) in labels:
             raise ParamsError(f"{path}: labels.{label}: appears twice, or is a scene's id")

@@ -22,9 +22,9 @@ from aor_lib.audio.sound_files import (
     import_each,
     read_sound,
 )
-from aor_lib.config.errors import one_line
 from aor_lib.config.params import PARAMS
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.config.typed_yaml import one_line
+from aor_lib.storage.atomic_write import atomic_write
 
 MAX_DURATION_S = 120.0
 
@@ -87,7 +87,7 @@ def import_recordings(
         table = sorted(chain(*rows.values()), key=lambda row: (row.sha256, row.scene))
         columns = list(Recording.model_fields)
         frame = pd.DataFrame([row.model_dump() for row in table], columns=columns)
-        with whole_file(into / TABLE) as stream:
+        with atomic_write(into / TABLE) as stream:
             frame.to_parquet(stream, index=False)
     return done
 
@@ -102,7 +102,7 @@ def _recordings(
     audio = flac(samples / max(1.0, float(np.abs(samples).max())), "PCM_16")
     sha256 = hashlib.sha256(audio).hexdigest()
     file = f"clips/{sha256[:32]}.flac"
-    with whole_file(library / file) as stream:
+    with atomic_write(library / file) as stream:
         stream.write(audio)
     return [
         Recording(

@@ -11,9 +11,8 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.errors import AorError, one_line
-from aor_lib.config.records import Identifier, Row, Sha256
+from aor_lib.config.records import Identifier, Row, Sha256, content_hash
+from aor_lib.config.typed_yaml import AorError, one_line
 
 TABLE = "recordings.parquet"
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from aor_lib.audio.scenes.synth import BODIES, FloatArray
 from aor_lib.config.scene import Share, as_range, ascending
-from aor_lib.config.typed_yaml import Params, ParamsError, nearest, validated
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, validated
 
 Pitch: TypeAlias = Annotated[float, Field(ge=20, le=12_000)]
 Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
@@ -33,7 +33,7 @@ Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Fi
 
 def _known_body(name: str) -> str:
     if name not in BODIES:
-        raise ValueError(f"unknown body {name!r}{nearest(name, BODIES)}")
+        raise ValueError(f"unknown body {name!r}{did_you_mean(name, BODIES)}")
     return name
 
 
@@ -105,12 +105,12 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
     out of range, or a bed is asked for and the sound has a length of its own.
     """
     if name not in SOUNDS:
-        raise ParamsError(f"{where}.sound: unknown sound {name!r}{nearest(name, SOUNDS)}")
+        raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
     if as_bed:
         lasting = [other for other, one in SOUNDS.items() if one.lasts]
         if name not in lasting:
             raise ParamsError(
-                f"{where}.sound: {name!r} has a length of its own{nearest(name, lasting)}"
+                f"{where}.sound: {name!r} has a length of its own{did_you_mean(name, lasting)}"
             )
         if "seconds" in params:
             raise ParamsError(f"{where}.params.seconds: a bed lasts as long as the scene")

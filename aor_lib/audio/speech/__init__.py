@@ -5,7 +5,7 @@ from pathlib import Path
 from aor_lib.audio.speech.kokoro import KokoroVoice, kokoro_voices
 from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, Gender, SpeechError, Voice, VoiceCard
 from aor_lib.config.params import PARAMS
-from aor_lib.config.typed_yaml import ParamsError, nearest, read, read_named
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read, read_named
 
 __all__ = [
     "RATES",
@@ -33,7 +33,7 @@ def load_voice(voice_id: str, params: Path = PARAMS) -> Voice:
         return OpenAISpeechVoice(read_named(cards[voice_id], VoiceCard))
     if voice_id in (options := kokoro_voices()):
         return KokoroVoice(voice_id)
-    raise ParamsError(f"voices: no voice {voice_id!r}{nearest(voice_id, [*cards, *options])}")
+    raise ParamsError(f"voices: no voice {voice_id!r}{did_you_mean(voice_id, [*cards, *options])}")
 
 
 def gender_of(voice_id: str, params: Path = PARAMS) -> Gender:

@@ -15,9 +15,8 @@ import soxr
 from pydantic import Field
 
 from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError, VoiceCard
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.errors import one_line
-from aor_lib.config.typed_yaml import Params, validated
+from aor_lib.config.records import content_hash
+from aor_lib.config.typed_yaml import Params, one_line, validated
 from aor_lib.storage.cache import load_or_make
 
 _FRAME = SAMPLE_RATE // 50

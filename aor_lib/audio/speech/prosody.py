@@ -16,7 +16,7 @@ from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech.emotions import TARGETS, Prosody
 from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, checked, dio
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
-from aor_lib.config.typed_yaml import ParamsError, nearest
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _MIN_VOICED_S = 0.1
 _TILT_LIMITS_HZ = (125.0, 8000.0)
@@ -33,7 +33,7 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     voiced speech, whose F0 could carry the emotion.
     """
     if emotion not in TARGETS:
-        raise ParamsError(f"emotion: no emotion {emotion!r}{nearest(emotion, TARGETS)}")
+        raise ParamsError(f"emotion: no emotion {emotion!r}{did_you_mean(emotion, TARGETS)}")
     if emotion == "neutral":
         return samples
     target = TARGETS[emotion]

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.records import Identifier
-from aor_lib.config.typed_yaml import Params
+from aor_lib.config.typed_yaml import AorError, Params
 
 SAMPLE_RATE = 24_000
 """Of all speech, and so of every clip, in Hz."""

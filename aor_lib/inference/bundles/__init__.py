@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from aor_lib import __version__
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Status, Trial
 from aor_lib.inference.bundles.folder import first_problem, read_bundle, write_bundle
 from aor_lib.inference.bundles.schema import Bundle, BundleError, TrialRow
@@ -56,7 +56,7 @@ class Imported:
     left_out: int
 
 
-def export_results(study: Study, build: Path, into: Path) -> Bundle:
+def export_results(study: StudyParams, build: Path, into: Path) -> Bundle:
     """Write all results of a study, imported ones too, as a bundle to a new folder.
 
     Returns
@@ -107,7 +107,7 @@ def export_results(study: Study, build: Path, into: Path) -> Bundle:
 
 
 def import_results(
-    folder: Path, study: Study, build: Path, models: Collection[str] = ()
+    folder: Path, study: StudyParams, build: Path, models: Collection[str] = ()
 ) -> Imported:
     """Add a bundle to the results of a study of the same stimuli; after an error, none of it.
 
@@ -134,7 +134,7 @@ def import_results(
 
 
 def add_bundle(
-    source: Path, bundle: Bundle, study: Study, build: Path, models: Collection[str] = ()
+    source: Path, bundle: Bundle, study: StudyParams, build: Path, models: Collection[str] = ()
 ) -> Imported:
     """Add a bundle that was read from ``source``; see :func:`import_results`."""
     for model in sorted(set(models) - bundle.cards.keys()):
@@ -190,7 +190,7 @@ def _of_the_study(folder: Path, trials: Sequence[Trial], build: Path) -> list[Tr
     return present
 
 
-def _refuse_asked_otherwise(folder: Path, trials: Sequence[Trial], study: Study) -> None:
+def _refuse_asked_otherwise(folder: Path, trials: Sequence[Trial], study: StudyParams) -> None:
     """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from aor_lib.config.errors import one_line
 from aor_lib.config.records import DATASET_VERSION, Row
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.inference.bundles.schema import FORMAT_VERSION, Bundle, BundleError, Manifest
-from aor_lib.storage.whole_file import whole_folder
+from aor_lib.storage.atomic_write import atomic_folder
 
 MANIFEST = "manifest.json"
 
@@ -57,7 +57,7 @@ def write_bundle(bundle: Bundle, into: Path) -> None:
         judged=_judged(bundle),
     )
     files[MANIFEST] = _json(manifest.model_dump(mode="json"))
-    with whole_folder(into) as folder:
+    with atomic_folder(into) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
 

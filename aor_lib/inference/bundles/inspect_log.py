@@ -15,9 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from aor_lib import __version__
-from aor_lib.config.errors import AorError
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Response, Trial
+from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundles.folder import first_problem
 from aor_lib.inference.bundles.schema import Bundle, BundleError, TrialRow
 from aor_lib.inference.executors import Outcome
@@ -47,7 +47,9 @@ _Message = tuple[str, list[tuple[str, str]]]
 """Role of a message, and kind and content of each of its parts."""
 
 
-def read_inspect_log(path: Path, study: Study, build: Path, card_id: str | None = None) -> Bundle:
+def read_inspect_log(
+    path: Path, study: StudyParams, build: Path, card_id: str | None = None
+) -> Bundle:
     """Read the answers in a log of :mod:`aor_lib.analysis.inspect_task` as a bundle.
 
     Its trials are all that ``aor run`` would ask the model; those that are not in the log are
@@ -88,7 +90,7 @@ class _Log:
         self._path = path
         self._header = read_eval_log(path, header_only=True)
 
-    def bundle(self, study: Study, build: Path, card_id: str | None) -> Bundle:
+    def bundle(self, study: StudyParams, build: Path, card_id: str | None) -> Bundle:
         from inspect_ai.log import read_eval_log_samples
 
         spec = self._header.eval
@@ -209,7 +211,7 @@ class _Log:
                 return self._unlike(f"{where}{name}", logged.get(name), f"the study's is {value!r}")
         raise AssertionError("a trial with these facts has this key")
 
-    def _provenance(self, study: Study, trials: InspectTrials) -> Provenance:
+    def _provenance(self, study: StudyParams, trials: InspectTrials) -> Provenance:
         spec = self._header.eval
         return Provenance(
             model=trials.card.id,

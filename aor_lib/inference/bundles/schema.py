@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, model_validator
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import (
     Identifier,
@@ -30,6 +29,7 @@ from aor_lib.config.records import (
     Trial,
     Verdict,
 )
+from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.provenance import Provenance
 
 FORMAT_VERSION: Literal[2] = 2

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 from aor_lib.models.base import ModelError
-from aor_lib.storage.whole_file import whole_file
+from aor_lib.storage.atomic_write import atomic_write
 
 RANK = 16
 SCALE = 2.0
@@ -83,7 +83,7 @@ def save_adapter(added: dict[str, LowRank], path: Path, base: str) -> None:
     for name, low_rank in added.items():
         factors[name + _DOWN] = low_rank.down.detach().half()
         factors[name + _UP] = (SCALE * low_rank.up).detach().half()
-    with whole_file(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(save(factors, metadata={"base": base}))
 
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from aor_lib.config.params import PARAMS, Scenario, load_scenarios, load_scenes
 from aor_lib.config.records import Identifier, Intent, Split
 from aor_lib.config.scene import Scene
-from aor_lib.config.typed_yaml import Params, ParamsError, nearest, read
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, read
 
 Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 
@@ -173,7 +173,9 @@ def _of_dev(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> Iter
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}
     for name, answer in answers.items():
         if name not in utterances:
-            raise ParamsError(f"{path}: answers: no utterance {name!r}{nearest(name, utterances)}")
+            raise ParamsError(
+                f"{path}: answers: no utterance {name!r}{did_you_mean(name, utterances)}"
+            )
         utterance = utterances[name]
         if utterance.split is not Split.DEV or utterance.intent is not Intent.PSEUDO_HARMFUL:
             raise ParamsError(

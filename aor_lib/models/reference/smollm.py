@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from aor_lib.audio.hearing.ear import Heard
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Generation
+from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.reference.checkpoint import checkpoint, revision, without_progress_bars
 from aor_lib.models.reference.integers import with_integers
 from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from aor_lib.config.typed_yaml import ParamsError, nearest
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models.reference import smollm
 from aor_lib.models.reference.cascade import WEIGHTS
 from aor_lib.models.reference.checkpoint import revision
@@ -59,7 +59,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
         If there is no such member, or its material is wrong.
     """
     if member not in MEMBERS:
-        raise ParamsError(f"train-reference: no member {member!r}{nearest(member, MEMBERS)}")
+        raise ParamsError(f"train-reference: no member {member!r}{did_you_mean(member, MEMBERS)}")
     rng = np.random.default_rng([SEED, list(MEMBERS).index(member)])
     material = load_material()
     recipe = MEMBERS[member]

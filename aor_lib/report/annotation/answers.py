@@ -15,8 +15,7 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
-from aor_lib.config.content_hash import content_hash
-from aor_lib.config.records import Label
+from aor_lib.config.records import Label, content_hash
 from aor_lib.inference.store import STORE, Store
 from aor_lib.report.annotation.session import AnnotationSession, annotator_rng, systematic_sample
 from aor_lib.report.annotation.store import ANSWERS, AnnotationError

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.config.errors import AorError
 from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import AorError
 
 ANNOTATIONS = "annotations.sqlite"
 """Name of the file in a study's folder."""

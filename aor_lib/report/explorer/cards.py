@@ -79,7 +79,16 @@ def card(stimulus: Stimulus, answers: Iterable[Answer]) -> dict[str, Any]:
 
 def values(stimuli: Sequence[Stimulus]) -> pd.DataFrame:
     """Value of each facet of the stimuli themselves, one row per stimulus in their order."""
-    columns = ["scenario", "condition", "intent", "scene", "emotion", "rate", "block", "split"]
+    columns = [
+        "scenario",
+        "condition",
+        "intent",
+        "scene",
+        "emotion",
+        "speaking_rate",
+        "block",
+        "split",
+    ]
     rows = [one.model_dump(mode="json") | {"scene": one.background_scene} for one in stimuli]
     return pd.DataFrame(rows, columns=columns).fillna(_NONE)
 
@@ -120,7 +129,7 @@ def facets(
         _facet("intent", "Intent", _titles(own["intent"], INTENTS)),
         _facet("scene", "Scene", _titles(own["scene"], scenes)),
         _facet("emotion", "Emotion", _titles(own["emotion"], _UNKNOWN)),
-        _facet("rate", "Pace", _titles(own["rate"], _UNKNOWN)),
+        _facet("rate", "Pace", _titles(own["speaking_rate"], _UNKNOWN)),
         _facet("block", "Part of the design", _titles(own["block"], BLOCKS)),
         _facet("split", "Split", _titles(own["split"], splits)),
     ], [

@@ -13,7 +13,7 @@ import mlcroissant as mlc
 import pandas as pd
 import pyarrow as pa
 
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import DATASET_VERSION
 from aor_lib.stimuli.export import citation
 from aor_lib.stimuli.export.data_card import bullets, card_sections
@@ -28,7 +28,7 @@ _TYPES = {
 }
 
 
-def write_croissant(tables: Sequence[Table], card: str, study: Study, into: Path) -> None:
+def write_croissant(tables: Sequence[Table], card: str, study: StudyParams, into: Path) -> None:
     """Write croissant.json beside the tables, which must be there: their sha256 goes into it.
 
     Every table is a record set of its own, so that a reader verifies the table it reads. The clips

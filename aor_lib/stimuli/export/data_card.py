@@ -13,7 +13,7 @@ import pandas as pd
 import yaml
 
 from aor_lib import __version__
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import DATASET_VERSION, Condition, Intent
 from aor_lib.stimuli.diversity import distinct_n, words_of
 from aor_lib.stimuli.export import citation
@@ -25,7 +25,7 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 10**9: "100K<n<1M"}
 
 
-def data_card(build: Path | str, study: Study) -> str:
+def data_card(build: Path | str, study: StudyParams) -> str:
     """The data card of a built and validated study: Markdown, without front matter and title.
 
     References
@@ -36,7 +36,7 @@ def data_card(build: Path | str, study: Study) -> str:
     return text.partition("\n")[2].lstrip()
 
 
-def readme(build: Path | str, study: Study) -> str:
+def readme(build: Path | str, study: StudyParams) -> str:
     """README.md of an export: front matter, title and data card.
 
     The front matter follows https://huggingface.co/docs/hub/datasets-cards.
@@ -62,7 +62,7 @@ def bullets(text: str) -> list[str]:
     return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
 
 
-def _facts(build: Path, study: Study) -> dict[str, Any]:
+def _facts(build: Path, study: StudyParams) -> dict[str, Any]:
     stimuli = load_stimuli(build)
     manifest = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
     spoken = manifest[manifest["path"].notna()]
@@ -129,7 +129,9 @@ def _splits(manifest: pd.DataFrame) -> pd.DataFrame:
 
 
 def _voices(spoken: pd.DataFrame) -> pd.DataFrame:
-    voices = _sizes(spoken.dropna(subset=["voice"]), ["voice", "gender", "emotion", "rate"])
+    voices = _sizes(
+        spoken.dropna(subset=["voice"]), ["voice", "gender", "emotion", "speaking_rate"]
+    )
     origins = [citation.voice_origin(voice) for voice in voices["voice"]]
     voices.insert(4, "made by", [maker for maker, _ in origins])
     voices.insert(5, "licence", [licence for _, licence in origins])

@@ -10,7 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
-from aor_lib.config.params import Study
+from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli.export.croissant import write_croissant
 from aor_lib.stimuli.export.data_card import data_card, readme
@@ -22,10 +22,10 @@ from aor_lib.stimuli.manifest import (
     sound_files,
     verify_dataset,
 )
-from aor_lib.storage.whole_file import whole_folder
+from aor_lib.storage.atomic_write import atomic_folder
 
 
-def export_hf(build: Path, into: Path, study: Study) -> Path:
+def export_hf(build: Path, into: Path, study: StudyParams) -> Path:
     """Export a built study: tables, clips, data card (README.md) and croissant.json.
 
     Clips are hard links where the file system allows, else copies: the same bytes as in ``build``.
@@ -44,7 +44,7 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
     DatasetError
         The manifest is empty, or a clip is missing, altered or outside the build.
     """
-    with whole_folder(into) as folder:
+    with atomic_folder(into) as folder:
         stimuli = load_stimuli(build)
         if not stimuli:
             raise DatasetError(f"{build / MANIFEST}: holds no stimuli; run 'aor data' first")
@@ -53,7 +53,7 @@ def export_hf(build: Path, into: Path, study: Study) -> Path:
     return into
 
 
-def _write(stimuli: list[Stimulus], study: Study, build: Path, into: Path) -> None:
+def _write(stimuli: list[Stimulus], study: StudyParams, build: Path, into: Path) -> None:
     tables = split_tables(stimuli)
     for table in tables:
         (into / table.folder).mkdir(parents=True, exist_ok=True)

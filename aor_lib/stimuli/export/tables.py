@@ -23,7 +23,7 @@ _DESCRIPTIONS = {
     "voice": "Identifier of the voice.",
     "gender": "Gender that the voice is heard as.",
     "emotion": "Emotion that the speech was given.",
-    "rate": "Speech rate.",
+    "speaking_rate": "Speaking rate.",
     "background_scene": "Identifier of the scene behind the speech (or named by the text).",
     "background_source": "Where the background comes from: procedural, or the recordings.",
     "background_licence": "Licence of the background.",

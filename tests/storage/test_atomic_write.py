@@ -2,11 +2,11 @@ import errno
 
 import pytest
 
-from aor_lib.storage.whole_file import whole_file, whole_folder
+from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
 
 def test_the_file_is_there_when_the_block_ends(tmp_path):
-    with whole_file(tmp_path / "a") as stream:
+    with atomic_write(tmp_path / "a") as stream:
         stream.write(b"content")
         assert not (tmp_path / "a").exists()
     assert (tmp_path / "a").read_bytes() == b"content"
@@ -15,21 +15,21 @@ def test_the_file_is_there_when_the_block_ends(tmp_path):
 
 def test_an_error_leaves_the_old_content_and_nothing_beside_it(tmp_path):
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(RuntimeError), whole_file(tmp_path / "a"):
+    with pytest.raises(RuntimeError), atomic_write(tmp_path / "a"):
         raise RuntimeError
     assert (tmp_path / "a").read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_full_disk_is_reported_with_the_files_name(tmp_path):
-    with pytest.raises(OSError, match=r"a\.flac") as caught, whole_file(tmp_path / "a.flac"):
+    with pytest.raises(OSError, match=r"a\.flac") as caught, atomic_write(tmp_path / "a.flac"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.errno == errno.ENOSPC
 
 
 def test_a_folder_is_there_when_the_block_ends_with_the_permissions_of_any(tmp_path):
     (tmp_path / "other").mkdir()
-    with whole_folder(tmp_path / "in" / "a") as folder:
+    with atomic_folder(tmp_path / "in" / "a") as folder:
         (folder / "b").write_bytes(b"content")
         assert not (tmp_path / "in" / "a").exists()
     assert (tmp_path / "in" / "a" / "b").read_bytes() == b"content"
@@ -38,6 +38,6 @@ def test_a_folder_is_there_when_the_block_ends_with_the_permissions_of_any(tmp_p
 
 
 def test_an_error_leaves_no_folder(tmp_path):
-    with pytest.raises(IsADirectoryError), whole_folder(tmp_path / "a") as folder:
+    with pytest.raises(IsADirectoryError), atomic_folder(tmp_path / "a") as folder:
         folder.write_bytes(b"half")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
     The folder must exist; the stream is a file in it until it is moved into place. An OSError (a
@@ -29,7 +29,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def whole_folder(into: Path) -> Iterator[Path]:
+def atomic_folder(into: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes ``into`` when the block ends without an error.
 
     Raises
