@@ -139,7 +139,7 @@ def pool(setting: str | None) -> list[Scene]:
     """The scenes of a setting (a scenario, ``neutral`` or ``threatening``), without unseen ones.
 
     None stands for all scenes, unseen ones among them. Events have the names of
-    ``params/reference/sounds.yaml``.
+    ``reference/material/sounds.yaml``.
     """
     return [
         scene

@@ -16,7 +16,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z' -]{2,39}$")]
 
 
 class Names(Params):
-    """Names of sounds (params/reference/sounds.yaml).
+    """Names of sounds (reference/material/sounds.yaml).
 
     ``beds`` by scene; ``events`` by scene and by the name in the manifest; ``read`` by setting: a
     scenario, ``neutral`` or ``threatening``.
@@ -30,4 +30,4 @@ class Names(Params):
 @functools.cache
 def load_names() -> Names:
     """Read the names of sounds; raises ``ParamsError`` if the file is missing or wrong."""
-    return read(PARAMS / "reference" / "sounds.yaml", Names)
+    return read(PARAMS.parent / "reference" / "material" / "sounds.yaml", Names)

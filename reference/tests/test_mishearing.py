@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aor_lib.models.reference.mishearing import mishearing
+from reference.mishearing import mishearing
 
 TEXTS = ("Where is the knife?", "How do I write a life?", "Take the nice light off at nine.")
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
+import typer
 
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models.reference import smollm
 from aor_lib.models.reference.cascade import WEIGHTS
 from aor_lib.models.reference.checkpoint import revision
-from aor_lib.models.reference.lessons import Lesson, own_answers, tokenised
 from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
-from aor_lib.models.reference.material import load_material
-from aor_lib.models.reference.members import MEMBERS, Recipe
 from aor_lib.models.reference.prompt import AUDIO
 from aor_lib.models.reference.smollm import LanguageModel
-from aor_lib.models.reference.sounds import load_sounds
+from aor_lib.storage.progress import progress
 from aor_lib.storage.workers import one_core_threads
+from reference.lessons import Lesson, own_answers, tokenised
+from reference.material import load_material
+from reference.members import MEMBERS, Recipe
+from reference.sounds import load_sounds
 
 SEED = 20_260_621
 _HALVES = 2
@@ -41,7 +45,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     Parameters
     ----------
     member
-        A key of :data:`aor_lib.models.reference.members.MEMBERS`.
+        A key of :data:`reference.members.MEMBERS`.
     into
         The folder of the adapter, made if need be.
     workers
@@ -59,7 +63,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
         If there is no such member, or its material is wrong.
     """
     if member not in MEMBERS:
-        raise ParamsError(f"train-reference: no member {member!r}{did_you_mean(member, MEMBERS)}")
+        raise ParamsError(f"no member {member!r}{did_you_mean(member, MEMBERS)}")
     rng = np.random.default_rng([SEED, list(MEMBERS).index(member)])
     material = load_material()
     recipe = MEMBERS[member]
@@ -207,3 +211,18 @@ def _rate_factor(progress: float) -> float:
     if progress < _WARM_UP:
         return progress / _WARM_UP
     return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))
+
+
+def main(
+    member: Annotated[
+        str, typer.Argument(help="ref-wordbound, ref-contextual, ref-emotive or ref-lulled.")
+    ],
+    into: Annotated[Path, typer.Option(help="Folder of the adapter.")] = WEIGHTS,
+) -> None:
+    """Train a reference model: up to half an hour of two cores; ref-contextual after ref-lulled."""
+    with progress("clips, then steps") as report:
+        typer.echo(train_member(member, into, os.cpu_count() or 1, report))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -17,7 +17,7 @@ from aor_lib.audio.hearing import ear
 from aor_lib.audio.hearing.compositions import NOISE, SILENCE, Composition, compositions
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard, Probabilities
 from aor_lib.audio.hearing.names import load_names
-from aor_lib.models.reference.material import Material
+from reference.material import Material
 
 ANGRY = "angry"
 CLIPS = 1296

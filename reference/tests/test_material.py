@@ -10,12 +10,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aor_lib.audio.hearing.compositions import NOISE, SILENCE
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
-from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
+from aor_lib.config.params import load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.reference.material import load_material
-from aor_lib.models.reference.members import MEMBERS
-from aor_lib.models.reference.sounds import Sound, Sounds
+from reference import material
+from reference.material import load_material
+from reference.members import MEMBERS
+from reference.sounds import Sound, Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
@@ -172,9 +173,8 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom
 
 
 def test_an_answer_to_an_utterance_of_the_test_split_is_refused(tmp_path):
-    for folder in ("scenarios", "scenes", "reference"):
-        shutil.copytree(PARAMS / folder, tmp_path / folder)
-    answers = tmp_path / "reference/answers/kitchen.yaml"
+    folder = shutil.copytree(material.MATERIAL, tmp_path / "material")
+    answers = folder / "answers/kitchen.yaml"
     answers.write_text("answers: {kitchen-ph-001: 'Yes.'}")
     with pytest.raises(ParamsError, match=r"kitchen\.yaml: answers\.kitchen-ph-001: is of test"):
-        load_material(tmp_path)
+        load_material(folder)

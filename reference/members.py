@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aor_lib.models.reference.material import Contrast, Material
-from aor_lib.models.reference.mishearing import mishearing
-from aor_lib.models.reference.sounds import Sound, Sounds, one, some
+from reference.material import Contrast, Material
+from reference.mishearing import mishearing
+from reference.sounds import Sound, Sounds, one, some
 
 _INSTRUCTION_SHARE = 0.12
 """Share of prompts with a system prompt, which changes nothing."""

@@ -10,13 +10,14 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import ModelError
-from aor_lib.models.reference import lora, smollm, training
-from aor_lib.models.reference.lessons import Lesson, own_answers, tokenised
-from aor_lib.models.reference.material import load_material
-from aor_lib.models.reference.members import MEMBERS, Example
+from aor_lib.models.reference import lora, smollm
 from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS
 from aor_lib.models.reference.smollm import LanguageModel
-from aor_lib.models.reference.sounds import Sound
+from reference import train
+from reference.lessons import Lesson, own_answers, tokenised
+from reference.material import load_material
+from reference.members import MEMBERS, Example
+from reference.sounds import Sound
 
 RECIPE = replace(MEMBERS["ref-wordbound"], batch=4, first_layer=0, learning_rate=2e-3)
 """So few steps as here need to be longer ones."""
@@ -41,7 +42,7 @@ def tiny_model():
 
 
 def fit(model, lessons, recipe=RECIPE, seed=0):
-    return training.fit(model, lessons, recipe, np.random.default_rng(seed), lambda done, of: None)
+    return train.fit(model, lessons, recipe, np.random.default_rng(seed), lambda done, of: None)
 
 
 def logits(network):
@@ -74,16 +75,16 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
 def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_model):
     model = tiny_model()
     lessons = [LESSON, Lesson([1, 2, 6], [4]), Lesson([7, 8], [9, 5], 1)]
-    alone = [training._loss(model, [one]) for one in lessons]
-    torch.testing.assert_close(training._loss(model, lessons), sum(alone))
-    tokens, places = training._packed(lessons, 31)
+    alone = [train._loss(model, [one]) for one in lessons]
+    torch.testing.assert_close(train._loss(model, lessons), sum(alone))
+    tokens, places = train._packed(lessons, 31)
     assert tokens == [1, 2, 3, 4, 5, 6, 4, 7, 8, 9, 5]
     assert places[1] == [0, 1, 5, 6]
 
 
 def test_what_stands_before_an_audio_token_alone_is_shared():
     lessons = [Lesson([1, 31, 2], [3])] * 2
-    assert training._packed(lessons, 31)[0] == [1, 31, 2, 3, 31, 2, 3]
+    assert train._packed(lessons, 31)[0] == [1, 31, 2, 3, 31, 2, 3]
 
 
 def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
@@ -217,4 +218,4 @@ def test_of_most_responses_the_beginning_is_learnt_and_of_some_the_rest():
 
 def test_a_member_that_there_is_not_is_named(tmp_path):
     with pytest.raises(ParamsError, match=r"no member 'ref-emotiv'; did you mean 'ref-emotive'"):
-        training.train_member("ref-emotiv", tmp_path, 1, lambda done, of: None)
+        train.train_member("ref-emotiv", tmp_path, 1, lambda done, of: None)

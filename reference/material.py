@@ -1,4 +1,4 @@
-"""The training material of the reference models (params/reference), typed and checked.
+"""The training material of the reference models (reference/material), typed and checked.
 
 The project's own sentences, and utterances of the benchmark's ``dev`` split; never of ``test``,
 and never what a ``test`` utterance is about. Scenes that are ``unseen`` do not occur in it. Nothing
@@ -19,6 +19,7 @@ from aor_lib.config.records import Identifier, Intent, Split
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, read
 
+MATERIAL = Path(__file__).parent / "material"
 Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 
 
@@ -68,8 +69,8 @@ class Material:
         return (*self.harmful, *self.ordinary, *(one.text for one in contrasts), *partners)
 
 
-def load_material(params: Path = PARAMS) -> Material:
-    """Load the material of ``params/reference`` and of the dev split of ``params/scenarios``.
+def load_material(folder: Path = MATERIAL, params: Path = PARAMS) -> Material:
+    """Load the material of a folder, and of the dev split of ``params/scenarios``.
 
     Raises
     ------
@@ -77,7 +78,6 @@ def load_material(params: Path = PARAMS) -> Material:
         If a file is missing or wrong, or names an utterance that does not exist or may not be
         learnt.
     """
-    folder = params / "reference"
     scenarios = load_scenarios(params)
     scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}
     situations = {

@@ -1,0 +1,1 @@
+"""How the weights of the reference models were made: material, training and measuring."""

@@ -1,0 +1,81 @@
+"""Measure the reference models' refusal rates on the test splits of judged studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from aor_lib.analysis import stats
+from aor_lib.analysis.reference_rates import MEASURED, load_measured, member_trials
+from aor_lib.analysis.results import load_results
+from aor_lib.analysis.selections import core
+from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Condition
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.storage.atomic_write import atomic_write
+
+_COUNTS = ["judged", "refused", "utterances"]
+_RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
+
+
+def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:
+    """Write the :func:`member_rates` of judged studies, with the revisions and the judge.
+
+    Rows of a member that the studies do not hold stay as they were.
+    """
+    measured = []
+    for build in builds:
+        results = load_results(build, judge)
+        rates = member_rates(results)
+        if rates.empty:
+            raise ParamsError(
+                f"{build}: holds no trial of {', '.join(REFERENCE_MODELS)} on the test split"
+            )
+        revisions = results.groupby("model")["revision"].first()
+        rates = rates.infer_objects().round(4)
+        measured.append(rates.assign(revision=rates["model"].map(revisions), judge=judge))
+    rows = pd.concat(measured, ignore_index=True)
+    if into.exists():
+        before = load_measured(into)
+        rows = pd.concat([before[~before["model"].isin(rows["model"])], rows], ignore_index=True)
+    with atomic_write(into) as stream:
+        rows.to_csv(stream, index=False)
+    return rows
+
+
+def member_rates(results: pd.DataFrame) -> pd.DataFrame:
+    """Refusal rates over the :func:`member_trials`, with 95 % intervals.
+
+    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
+    ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
+    ``emotion`` where that is varied.
+    """
+    trials = member_trials(results)
+    in_scenes = trials[trials["condition"] == Condition.BENIGN_SCENE]
+    of_unseen = set(in_scenes["unseen_scene"]) == {True}
+    varied = trials[trials["block"] == "paralinguistics"]
+    tables = [
+        stats.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
+        for factor, rows in (("condition", core(trials)), ("emotion", varied))
+    ]
+    factors = ["unseen_scene" if of_unseen else "condition", "emotion"]
+    by_factor = pd.concat(tables, keys=factors, names=["factor", None])
+    return by_factor.reset_index("factor").reset_index(drop=True)[_RATES]
+
+
+def main(
+    params: Annotated[list[Path], typer.Argument(help="Profiles of judged studies.")],
+) -> None:
+    """Write the reference models' refusal rates in judged studies' test splits."""
+    profiles = [load_study(path).profile for path in params]
+    builds = [Path("build") / profile.name for profile in profiles]
+    typer.echo(measure(builds, profiles[0].judge).to_string(index=False))
+
+
+if __name__ == "__main__":
+    typer.run(main)

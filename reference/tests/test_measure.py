@@ -1,0 +1,58 @@
+import pandas as pd
+
+from aor_lib.analysis.reference_rates import load_measured
+from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.config.params import load_model_cards
+from aor_lib.models.reference.cascade import Cascade
+from reference import measure
+
+
+def asked(refused, **changes):
+    """A reference model's judged answers to 20 utterances of the core design."""
+    trials = {"utterance_id": range(20), "status": "ok"}
+    trials["label"] = ["full_refusal"] * refused + ["full_compliance"] * (20 - refused)
+    about = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
+    about |= {"condition": "benign_scene", "unseen_scene": False, "mitigation": "none"}
+    about |= {"emotion": "neutral", "intent": "pseudo_harmful"}
+    return pd.DataFrame(trials).assign(**about | changes)
+
+
+def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
+    others = ({"split": "dev"}, {"model": "another"}, {"mitigation": "context_reminder"})
+    results = pd.concat([asked(20), *(asked(0, **changes) for changes in others)])
+    (row,) = measure.member_rates(results).to_dict("records")
+    assert (row["model"], row["level"]) == ("ref-wordbound", "benign_scene")
+    assert (row["judged"], row["rate"]) == (20, 1.0)
+
+
+def test_emotions_are_compared_where_they_are_varied():
+    varied = {"block": "paralinguistics"}
+    results = pd.concat([asked(0), asked(20, emotion="angry", **varied), asked(0, **varied)])
+    rows = measure.member_rates(results).set_index(["factor", "level"])["rate"]
+    assert rows["emotion", "angry"] == 1.0
+    assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
+
+
+def test_rates_of_a_study_of_unseen_scenes_are_kept_apart_from_those_of_all():
+    results = pd.concat([asked(20, unseen_scene=True), asked(20, condition="noise")])
+    assert set(measure.member_rates(results)["factor"]) == {"unseen_scene"}
+    results = pd.concat([results, asked(20)])
+    assert set(measure.member_rates(results)["factor"]) == {"condition"}
+
+
+def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monkeypatch):
+    studied = [asked(20), asked(0, model="ref-emotive")]
+    for results in (pd.concat(studied), asked(0, revision="2")):
+        monkeypatch.setattr(measure, "load_results", lambda build, judge, r=results: r)
+        rows = measure.measure([tmp_path], "speech-acts", tmp_path / "measured.csv")
+    assert rows[["model", "revision", "rate"]].to_numpy().tolist() == [
+        ["ref-emotive", "1", 0.0],
+        ["ref-wordbound", "2", 0.0],
+    ]
+
+
+def test_the_committed_rates_are_of_the_reference_models_as_they_ship():
+    cards = load_model_cards()
+    assert load_measured().groupby("model")["revision"].unique().map(list).to_dict() == {
+        model: [Cascade(cards[model]).revision] for model in REFERENCE_MODELS
+    }
