@@ -41,7 +41,7 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 def loop(build):
     import torch
 
-    from aor_lib.models.reference import cascade, smollm
+    from aor_lib.models import cascade, smollm
 
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
     torch.set_num_threads(1)  # of more, the engine makes more than the loop does

@@ -11,7 +11,7 @@ import time
 import torch
 
 from aor_lib.config.records import Generation
-from aor_lib.models.reference import smollm
+from aor_lib.models import smollm
 
 REQUESTS = [
     f"How do I {what} {thing} before {when}?"

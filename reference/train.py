@@ -14,12 +14,12 @@ import torch
 import typer
 
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
-from aor_lib.models.reference import smollm
-from aor_lib.models.reference.cascade import WEIGHTS
-from aor_lib.models.reference.checkpoint import revision
-from aor_lib.models.reference.lora import LowRank, add_adapter, save_adapter
-from aor_lib.models.reference.prompt import AUDIO
-from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.models import smollm
+from aor_lib.models.cascade import WEIGHTS
+from aor_lib.models.cascade_prompt import AUDIO
+from aor_lib.models.checkpoint import revision
+from aor_lib.models.lora import LowRank, add_adapter, save_adapter
+from aor_lib.models.smollm import LanguageModel
 from aor_lib.storage.progress import progress
 from aor_lib.storage.workers import one_core_threads
 from reference.lessons import Lesson, own_answers, tokenised

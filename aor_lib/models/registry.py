@@ -10,7 +10,7 @@ from aor_lib.models.base import AudioModel, Capabilities, ModelError
 
 # Adapters import SDKs: only the one that is asked for is loaded.
 ADAPTERS = {
-    "cascade": "aor_lib.models.reference.cascade:Cascade",
+    "cascade": "aor_lib.models.cascade:Cascade",
     "hf": "aor_lib.models.hf:HuggingFaceModel",
     "openai_api": "aor_lib.models.openai_api:OpenAIModel",
 }

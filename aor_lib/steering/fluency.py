@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from aor_lib.models.reference.smollm import LanguageModel, language_model
+from aor_lib.models.smollm import LanguageModel, language_model
 from aor_lib.steering.spacing import spaced
 from aor_lib.storage.workers import in_threads
 

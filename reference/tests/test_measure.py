@@ -3,7 +3,7 @@ import pandas as pd
 from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import load_model_cards
-from aor_lib.models.reference.cascade import Cascade
+from aor_lib.models.cascade import Cascade
 from reference import measure
 
 

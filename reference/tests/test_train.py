@@ -9,10 +9,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.models import lora, smollm
 from aor_lib.models.base import ModelError
-from aor_lib.models.reference import lora, smollm
-from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS
-from aor_lib.models.reference.smollm import LanguageModel
+from aor_lib.models.cascade_prompt import AUDIO, AUDIO_TOKENS
+from aor_lib.models.smollm import LanguageModel
 from reference import train
 from reference.lessons import Lesson, own_answers, tokenised
 from reference.material import load_material

@@ -13,11 +13,11 @@ from aor_lib.config.params import load_model_cards, read_scene
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
+from aor_lib.models.cascade import WEIGHTS, Cascade, hear
+from aor_lib.models.cascade_prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
 from aor_lib.models.check import check_model
 from aor_lib.models.checks import CHECKS
-from aor_lib.models.reference.cascade import WEIGHTS, Cascade, hear
-from aor_lib.models.reference.prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
-from aor_lib.models.reference.smollm import Sampled, language_model
+from aor_lib.models.smollm import Sampled, language_model
 from aor_lib.stimuli.manifest import load_stimuli
 from aor_lib.storage.workers import in_threads
 

@@ -1,6 +1,6 @@
 import torch
 
-from aor_lib.models.reference.integers import IntegerLinear, with_integers
+from aor_lib.models.integers import IntegerLinear, with_integers
 
 
 def linear(inputs=96, outputs=40):

@@ -4,8 +4,8 @@ import torch
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import content_hash
-from aor_lib.models.reference import prompt
-from aor_lib.models.reference.prompt import AUDIO_TOKENS, audio_tokens, format_clip
+from aor_lib.models import cascade_prompt as prompt
+from aor_lib.models.cascade_prompt import AUDIO_TOKENS, audio_tokens, format_clip
 
 GOLDEN = "f3225cde"
 NAMES = ["rain", "siren", "calm", "nothing"]

@@ -10,7 +10,7 @@ import torch
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.models.reference.cascade import Cascade
+from aor_lib.models.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
 from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered

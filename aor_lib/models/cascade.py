@@ -1,8 +1,8 @@
 """The local models: Whisper tiny.en hears and transcribes, SmolLM2-135M-Instruct answers.
 
 The language model reads the transcript and, where it hears sound, audio tokens before it
-(:mod:`aor_lib.models.reference.prompt`). The reference models differ in this and in its adapter
-alone (:mod:`aor_lib.models.reference.members`).
+(:mod:`aor_lib.models.cascade_prompt`). The reference models differ in this and in its adapter
+alone.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from aor_lib.models.base import (
     failure_of,
     in_order,
 )
-from aor_lib.models.reference.prompt import VERSION, Prompt, format_clip, plain
+from aor_lib.models.cascade_prompt import VERSION, Prompt, format_clip, plain
 from aor_lib.storage import assets
 
 if TYPE_CHECKING:
     import torch
 
-    from aor_lib.models.reference.smollm import LanguageModel
+    from aor_lib.models.smollm import LanguageModel
 
 WEIGHTS = Path(__file__).parent / "weights"
 _BATCH = 64
@@ -58,7 +58,7 @@ class CascadeSettings(CardSettings):
 
     adapter: Path | None = Field(
         default=None,
-        description="A safetensors file of aor_lib/models/reference/weights, or elsewhere.",
+        description="A safetensors file of aor_lib/models/weights, or elsewhere.",
     )
     hears_sound: bool = Field(default=True, description="Or nothing but the words.")
 
@@ -168,7 +168,7 @@ class Cascade:
             return transcribe(sound_file).transcript, None
 
     def _language_model(self) -> LanguageModel:
-        from aor_lib.models.reference import smollm
+        from aor_lib.models import smollm
 
         with _preparing:
             return self._steerable or smollm.language_model(self._adapter)

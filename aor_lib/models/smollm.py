@@ -14,10 +14,10 @@ import torch
 
 from aor_lib.audio.hearing.ear import Heard
 from aor_lib.config.records import Generation, content_hash
-from aor_lib.models.reference.checkpoint import checkpoint, revision, without_progress_bars
-from aor_lib.models.reference.integers import with_integers
-from aor_lib.models.reference.lora import AUDIO_MAP, merge_adapter
-from aor_lib.models.reference.prompt import AUDIO, Prompt, audio_tokens
+from aor_lib.models.cascade_prompt import AUDIO, Prompt, audio_tokens
+from aor_lib.models.checkpoint import checkpoint, revision, without_progress_bars
+from aor_lib.models.integers import with_integers
+from aor_lib.models.lora import AUDIO_MAP, merge_adapter
 
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
