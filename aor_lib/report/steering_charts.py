@@ -7,14 +7,11 @@ import altair as alt
 import pandas as pd
 
 from aor_lib.report.charts import dose_response
-from aor_lib.report.detection_charts import DIAGONAL, X, Y, in_words_of, pairs
+from aor_lib.report.detection_charts import DIAGONAL, X, Y
 from aor_lib.report.drawing import (
-    UNIT,
-    Names,
     Shown,
     dashed_line,
     figure,
-    reference,
     titled,
     tooltips,
 )
@@ -23,11 +20,9 @@ from aor_lib.report.listening import Html
 from aor_lib.report.markdown import Prose, nothing_for
 from aor_lib.report.result_tables import table
 from aor_lib.report.style import series, title_of
-from aor_lib.steering.frontier import READERS
 from aor_lib.steering.tables import COMPONENTS, METHODS, SOURCES
 
 _GOALS = {"less": "Answering more", "more": "Refusing more"}
-TASKS = {"harm": "Harmful or not", "control": "Control tasks"}
 _MEASURES = {"orr": "Over-refusal", "hrr": "Harmful refusal"}
 
 
@@ -100,67 +95,6 @@ def compared(found: pd.DataFrame, *, title: str) -> Html | Prose:
         }
     )
     return table(rows, title)
-
-
-def probes(aucs: pd.DataFrame, *, title: str, words: float) -> Shown:
-    """AUC of probes over the layer, of the requests' kinds and of control tasks.
-
-    The band spans all control tasks, and the line in it is their mean. ``aucs`` is the table
-    :data:`aor_lib.steering.tables.PROBES` of one model; ``words``, the AUC of words alone on the
-    same requests, is a dashed line.
-    """
-    shown = titled(aucs, ["task"], TASKS)
-    of_task = series("task", aucs["task"], TASKS)
-    base = alt.Chart(shown).encode(
-        x=alt.X("layer:Q", title="Layer", axis=alt.Axis(tickMinStep=1)),
-        color=of_task.colour,
-        tooltip=tooltips(shown),
-    )
-    y = alt.Y("auc:Q", title="AUC on other families", scale=UNIT)
-    ends = pd.DataFrame({"layer": [aucs["layer"].min(), aucs["layer"].max()], "auc": words})
-    label = reference(ends.tail(1).assign(label="Words only"), "label").mark_text(
-        style="reference", strokeOpacity=0, opacity=1, align="right", dy=-7
-    )
-    chart = alt.layer(
-        base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q"),
-        dashed_line(ends, "layer", "auc"),
-        label.encode(x="layer:Q", y="auc:Q", text="label:N"),
-        base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=of_task.shape),
-    )
-    harm, control = (aucs[aucs["task"] == task] for task in TASKS)
-    summary = (
-        f"{len(harm)} layers: AUC {harm['auc'].min():.2f} to {harm['auc'].max():.2f} for the "
-        f"requests' kinds, {control['low'].min():.2f} to {control['high'].max():.2f} for control "
-        f"tasks, {words:.2f} for words alone"
-    )
-    return figure(chart, title, summary, 260)
-
-
-def frontier(curves: pd.DataFrame, *, title: str, rates: pd.DataFrame, names: Names) -> Shown:
-    """Harmful refusal against over-refusal as a threshold moves, and points that were measured.
-
-    ``curves`` are those of :func:`aor_lib.steering.frontier.curves` of one model; ``rates``, by
-    model, method and intent, are the points.
-    """
-    shown = titled(curves, ["reader"], READERS)
-    lines = alt.Chart(shown).encode(
-        x=X, y=Y, color=series("reader", curves["reader"], READERS).colour, tooltip=tooltips(shown)
-    )
-    points = pairs(rates[rates["model"].isin(curves["model"])]).dropna()
-    methods = series("method", points["method"], names)
-    base = reference(titled(points, ["method"], names), "points").encode(x=X, y=Y)
-    chart = alt.layer(
-        dashed_line(DIAGONAL, "orr", "hrr"),
-        lines.mark_line(strokeWidth=2, order=False),  # a curve may rise without going on
-        base.mark_rule(style="reference").encode(x="orr_low:Q", x2="orr_high:Q"),
-        base.mark_rule(style="reference").encode(y="hrr_low:Q", y2="hrr_high:Q"),
-        base.mark_point(style="reference", filled=True, size=110).encode(
-            shape=methods.shape.legend(orient="bottom")
-        ),
-    )
-    words = in_words_of(titled(points, ["method"], names), "method")
-    return figure(chart, title, f"{shown['reader'].nunique()} curves; {words}", 380)
 
 
 def _found_in_one_way(sweep: pd.DataFrame) -> pd.DataFrame:

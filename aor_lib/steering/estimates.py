@@ -26,7 +26,6 @@ from aor_lib.models.base import Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
 from aor_lib.steering.directions import Mask
-from aor_lib.steering.spacing import spaced
 
 BEGINNINGS = (12, 24, 48, 96)
 """Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""
@@ -128,7 +127,7 @@ def by_beginning(
         If no beginning tells refusals from other answers.
     """
     kinds = [np.flatnonzero(refused), np.flatnonzero(~refused)]
-    shown = np.concatenate([places[spaced(len(places), _SHOWN)] for places in kinds])
+    shown = np.concatenate([places[evenly_spaced(len(places), _SHOWN)] for places in kinds])
     for tokens in sorted({min(tokens, whole) for tokens in BEGINNINGS}):
         estimate = functools.partial(_judged_beginnings, model, judge, tokens)
         if roc_auc_score(refused[shown], estimate([asked[place] for place in shown])) >= TELLS:
@@ -137,6 +136,11 @@ def by_beginning(
         f"{model.card.id}: the first {tokens} tokens of its answers do not tell refusals from "
         "other answers"
     )
+
+
+def evenly_spaced(number: int, most: int) -> npt.NDArray[np.intp]:
+    """At most ``most`` of the places 0 to ``number - 1``, the first and the last among them."""
+    return np.linspace(0, number - 1, min(most, number)).round().astype(np.intp)
 
 
 def _judged_beginnings(

@@ -18,11 +18,9 @@ from aor_lib.steering.candidates import Candidate, Requests
 from aor_lib.steering.choice import Rates, arm_rates, behind_a_gate, choose
 from aor_lib.steering.controls import Parts, random_controls
 from aor_lib.steering.estimates import by_beginning, by_first_token, learn_refusal_odds
-from aor_lib.steering.fluency import fluency
 from aor_lib.steering.gates import HeldOut, hold_out, opens
 from aor_lib.steering.interventions import Addition, Gated, SteeredModel
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep, some_of_each_kind
-from aor_lib.steering.probing import probe_layers
 from aor_lib.steering.sources import record_sources
 from aor_lib.steering.trials import (
     SteeredTrials,
@@ -121,7 +119,6 @@ def steer_model(
                 )
         (refusal, *_) = [c for c in shortlist.values() if c.method == "difference_in_means"]
         projections = _projections(requests, refusal, held_out)
-        probes = pd.DataFrame() if held_out is None else probe_layers(requests, of_dev)
     unsteered = arm_rates(tried)
     table, chosen = choose(points, unsteered, max_hrr_loss)
     best = {f"steering_{points[place][0].method}": points[place][0] for place in chosen}
@@ -133,7 +130,6 @@ def steer_model(
     first, *_ = best.values()
     with TemporaryDirectory() as folder, progress(f"{name}: activations on test") as report:
         read = record(model, conversations(build, test), folder=Path(folder), report=report)
-        log_odds = [float(odds.log_odds(logits)) if odds else np.nan for logits in read.logits]
         opened = np.ones(len(test), dtype=bool)
         if isinstance(first.intervention, Gated):
             opened = opens(first.intervention.gate, read.activations)
@@ -145,7 +141,7 @@ def steer_model(
     if (strength := first.coefficient) is not None:
         for mitigation, share in tables.STRENGTHS.items():
             parts[mitigation] = (first.changed(coefficient=share * strength), on_test)
-    under = trials.on_test(
+    trials.on_test(
         {
             mitigation: (steered_by(candidate) if candidate else model, asked_of_it)
             for mitigation, (candidate, asked_of_it) in parts.items()
@@ -154,18 +150,11 @@ def steer_model(
     for mitigation, candidate in best.items():
         saved = build / tables.FOLDER / name / f"{mitigation}.safetensors"
         save_vector(vector(candidate), saved)
-    with progress(f"{name}: perplexity") as report:
-        arms = under[~under["mitigation"].isin([tables.HEARING, *tables.STRENGTHS])]
-        arms = arms.assign(mitigation="steering_" + tables.method_of(arms["mitigation"]))
-        fluent = fluency(pd.concat([test, arms]), report)
     return {
         tables.LAYER_SWEEP: sweep.table(),
         tables.COMPARED: sweep.compared(max_hrr_loss),
         tables.POINTS: _points(table, chosen, unsteered),
         tables.PROJECTIONS: projections,
-        tables.PROBES: probes,
-        tables.LOG_ODDS: test[["stimulus_id"]].assign(log_odds=log_odds).dropna(),
-        tables.FLUENCY: fluent,
         tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]}),
     }
 

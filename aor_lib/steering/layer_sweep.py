@@ -17,9 +17,8 @@ import pandas as pd
 from aor_lib.steering.activations import OpenModel
 from aor_lib.steering.candidates import Candidate, Requests, candidates, variants
 from aor_lib.steering.choice import best
-from aor_lib.steering.estimates import Estimate
+from aor_lib.steering.estimates import Estimate, evenly_spaced
 from aor_lib.steering.interventions import steered
-from aor_lib.steering.spacing import spaced
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 from aor_lib.storage.workers import in_threads
 
@@ -159,7 +158,7 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
         turns = of_kind.groupby(of_kind).cumcount().to_numpy()
         by_turns = of_kind.index[np.argsort(turns, kind="stable")]
         first = by_turns[: max(REQUESTS, of_kind.nunique())]
-        places.append(first[spaced(len(first), REQUESTS)].to_numpy(np.intp))
+        places.append(first[evenly_spaced(len(first), REQUESTS)].to_numpy(np.intp))
     return np.sort(np.concatenate(places))
 
 

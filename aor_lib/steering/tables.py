@@ -13,14 +13,12 @@ from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "steering"
 LAYER_SWEEP, COMPARED, POINTS, PROJECTIONS = "layer_sweep", "compared", "points", "projections"
-PROBES, LOG_ODDS = "probes", "log_odds"
-FLUENCY, FITTED, LEFT_OUT = "fluency", "fitted", "left_out"
+FITTED, LEFT_OUT = "fitted", "left_out"
 """Tables: estimates on ``dev`` of every layer and coefficient that was looked at; the best of them
 of each method and source; what was tried in full on ``dev``, and which of it was chosen for
-``test``; where the requests of ``dev`` lie along the refusal direction and for the gate; how well
-probes of each layer tell them apart; log-odds of a refusal's first token on ``test``, without
-steering; how fluent the answers on ``test`` are; the utterances that a model's vectors were fitted
-on, as a JSON list; models that cannot be steered, and why."""
+``test``; where the requests of ``dev`` lie along the refusal direction and for the gate; the
+utterances that a model's vectors were fitted on, as a JSON list; models that cannot be steered, and
+why."""
 
 METHODS = {
     "none": "No steering",
@@ -54,9 +52,6 @@ _COLUMNS = {
     POINTS: "model method direction source layer coefficient lam components gate_layer threshold "
     "orr hrr plain degenerate within tried_as chosen",
     PROJECTIONS: "model along layer intent refused projection",
-    PROBES: "model layer task auc low high",
-    LOG_ODDS: "model stimulus_id log_odds",
-    FLUENCY: "model mitigation answers perplexity low high",
     FITTED: "model fitted_on",
     LEFT_OUT: "model reason",
 }

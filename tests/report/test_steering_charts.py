@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.report import drawing, steering_charts
-from tests.report.conftest import rates_of, rows_of
+from tests.report.conftest import rows_of
 
 
 @pytest.fixture
@@ -58,32 +58,6 @@ def test_the_comparison_of_sources_says_which_a_model_has_not():
     assert "SARSteer, 5 components" in shown
     assert shown.count("it has none") == 1
     assert "T" in steering_charts.compared(found.head(0), title="T").markdown
-
-
-@pytest.fixture
-def aucs():
-    rows = [(0, "harm", 0.6), (0, "control", 0.5), (9, "harm", 0.9), (9, "control", 0.4)]
-    frame = pd.DataFrame(rows, columns=["layer", "task", "auc"]).assign(model="m")
-    control = frame["task"] == "control"
-    return frame.assign(low=(frame["auc"] - 0.1).where(control), high=frame["auc"].where(control))
-
-
-def test_probes_are_described_beside_control_tasks_and_words(aucs):
-    figure = steering_charts.probes(aucs, title="T", words=0.55)
-    for number in ("0.60 to 0.90", "0.30 to 0.50", "0.55"):
-        assert number in figure.alt_text
-    assert {row["task"] for row in rows_of(figure)} == {"Harmful or not", "Control tasks"}
-
-
-def test_the_frontier_shows_the_models_curves_and_its_own_points_alone():
-    curves = pd.DataFrame(
-        [("m", reader, x, x) for reader in ("log_odds", "words_only") for x in (0.0, 1.0)],
-        columns=["model", "reader", "orr", "hrr"],
-    )
-    rates = rates_of({"m": (0.25, 0.75), "n": (0.25, 0.75)}, method="probe")
-    figure = steering_charts.frontier(curves, title="T", rates=rates, names={"probe": "Probe"})
-    assert len(rows_of(figure)) == len(curves)
-    assert figure.alt_text.count("Probe: over-refusal 25.0%, harmful refusal 75.0%") == 1
 
 
 def test_each_model_has_a_chart_or_there_is_one_note(sweep, monkeypatch):

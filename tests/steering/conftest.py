@@ -17,7 +17,6 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.study import judge_study
 from aor_lib.models.base import Answer, Capabilities
-from aor_lib.steering import tables
 from aor_lib.steering.activations import Recorded
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.sources import Sources
@@ -174,13 +173,10 @@ def answer_study(study, stimuli):
 
 @pytest.fixture(scope="session")
 def steer(study):
-    """Steer a model of the study; perplexity, which takes a language model, is left out."""
-    unread = pd.DataFrame(columns=tables.COLUMNS[tables.FLUENCY][1:])
+    """Steer a model of the study."""
 
     def run(build, model, **options):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("aor_lib.steering.fitting.fluency", lambda results, report: unread)
-            return steer_study(study, build, [model], JUDGES["speech-acts"], silent, **options)
+        return steer_study(study, build, [model], JUDGES["speech-acts"], silent, **options)
 
     return run
 

@@ -81,15 +81,6 @@ def test_controls_take_no_more_answers_than_the_chosen_steering(steered_build):
     assert len(asked_for_controls) <= (tried["mitigation"] == "steering_conditional").sum()
 
 
-def test_log_odds_of_a_refusal_are_kept_of_the_stimuli_of_test_alone(steered_build):
-    tested = tables.on_test(steered_build, load_results(steered_build))
-    log_odds = tables.load(steered_build, tables.LOG_ODDS)
-    chosen = tested[tested["method"] == "conditional"].set_index("stimulus_id")
-    assert set(log_odds["stimulus_id"]) == set(chosen.index)
-    benign = log_odds["stimulus_id"].map(chosen["intent"]) == "benign"
-    assert log_odds[benign]["log_odds"].max() < 0 < log_odds[~benign]["log_odds"].min()
-
-
 def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable):
     tried = tables.steered_trials(load_results(steered_build))
     assert set(tried["split"]) == {"test"}
@@ -184,7 +175,6 @@ def test_a_model_that_begins_all_its_answers_alike_is_steered_by_what_comes_late
 
     answer_study(tmp_path / "build", SaysFirst())
     assert steer(tmp_path / "build", SaysFirst()) == {}
-    assert tables.load(tmp_path / "build", tables.LOG_ODDS).empty
     assert rate(tmp_path / "build", "steering_conditional", "pseudo_harmful") < 0.3
 
 
