@@ -137,7 +137,7 @@ def _record_state(folder: Path, judge_id: str) -> None:
     from aor_lib.analysis.results import load_results
     from aor_lib.stimuli.manifest import VALIDATION
     from aor_lib.storage.atomic_write import atomic_write
-    from aor_lib.storage.stages import STATE
+    from aor_lib.storage.progress import STATE
 
     digest = hashlib.sha256()
     results = load_results(folder, judge_id)

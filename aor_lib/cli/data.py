@@ -24,9 +24,6 @@ def data(
     params: ParamsFile,
     build: BuildFolder = None,
     workers: Workers = WORKERS,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler whose workers to use instead.")
-    ] = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -44,7 +41,7 @@ def data(
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
         manifest = build_dataset(
-            study, folder, workers, report, scheduler, source=source, make_missing=make_missing
+            study, folder, workers, report, source=source, make_missing=make_missing
         )
     typer.echo(f"{len(load_manifest(folder)):,} stimuli are made, and described in {manifest}")
 

@@ -17,7 +17,7 @@ from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.storage.assets import copy_files
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.stages import STATE
+from aor_lib.storage.progress import STATE
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager

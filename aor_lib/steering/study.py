@@ -21,7 +21,7 @@ from aor_lib.config.params import StudyParams
 from aor_lib.judge import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.trials import Progress, SteeredTrials, families, spoken_trials
-from aor_lib.storage.stages import finished, up_to_date
+from aor_lib.storage.progress import finished, up_to_date
 
 if TYPE_CHECKING:
     from aor_lib.steering.activations import OpenModel

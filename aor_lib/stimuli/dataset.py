@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,26 +32,24 @@ if TYPE_CHECKING:
 def build_dataset(
     study: StudyParams,
     build: Path,
-    workers: int,
+    workers: int | Executor,
     report: Callable[[int, int], None],
-    scheduler: str | None = None,
     *,
     source: str | None = None,
     make_missing: bool = False,
 ) -> Path:
     """Make every stimulus of a study below ``build`` and write the manifest.
 
-    The result depends neither on ``workers`` nor on ``scheduler``. Files of an earlier build that
-    are no longer part of the study are removed.
+    The result does not depend on ``workers``. Files of an earlier build that are no longer part of
+    the study are removed.
 
     Parameters
     ----------
     workers
-        Processes on this machine.
+        Number of processes on this machine, or an executor of ``concurrent.futures``, such as
+        ``dask.distributed.Client(address).get_executor()``.
     report
         Called with the stimuli done and their number.
-    scheduler
-        Address of a dask cluster to use instead (:func:`aor_lib.storage.workers.map_jobs`).
     source
         An export whose clips are taken instead (:mod:`aor_lib.stimuli.exported_clips`).
     make_missing
@@ -95,7 +94,7 @@ def build_dataset(
         _check_sources(study)
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, library) for group in groups]
-    for renderings in map_jobs(_render_group, jobs, workers, scheduler):
+    for renderings in map_jobs(_render_group, jobs, workers):
         for rendering in renderings:
             for path, content in rendering.files.items():
                 with atomic_write(build / path) as stream:

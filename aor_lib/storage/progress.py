@@ -1,22 +1,29 @@
-"""Progress for people: a bar on a terminal, elsewhere a plain line every ten seconds."""
+"""How far a study is: progress bars for people, and which of its stages are current."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
+
+from aor_lib.config.records import content_hash
+from aor_lib.storage.atomic_write import atomic_write
+
+STATE = "study.sha256"
+"""The file in a study's folder that changes exactly when something that pages show does."""
 
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 
 
 @contextmanager
 def progress(description: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress, with its rate and the time left, while the block runs.
+    """Show progress, its rate and the time left: a bar on a terminal, else a line every 10 s.
 
-    Yields a function to call with the number of items that are done and the number of all. Those
-    of its first call were done before the start, and say nothing about the rate. Another number of
-    all begins another count.
+    Yields a function to call with the number of items done and the number of all items. Items done
+    at its first call do not count for the rate. Another number of all items begins another count.
     """
     bars: list[Any] = []  # the present one
     terminal = sys.stderr.isatty()
@@ -45,3 +52,28 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
     finally:
         for bar in bars:
             bar.close()
+
+
+def up_to_date(build: Path, stage: str, made_from: object) -> bool:
+    """Tell if a stage of a study, such as ``validate``, was last finished from the same inputs.
+
+    ``made_from`` is everything that can change the stage's output (JSON-like): the hashes of the
+    files it reads, its settings, its ``VERSION``.
+    """
+    try:
+        record = json.loads(_record(build, stage).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(record == {"made_from": content_hash(made_from)})
+
+
+def finished(build: Path, stage: str, made_from: object) -> None:
+    """Record that a stage's output is whole, and from which inputs it was made."""
+    path = _record(build, stage)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as stream:
+        stream.write(json.dumps({"made_from": content_hash(made_from)}).encode())
+
+
+def _record(build: Path, stage: str) -> Path:
+    return build / ".stages" / f"{stage}.json"

@@ -1,11 +1,11 @@
-"""Work spread over threads or processes of this machine, or the workers of a dask cluster."""
+"""Work spread over threads or processes of this machine, or over any other executor."""
 
 import multiprocessing
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any, TypeVar
@@ -13,26 +13,34 @@ from typing import Any, TypeVar
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
-_JOBS_IN_FLIGHT = 64
-"""On a cluster. Enough to keep it busy; results that nobody has fetched yet fill its memory."""
-
 
 def map_jobs(
-    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int, scheduler: str | None = None
+    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int | Executor
 ) -> Iterator[Made]:
     """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
 
-    ``make`` and the jobs must be picklable. What a job needs must be in it, and what it makes in
-    the result: the workers of a cluster may share no disk with this process. ``workers`` are
-    processes on this machine (one works in this process), unless ``scheduler`` is the address of a
-    dask scheduler, such as ``tcp://host:8786``: OSError if none answers there.
+    Parameters
+    ----------
+    make, jobs
+        Must be picklable. A job holds all that it needs, and its result all that it made: workers
+        on other machines may share no disk with this process.
+    workers
+        Number of processes on this machine (1: this process), or an executor of
+        ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``.
     """
-    if scheduler is not None:
-        yield from _map_on_cluster(make, jobs, scheduler)
+    if isinstance(workers, Executor):
+        yield from workers.map(make, jobs)
     elif workers == 1:
         yield from map(make, jobs)
     else:
-        yield from _map_in_processes(make, jobs, workers)
+        # Spawned, not forked: this process may hold threads of the speech and hearing libraries.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, _end_with_parent) as pool:
+            try:
+                yield from pool.map(make, jobs)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def in_threads(
@@ -55,8 +63,8 @@ def in_threads(
 def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
     """Threads in which torch computes on one core each: what submits to them, and their number.
 
-    There are as many as torch uses, and its own number is restored afterwards. Whoever submits
-    hands on its context variables. Jobs that have not begun when the block ends are cancelled.
+    There are as many as torch uses, and its own number is restored afterwards. Context variables
+    go along with a job. Jobs that have not begun when the block ends are cancelled.
     """
     import torch
 
@@ -75,21 +83,8 @@ def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
             torch.set_num_threads(threads)
 
 
-def _map_in_processes(
-    make: Callable[[Job], Made], jobs: Iterable[Job], workers: int
-) -> Iterator[Made]:
-    # Spawned, not forked: this process may hold threads of the speech and hearing libraries.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _end_with_parent) as pool:
-        try:
-            yield from pool.map(make, jobs)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 def _end_with_parent() -> None:
-    """Have this worker end when the process that started it does, even when that was killed."""
+    """End this worker when the process that started it ends, even when that was killed."""
 
     def watch() -> None:
         if parent := multiprocessing.parent_process():
@@ -97,19 +92,3 @@ def _end_with_parent() -> None:
             os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _map_on_cluster(
-    make: Callable[[Job], Made], jobs: Iterable[Job], scheduler: str
-) -> Iterator[Made]:
-    from distributed import Client
-
-    connect: Any = Client
-    with connect(scheduler, timeout="10s", set_as_default=False) as client:
-        in_flight: deque[Any] = deque()
-        for job in jobs:
-            in_flight.append(client.submit(make, job, pure=False))
-            if len(in_flight) >= _JOBS_IN_FLIGHT:
-                yield in_flight.popleft().result()
-        while in_flight:
-            yield in_flight.popleft().result()

@@ -7,7 +7,7 @@ import pytest
 
 from aor_lib.analysis.results import load_results
 from aor_lib.cli import book
-from aor_lib.storage.stages import STATE
+from aor_lib.storage.progress import STATE
 
 
 def test_what_was_not_built_is_not_served(tmp_path):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from aor_lib.config.records import FLAGS, Label
 from aor_lib.judge.judgement import Judgement
-from aor_lib.judge.table import ADDED, judge_table
-from aor_lib.storage.tables import TableError
+from aor_lib.judge.table import ADDED, TableError, judge_table
 
 REFUSAL, HELP = "I'm sorry, but I can't help with that.", "Use the kill command, then press enter."
 
@@ -120,10 +119,10 @@ def test_the_judge_gets_the_prompt_and_none_where_there_is_none(tmp_path):
     [
         ("a.csv", b"Prompt,completion\n", r"a\.csv: lacks the column prompt; it has Prompt, comp"),
         ("a.csv", b"prompt,completion,label\n", r"has a column label already"),
-        ("a.csv", "prompt,completion\np,é\n".encode("latin-1"), r"not UTF-8 \(byte 20 is 0xe9\)"),
-        ("a.csv", b"prompt,completion\na,b,c\n", r"a\.csv: is not CSV: .* line 2, saw 3"),
-        ("a.jsonl", b'{"prompt": "p"}\n{"prompt"\n', r"a\.jsonl: line 2: is not JSON"),
-        ("a.parquet", b"prompt,completion\n", r"a\.parquet: is not Parquet"),
+        ("a.csv", "prompt,completion\np,é\n".encode("latin-1"), r"a\.csv: .* UTF-8.* 0xe9"),
+        ("a.csv", b"prompt,completion\na,b,c\n", r"a\.csv: is not CSV .* line 2, saw 3"),
+        ("a.jsonl", b'{"prompt": "p"}\n{"prompt"\n', r"a\.jsonl: .*line 2: is no JSON"),
+        ("a.parquet", b"prompt,completion\n", r"a\.parquet: is not PARQUET"),
         ("a.xlsx", b"", r"a\.xlsx: is no table; .* ends in \.csv, \.jsonl, \.parquet"),
         (
             "a.jsonl",

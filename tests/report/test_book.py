@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from aor_lib.report.book import BookError, execute_notebooks
-from aor_lib.storage.stages import STATE
+from aor_lib.storage.progress import STATE
 from tests.audio.sounds import quiet
 
 

@@ -26,7 +26,7 @@ from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_scenes
 from aor_lib.config.scene import Scene
 from aor_lib.storage import assets
-from aor_lib.storage.cache import Arrays, load_or_make
+from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 3

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from aor_lib.audio.hearing.ear import SEGMENTS
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
-from aor_lib.storage.cache import Arrays
+from aor_lib.storage.assets import Arrays
 
 _CHANNELS = (24, 48, 96, 128)
 _STRIDES = ((1, 2), (2, 2), (2, 2), (1, 2))  # over time and pitch

@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from aor_lib.audio.hearing.compositions import Composition, compositions
 from aor_lib.audio.hearing.ear import SEGMENTS, WEIGHTS
 from aor_lib.audio.hearing.ear_network import EarNetwork
+from aor_lib.storage.assets import Arrays
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.cache import Arrays
 
 CLIPS = 3600
 SEED = 0

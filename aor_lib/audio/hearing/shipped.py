@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aor_lib.storage.cache import Arrays
+from aor_lib.storage.assets import Arrays
 
 WEIGHTS = Path(__file__).parent / "weights"
 """Folder of the files, ``NAME.npz``."""

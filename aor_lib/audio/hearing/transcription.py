@@ -22,7 +22,7 @@ import soxr
 from threadpoolctl import threadpool_limits
 
 from aor_lib.storage import assets
-from aor_lib.storage.cache import Arrays, load_or_make
+from aor_lib.storage.assets import Arrays, load_or_make
 
 VERSION = 5
 """Counts the changes to what is found in the same bytes; it is part of the cache's key.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError
 from aor_lib.storage import assets
-from aor_lib.storage.cache import load_or_make
+from aor_lib.storage.assets import load_or_make
 
 if TYPE_CHECKING:
     from kokoro_onnx import Kokoro

@@ -17,7 +17,7 @@ from pydantic import Field
 from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError, VoiceCard
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import Params, one_line, validated
-from aor_lib.storage.cache import load_or_make
+from aor_lib.storage.assets import load_or_make
 
 _FRAME = SAMPLE_RATE // 50
 _SILENCE_DB = 60
