@@ -19,7 +19,6 @@ from aor_lib.stimuli.diversity import distinct_n, words_of
 from aor_lib.stimuli.export import citation
 from aor_lib.stimuli.export.tables import describe, split_tables
 from aor_lib.stimuli.manifest import load_stimuli, load_validation
-from aor_lib.stimuli.second_reading import blind_reading, second_reading
 
 _TEMPLATE = Path(__file__).with_suffix(".md")
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 10**9: "100K<n<1M"}
@@ -97,8 +96,6 @@ def _facts(build: Path, study: StudyParams) -> dict[str, Any]:
         ),
         "recordings": _sizes(recorded, ["background_source", "background_licence"]),
         "makers": sorted({citation.voice_origin(voice)[0] for voice in spoken["voice"].dropna()}),
-        "readings": second_reading(),
-        "blind": blind_reading(),
         "wer": _word_error_rates(spoken, load_validation(build)),
         "citation": cff,
         "bibtex": citation.bibtex(),
