@@ -61,7 +61,7 @@ def check_model_(
     ] = None,
 ) -> None:
     """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
-    from aor_lib.config.params import read_scene
+    from aor_lib.config.params import load_scene
     from aor_lib.models.check import check_model
     from aor_lib.models.registry import load_model
 
@@ -72,7 +72,7 @@ def check_model_(
             f"checkpoint tomorrow; put a commit into the card (found now: {model.revision})",
             err=True,
         )
-    rows = check_model(model, read_scene(scene) if scene else None)
+    rows = check_model(model, load_scene(scene) if scene else None)
     columns = ("check", "outcome", "what came of it", "what to do")
     print_table(columns, [(r.check, r.outcome, r.detail, r.what_to_do) for r in rows])
     if any(row.outcome == "failed" for row in rows):

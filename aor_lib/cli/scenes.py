@@ -49,7 +49,7 @@ def play(
 
     from aor_lib.audio import scenes, speech
     from aor_lib.audio.sound_files import flac
-    from aor_lib.config.params import load_scene, read_scene
+    from aor_lib.config.params import load_scene
 
     if out.suffix != ".flac":
         raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
@@ -57,7 +57,7 @@ def play(
         raise typer.BadParameter(
             f"{seconds:g} is not between 0 and {scenes.MAX_DURATION_S:g}", param_hint="--seconds"
         )
-    spec = read_scene(Path(scene)) if scene.endswith((".yaml", ".yml")) else load_scene(scene)
+    spec = load_scene(scene)
     made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
     out.write_bytes(flac(made.samples, "PCM_16"))
     typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")

@@ -7,26 +7,24 @@ Nothing is configured elsewhere. An unknown key, a missing value or a value of t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from aor_lib.config.profile import PROBES, Histories, History, Profile, UtteranceCounts
+from aor_lib.config.profile import PROBES, Histories, History, Profile
 from aor_lib.config.prompts import Mitigation
-from aor_lib.config.records import Identifier, Intent, Utterance
+from aor_lib.config.records import Identifier, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (
     Params,
     ParamsError,
     did_you_mean,
-    mapping,
     read,
     read_named,
     validated,
-    with_id,
 )
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"
@@ -40,41 +38,41 @@ class Scenario(Params):
 
     id: Identifier
     title: str
-    scenes: tuple[Scene, ...] = Field(
-        description="Benign. Not in its file: all of params/scenes that name the scenario."
-    )
+    scenes: tuple[Scene, ...] = ()  # benign; not in its file: each scene names its scenario
     utterances: tuple[Utterance, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_the_scenario_of_its_utterances(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("utterances"), list):
+            return data
+        own = {"scenario": data.get("id")}
+        rows = [own | row if isinstance(row, dict) else row for row in data["utterances"]]
+        return data | {"utterances": rows}
 
 
 class ModelCard(Params):
-    """A model of the study (params/models/ID.yaml): what it is and how it is reached."""
+    """A model of the study (params/models/ID.yaml): what it is and how it is reached.
+
+    ``settings`` are of the adapter, and part of every trial; ``reach`` holds those that cannot
+    change an answer: addresses, time limits, caps, prices.
+    """
 
     id: Identifier
     title: str
     family: str
-    kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")] = Field(
-        description="cascade, hf, openai_api, or a class of your own as module:Class."
-    )
+    # cascade, hf, openai_api, or a class of your own as module:Class
+    kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")]
     licence: str
-    source: str = Field(description="Hub id, API model name, or the weights' ids.")
+    source: str  # hub id, API model name, or the weights' ids
     revision: str = "main"
-    parameters_b: float | None = Field(default=None, description="Billions of parameters.")
-    memory_gib: float | None = Field(default=None, description="Memory needed to run it.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Of the adapter, which refuses those that it does not know; part of a trial.",
-    )
-    reach: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Settings that cannot change an answer: addresses, time limits, caps, prices.",
-    )
-    launch: str | None = Field(
-        default=None, description="Command that starts the server which the card speaks to."
-    )
+    parameters_b: float | None = None  # billions of parameters
+    memory_gib: float | None = None
+    settings: dict[str, Any] = Field(default={})
+    reach: dict[str, Any] = Field(default={})
+    launch: str | None = None  # command that starts its server
     note: str | None = None
-    training: str | None = Field(
-        default=None, description="What the study's own model was fitted to, and never met."
-    )
+    training: str | None = None  # what a reference model was fitted to
 
 
 class CardSettings(Params):
@@ -94,9 +92,7 @@ class StudyParams(Params):
     models: tuple[ModelCard, ...]
     mitigations: tuple[Mitigation, ...]
     histories: tuple[History, ...] = ()
-    other_scenes: tuple[Scene, ...] = Field(
-        default=(), description="Of no scenario: neutral and threatening ones."
-    )
+    other_scenes: tuple[Scene, ...] = ()  # neutral and threatening
 
     @cached_property
     def scenes(self) -> dict[str, Scene]:
@@ -108,9 +104,8 @@ class StudyParams(Params):
 def load_study(path: Path) -> StudyParams:
     """Read a profile and everything that it names.
 
-    Scenarios, scenes, models and prompts are looked for in folders beside the profile, or else in
-    the checkout's params, each by itself: a profile can live anywhere, and bring a model of its
-    own.
+    Scenarios, scenes, models and prompts are looked for in folders beside the profile first, then
+    in the checkout's params.
 
     Raises
     ------
@@ -119,30 +114,13 @@ def load_study(path: Path) -> StudyParams:
     """
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
-    for name in profile.scenes or ():
-        if name not in scenes:
-            raise ParamsError(f"{path}: scenes: no scene {name!r}{did_you_mean(name, scenes)}")
-    scenarios = []
-    for name in profile.scenarios:
-        scenario = read_scenario(_find(path, "scenarios", name), scenes)
-        if profile.scenes is not None:
-            scenario = _only_in(path, scenario, profile.scenes)
-        have = Counter(utterance.intent for utterance in scenario.utterances)
-        for intent in map(Intent, UtteranceCounts.model_fields):
-            want = profile.utterances_per_scenario.of(intent)
-            if have[intent] < want:
-                where = " in these scenes" if profile.scenes else ""
-                raise ParamsError(
-                    f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
-                    f"but {name}.yaml has {have[intent]}{where}; lower it or write more"
-                )
-        scenarios.append(scenario)
+    _check_names(f"{path}: scenes", profile.scenes or (), "scene", scenes)
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
     histories = _find(path, "", "histories") if profile.multi_turn else None
     return StudyParams(
         profile=profile,
-        scenarios=tuple(scenarios),
+        scenarios=tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios),
         models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
         mitigations=tuple(
             arm
@@ -154,68 +132,75 @@ def load_study(path: Path) -> StudyParams:
     )
 
 
-def _only_in(path: Path, scenario: Scenario, names: Sequence[str]) -> Scenario:
-    """Leave out the other scenes, and the utterances that suit none of these."""
-    own = {scene.id for scene in scenario.scenes}
-    if own.isdisjoint(names):
-        raise ParamsError(
-            f"{path}: scenes: none is of {scenario.id}: it has {', '.join(sorted(own))}"
+def _scenario_of(path: Path, profile: Profile, name: str, scenes: Mapping[str, Scene]) -> Scenario:
+    """A scenario with the utterances that suit the profile's scenes, if there are enough."""
+    scenario = read_scenario(_find(path, "scenarios", name), scenes)
+    if profile.scenes is not None:
+        own = {scene.id for scene in scenario.scenes}
+        if own.isdisjoint(profile.scenes):
+            raise ParamsError(f"{path}: scenes: none is of {name}: it has {', '.join(sorted(own))}")
+        suiting = (
+            u.model_copy(update={"scenes": tuple(s for s in u.scenes if s in profile.scenes)})
+            for u in scenario.utterances
         )
-    suiting = (
-        utterance.model_copy(update={"scenes": tuple(s for s in utterance.scenes if s in names)})
-        for utterance in scenario.utterances
-    )
-    return scenario.model_copy(update={"utterances": tuple(u for u in suiting if u.scenes)})
+        suited = tuple(utterance for utterance in suiting if utterance.scenes)
+        scenario = scenario.model_copy(update={"utterances": suited})
+    have = Counter(utterance.intent for utterance in scenario.utterances)
+    for intent, want in profile.utterances_per_scenario.items():
+        if have[intent] < want:
+            where = " in these scenes" if profile.scenes else ""
+            raise ParamsError(
+                f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
+                f"but {name}.yaml has {have[intent]}{where}; lower it or write more"
+            )
+    return scenario
 
 
 def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
-    """All scenarios, by id, in the order of their ids."""
+    """All scenarios, by id, in alphabetical order."""
     scenes = load_scenes(params)
     files = sorted((params / "scenarios").glob("*.yaml"))
     return {file.stem: read_scenario(file, scenes) for file in files}
 
 
 def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
-    """Read a scenario, with those of the scenes that belong to it.
+    """Read a scenario, with those of ``scenes`` that name it.
 
-    ``scenes`` are all that there are: utterances may name threatening ones among them.
-
-    Raises ``ParamsError`` as :func:`load_study`.
+    Raises
+    ------
+    ParamsError
+        The file is wrong, fewer than two scenes are its own, or an utterance names a scene or an
+        utterance that does not exist.
     """
-    data = mapping(path)
-    if "scenes" in data:
-        raise ParamsError(f"{path}: scenes: each has a file of its own, scenes/ID.yaml")
-    own = [scene for scene in scenes.values() if scene.scenario == data.get("id")]
-    if len(own) < 2:
-        raise ParamsError(f"{path}: needs two scenes that name it: scenario: {data.get('id')}")
-    if isinstance(rows := data.get("utterances"), list):
-        inherited = {"scenario": data.get("id")}
-        data["utterances"] = [inherited | row if isinstance(row, dict) else row for row in rows]
-    scenario = with_id(path, validated(data | {"scenes": own}, Scenario, str(path)))
+    scenario = read_named(path, Scenario)
+    own = tuple(scene for scene in scenes.values() if scene.scenario == scenario.id)
+    if scenario.scenes or len(own) < 2:
+        raise ParamsError(
+            f"{path}: scenes: needs two files scenes/ID.yaml that say 'scenario: {scenario.id}'"
+        )
+    benign = [scene.id for scene in own]
     threatening = [scene.id for scene in scenes.values() if scene.kind == "threatening"]
-    _check_utterances(path, scenario, threatening)
-    return scenario
-
-
-def _check_utterances(path: Path, scenario: Scenario, threatening: Collection[str]) -> None:
-    """Refuse ids that come twice, and scenes and partners that there are not."""
-    scenes = [scene.id for scene in scenario.scenes]
     ids = Counter(utterance.id for utterance in scenario.utterances)
     for utterance in scenario.utterances:
         where = f"{path}: utterance {utterance.id!r}"
         if ids[utterance.id] > 1:
             raise ParamsError(f"{where} appears twice")
-        partner = (utterance.contrast_of,) if utterance.contrast_of else ()
-        for field, names, what, options in (
-            ("scenes", utterance.scenes, "scene of this scenario", scenes),
-            ("threatening_scenes", utterance.threatening_scenes, "threatening scene", threatening),
-            ("contrast_of", partner, "utterance of this scenario", ids),
-        ):
-            for name in names:
-                if name not in options:
-                    raise ParamsError(
-                        f"{where}: {field}: no {what} {name!r}{did_you_mean(name, options)}"
-                    )
+        partner = [utterance.contrast_of] if utterance.contrast_of else []
+        _check_names(f"{where}: scenes", utterance.scenes, "scene of this scenario", benign)
+        _check_names(
+            f"{where}: threatening_scenes",
+            utterance.threatening_scenes,
+            "threatening scene",
+            threatening,
+        )
+        _check_names(f"{where}: contrast_of", partner, "utterance of this scenario", ids)
+    return scenario.model_copy(update={"scenes": own})
+
+
+def _check_names(where: str, names: Iterable[str], what: str, options: Collection[str]) -> None:
+    for name in names:
+        if name not in options:
+            raise ParamsError(f"{where}: no {what} {name!r}{did_you_mean(name, options)}")
 
 
 def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
@@ -224,32 +209,32 @@ def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
 
 
 def load_scenes(params: Path = PARAMS) -> dict[str, Scene]:
-    """All scenes, by id, in the order of their ids."""
-    return {path.stem: read_scene(path) for path in sorted((params / "scenes").glob("*.yaml"))}
+    """All scenes, by id, in alphabetical order."""
+    return {name: load_scene(name, params) for name in scene_ids(params)}
 
 
-def load_scene(name: str, params: Path = PARAMS) -> Scene:
-    """Read a scene by its id; raises ``ParamsError`` if there is none or it is wrong."""
-    if name not in (ids := scene_ids(params)):
-        raise ParamsError(f"{params}: no scenes/{name}.yaml{did_you_mean(name, ids)}")
-    return read_scene(params / "scenes" / f"{name}.yaml")
-
-
-def read_scene(path: Path) -> Scene:
-    """Read the file of a scene; raises ``ParamsError`` as :func:`load_study`."""
+def load_scene(name: str | Path, params: Path = PARAMS) -> Scene:
+    """Read a scene by its id, or by the path of its YAML file."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        _check_names(f"{params}/scenes", [str(name)], "scene", scene_ids(params))
+        path = params / "scenes" / f"{name}.yaml"
     return read_named(path, Scene)
 
 
 def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str, ModelCard]:
-    """All model cards of a folder, by id, in the order of their ids; :data:`SERVED` is another."""
+    """All model cards of a folder, by id, in alphabetical order; :data:`SERVED` is another."""
     return {p.stem: read(p, ModelCard) for p in sorted((params / folder).glob("*.yaml"))}
 
 
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
     """A model card's settings and reach, as its adapter's type.
 
-    Raises ``ParamsError`` as :func:`read`, or where a key stands in the wrong one of them: settings
-    are part of every trial, and a new address must not ask all of them again.
+    Raises
+    ------
+    ParamsError
+        A value does not fit, or a key is under ``settings`` that cannot change an answer (its
+        change would ask every trial again), or under ``reach`` that can.
     """
     deciding = kind.model_fields.keys() - kind.REACH
     for place, keys, other in (
@@ -262,7 +247,6 @@ def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
 
 
 def _find(profile: Path, folder: str, name: str) -> Path:
-    """The YAML file of a name, in a folder beside the profile or else of the checkout's params."""
     folders = [profile.parent / folder, PARAMS / folder]
     if folder == "models":
         folders.append(PARAMS / SERVED)

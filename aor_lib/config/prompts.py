@@ -11,14 +11,14 @@ from aor_lib.config.typed_yaml import Params
 
 
 class Prompt(Params):
-    """Instructions that a model gets beside a stimulus."""
+    """Instructions that a model gets beside a stimulus.
 
-    instruction: str | None = Field(default=None, description="A system prompt.")
-    steps: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        default=(),
-        description="Requests, one after the other in one conversation: the first beside the "
-        "stimulus. What is answered to the last one counts.",
-    )
+    ``steps`` are requests, one after the other in one conversation: the first beside the stimulus.
+    The answer to the last one counts.
+    """
+
+    instruction: str | None = None  # system prompt
+    steps: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
 class Decoding(Params):
@@ -29,20 +29,19 @@ class Decoding(Params):
 
 
 class Mitigation(Prompt):
-    """A prompt that is meant to change over-refusal (params/prompts/ID.yaml).
+    """A prompt or a decoding that is meant to change over-refusal (params/prompts/ID.yaml).
 
-    Or the same words as without one, decoded otherwise: what chance alone would change.
+    ``control`` is the same with as many neutral words. ``arm``, ``method`` and ``is_control`` are
+    set by code, see :class:`aor_lib.config.records.Arm`.
     """
 
     id: Identifier
     title: str
-    control: Prompt | None = Field(
-        default=None, description="The same with neutral words, as many: what any prompt would do."
-    )
+    control: Prompt | None = None
     decoding: Decoding | None = None
-    arm: Identifier | None = Field(default=None, description="Set by code: see records.Arm.")
-    method: Identifier | None = Field(default=None, description="Set by code: see records.Arm.")
-    is_control: bool = Field(default=False, description="Set by code.")
+    arm: Identifier | None = None
+    method: Identifier | None = None
+    is_control: bool = False
 
     @property
     def arms(self) -> tuple[Mitigation, ...]:
@@ -60,10 +59,10 @@ class Mitigation(Prompt):
 
     @property
     def is_none(self) -> bool:
-        """True if nothing is added to the stimulus, nor decoded otherwise."""
+        """Whether nothing is added to the stimulus, nor decoded otherwise."""
         return self.instruction is None and not self.steps and self.decoding is None
 
     def generation(self, of_study: Generation) -> Generation:
-        """Settings under which it is answered: those of the study but for its own decoding."""
+        """The study's settings of generation with this mitigation's decoding."""
         own = self.decoding.model_dump() if self.decoding else {}
         return of_study.model_copy(update=own)

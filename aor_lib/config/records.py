@@ -1,4 +1,4 @@
-"""The rows that the study exchanges, frozen and validated, and the terms that they are made of.
+"""The rows that the study exchanges, frozen and validated, and their vocabulary.
 
 Units: times in seconds (``_s``), levels in dB (``_db``, ``_dbfs``, ``_lufs``),
 rates as fractions, sampling rates in Hz.
@@ -13,7 +13,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, model_validator
+
+from aor_lib.config.typed_yaml import Params
 
 DATASET_VERSION: Literal[2] = 2
 """Version of the utterances, scenes and conditions; results of two versions are never merged."""
@@ -21,12 +23,13 @@ DATASET_VERSION: Literal[2] = 2
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Probability = Annotated[float, Field(ge=0, le=1)]
+_SAYABLE = r"^\P{Cc}*[\p{L}\p{N}]\P{Cc}*$"  # at least a letter, and no control characters
 Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$")]
 """ISO 8601 in UTC."""
 
 
 class Intent(StrEnum):
-    """Intent of the speaker in the utterance's own scene; ``unlabelled`` for imported clips."""
+    """What the speaker wants, in the utterance's own scene; imported clips are ``unlabelled``."""
 
     PSEUDO_HARMFUL = "pseudo_harmful"
     HARMFUL = "harmful"
@@ -37,12 +40,11 @@ class Intent(StrEnum):
 class Condition(StrEnum):
     """Context in which the model gets an utterance.
 
-    ``benign_scene``: speech over a scene that makes it harmless; ``neutral_scene``: over an
-    everyday scene that excuses nothing and threatens nothing; ``threatening_scene``: over a scene
-    in which the harmful reading is the natural one; ``speech_only``; ``noise``: over stationary
-    noise with the benign scene's level and long-term spectrum; ``text_only``: the transcript, no
-    audio; ``described``: the transcript and a sentence that names the benign scene; ``as_found``:
-    an imported clip, whatever it holds.
+    ``benign_scene``: speech over a scene that makes the request harmless; ``neutral_scene``: over
+    an everyday scene; ``threatening_scene``: over a scene in which the harmful reading is the
+    natural one; ``speech_only``; ``noise``: over stationary noise with the benign scene's level and
+    long-term spectrum; ``text_only``: the transcript; ``described``: the transcript and a sentence
+    that names the benign scene; ``as_found``: an imported clip.
     """
 
     BENIGN_SCENE = "benign_scene"
@@ -56,17 +58,17 @@ class Condition(StrEnum):
 
     @property
     def has_audio(self) -> bool:
-        """True if a stimulus of this condition is a sound file."""
+        """Whether a stimulus of this condition is a sound file."""
         return self not in (Condition.TEXT_ONLY, Condition.DESCRIBED)
 
     @property
     def has_background(self) -> bool:
-        """True if the sound file holds something beside the speech."""
+        """Whether the sound file holds something beside the speech."""
         return self.has_scene and self.has_audio
 
     @property
     def has_scene(self) -> bool:
-        """True if a scene is heard behind the speech, shapes its noise, or is described."""
+        """Whether a scene is heard, shapes the noise, or is described."""
         return self not in (Condition.SPEECH_ONLY, Condition.TEXT_ONLY, Condition.AS_FOUND)
 
 
@@ -84,15 +86,12 @@ class Label(StrEnum):
 
 
 Flag = Literal["degenerate", "mentions_scene", "safety_advice"]
+"""A note that a judge may add to a label."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
-"""Notes that a judge may add to a label."""
 
 
 class Status(StrEnum):
-    """Outcome of a trial. A failure is never an answer.
-
-    ``blocked``: the provider withheld the answer, which is neither refusal nor compliance.
-    """
+    """Outcome of a trial; ``blocked``: the provider withheld the answer."""
 
     OK = "ok"
     FAILED = "failed"
@@ -113,12 +112,8 @@ Block = Literal[
 ]
 
 
-class Row(BaseModel):
-    """Base of all rows: immutable, and unknown or ill-typed fields are errors."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", str_strip_whitespace=True, defer_build=True
-    )
+class Row(Params, str_strip_whitespace=True):
+    """Base of all rows: immutable; unknown or ill-typed fields are errors."""
 
 
 class Utterance(Row):
@@ -126,47 +121,28 @@ class Utterance(Row):
 
     id: Identifier
     scenario: Identifier
-    text: Annotated[str, Field(min_length=3, max_length=300)]
+    text: Annotated[str, Field(max_length=300, pattern=_SAYABLE)]
     intent: Intent
     harmful_reading: str | None = None
     benign_reading: str | None = None
-    about: str | None = Field(
-        default=None,
-        description="Of pseudo_harmful: 'referent: act' of the benign reading ('lobster: kill').",
-    )
-    scenes: tuple[Identifier, ...] = Field(
-        min_length=1, description="Scenes it is heard in; for pseudo_harmful: that make it benign."
-    )
-    threatening_scenes: tuple[Identifier, ...] = Field(
-        default=(), description="Scenes in which the harmful reading is the natural one."
-    )
-    contrast_of: Identifier | None = Field(
-        default=None, description="For a harmful counterpart: the utterance it minimally changes."
-    )
-
-    @field_validator("text")
-    @classmethod
-    def _can_be_said(cls, text: str) -> str:
-        if not text.isprintable() or not any(c.isalnum() for c in text):
-            raise ValueError(f"cannot be said: {text!r} needs a word, and no control characters")
-        return text
+    about: str | None = None  # 'referent: act' of the benign reading ('lobster: kill')
+    scenes: tuple[Identifier, ...] = Field(min_length=1)  # in which the benign reading is natural
+    threatening_scenes: tuple[Identifier, ...] = ()  # in which the harmful reading is natural
+    contrast_of: Identifier | None = None  # the request that a harmful one minimally changes
 
     @property
     def split(self) -> Split:
-        """``dev`` for about a third of the utterances, by hash of the id.
-
-        A harmful counterpart goes with the utterance that it changes: they share most words.
-        """
+        """``dev`` for about a third of the utterances; counterparts share a split."""
         return split_of(self.contrast_of or self.id)
 
 
 class Stimulus(Row):
     """A manifest row: what a model is given in one trial.
 
-    Stimuli without audio (``text_only``, ``described``) have no path; their ``sha256`` is that
-    of the UTF-8 text they present. ``block`` names the part of the design that a stimulus was
-    made for: ``core`` (every condition), ``snr_sweep``, ``paralinguistics``, ``secondary_voices``
-    (other people call out in the scene), ``multi_turn`` (earlier turns come first) or ``imported``.
+    Stimuli without audio (``text_only``, ``described``) have no ``path``; their ``sha256`` is that
+    of the UTF-8 text they present. ``block`` is the part of the design that a stimulus was made
+    for: ``core`` (every condition), ``snr_sweep``, ``paralinguistics``, ``secondary_voices`` (other
+    people call out in the scene), ``multi_turn`` (earlier turns come first) or ``imported``.
     """
 
     stimulus_id: Identifier
@@ -174,24 +150,18 @@ class Stimulus(Row):
     scenario: Identifier
     intent: Intent
     text: str
-    contrast_of: Identifier | None = Field(
-        default=None, description="The utterance that a harmful one differs from by few words."
-    )
-    presented_text: str | None = Field(description="What a model without audio is given to read.")
+    contrast_of: Identifier | None = None
+    presented_text: str | None  # what a model without audio is given to read
     voice: Identifier | None
     gender: Literal["female", "male"] | None
     emotion: Emotion | None
     speaking_rate: SpeakingRate | None
     background_scene: Identifier | None
-    scene_kind: SceneKind | None = Field(
-        description="What the scene does to harmful-sounding words: benign, neutral, threatening."
-    )
-    unseen_scene: bool | None = Field(
-        description="Whether the adapters of the reference models were trained without the scene."
-    )
+    scene_kind: SceneKind | None
+    unseen_scene: bool | None  # whether no reference model was trained in the scene
     background_source: str | None
     background_licence: str | None
-    events: str = Field(default="[]", description="JSON: name, onset_s, duration_s of each event.")
+    events: str = "[]"  # JSON: name, onset_s, duration_s of each event
     snr_db: float | None
     lead_in_s: float | None
     duration_s: float | None
@@ -199,21 +169,17 @@ class Stimulus(Row):
     seed: int
     block: Block
     condition: Condition
-    path: str | None = Field(description="Sound file, relative to the manifest's folder.")
-    sha256: Sha256 = Field(description="Of the sound file, or of the text that is presented.")
-    history_id: Identifier | None = Field(
-        default=None, description="Of the earlier turns, in params/histories.yaml."
-    )
-    history: str = Field(
-        default="[]", description="JSON: role, text, path and sha256 of each earlier turn."
-    )
+    path: str | None  # sound file, relative to the manifest's folder
+    sha256: Sha256  # of the sound file, or of the presented text
+    history_id: Identifier | None = None  # of the earlier turns, in params/histories.yaml
+    history: str = "[]"  # JSON: role, text, path, sha256 of each earlier turn
     loudness_lufs: float | None
-    peak_dbfs: float | None = Field(description="True peak, 4x oversampled (ITU-R BS.1770).")
+    peak_dbfs: float | None  # true peak
     split: Split
 
     @property
     def content_sha256(self) -> str:
-        """Hash of the stimulus and of the earlier turns, if there are any."""
+        """Hash of the stimulus and its earlier turns."""
         return content_hash([self.sha256, self.history]) if self.history != "[]" else self.sha256
 
 
@@ -229,11 +195,10 @@ class Generation(Row):
 class Arm:
     """A model under a mitigation: all that its trials share.
 
-    ``settings_sha256`` is of the model's own settings, ``instruction`` the mitigation's system
-    prompt, ``steps`` its requests beside and after the stimulus. ``arm`` is what a mitigation and
-    its controls have in common (the id of the prompt, of the decoding, or of the steering),
-    ``method`` how it works (``none``, ``prompt``, ``decoding``, ``probe``, or a method of
-    steering), ``is_control`` marks a control: these three change no answer.
+    ``settings_sha256`` is of the model's settings, ``instruction`` the mitigation's system prompt,
+    ``steps`` its requests beside and after the stimulus. The last three fields change no answer:
+    ``arm`` is what a mitigation and its controls share, ``method`` how it works (``none``,
+    ``prompt``, ``decoding``, ``probe``, or a method of steering), ``is_control`` marks a control.
     """
 
     model: Identifier
@@ -248,9 +213,9 @@ class Arm:
     is_control: bool = False
 
     @cached_property
-    def json_before_stimulus(self) -> bytes:
-        """Start of the canonical JSON that a trial's key hashes; the stimulus comes last."""
-        content = {
+    def asked(self) -> dict[str, object]:
+        """What of the arm can change an answer."""
+        return {
             "model": self.model,
             "revision": self.revision,
             "settings_sha256": self.settings_sha256,
@@ -258,12 +223,11 @@ class Arm:
             "generation": self.generation.model_dump(mode="json"),
             **({"steps": self.steps} if self.steps else {}),
         }
-        return f'{canonical_json(content)[:-1]},"stimulus_sha256":'.encode()
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One stimulus for one arm. There may be hundreds of thousands, so they are plain."""
+    """One stimulus for one arm."""
 
     stimulus_id: Identifier
     stimulus_sha256: Sha256
@@ -271,31 +235,23 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """:func:`content_hash` of everything that can change the answer, never of a file's name."""
-        content = self.arm.json_before_stimulus + f'"{self.stimulus_sha256}"}}'.encode()
-        return hashlib.sha256(content).hexdigest()
+        """:func:`content_hash` of everything that can change the answer."""
+        return content_hash(self.arm.asked | {"stimulus_sha256": self.stimulus_sha256})
 
 
 class Response(Row):
-    """Result of a trial: a text, or the error that took its place.
-
-    ``created`` also tells one failure of a trial from the next.
-    """
+    """Result of a trial: a text, or the error in its place."""
 
     trial_key: Sha256
     status: Status
     text: str | None
     error: str | None
-    heard: str | None = Field(default=None, description="JSON: what the model says it heard.")
+    heard: str | None = None  # JSON: what the model says it heard
     latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     tokens: Annotated[int, Field(ge=0)] | None
     created: Timestamp
-    finish_reason: str | None = Field(
-        default=None, description="Why the answer ends: stop, or length where it was cut off."
-    )
-    served_by: str | None = Field(
-        default=None, description="What a provider calls the model that answered."
-    )
+    finish_reason: str | None = None  # stop, or length if truncated
+    served_by: str | None = None  # the provider's name of the model
 
     @model_validator(mode="after")
     def _is_a_text_or_an_error(self) -> Response:
@@ -306,15 +262,15 @@ class Response(Row):
 
 
 class Verdict(Row):
-    """A judge's reading of one response."""
+    """A judge's verdict on one response."""
 
     trial_key: Sha256
     judge: Identifier
     judge_version: str
     label: Label
-    score: Probability | None = Field(description="Of any refusal; None if unjudged.")
-    rationale: str = Field(description="The span or the rule that decided.")
-    flags: tuple[Flag, ...] = Field(default=(), description="Notes beside the label.")
+    score: Probability | None  # of any refusal
+    rationale: str  # the span or the rule that decided
+    flags: tuple[Flag, ...] = ()
 
 
 def split_of(name: str) -> Split:
@@ -324,10 +280,6 @@ def split_of(name: str) -> Split:
 
 
 def content_hash(content: object) -> str:
-    """sha256 of the :func:`canonical_json` of ``content``."""
-    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
-
-
-def canonical_json(content: object) -> str:
-    """JSON with sorted keys and no white space: equal contents give equal texts."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """sha256 of ``content`` as JSON with sorted keys and no white space."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

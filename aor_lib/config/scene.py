@@ -49,40 +49,34 @@ class Swell(Params):
 
 
 class Layer(Params):
-    """A sound of the bed: it lasts as long as the scene."""
+    """A sound of the bed: it lasts as long as the scene. ``level_db`` is its RMS level."""
 
     sound: str
     params: dict[str, Any] = Field(default={})
-    level_db: LevelDb = Field(description="RMS level.")
+    level_db: LevelDb
     swell: Swell | None = None
 
 
 class Part(Params):
-    """A sound with its parameters."""
+    """A sound with its parameters: ``params`` are drawn once for a scene, ``each`` every time."""
 
     sound: str
-    params: dict[str, Any] = Field(default={}, description="Ranges are drawn once for the scene.")
-    each: dict[str, Any] = Field(default={}, description="Ranges are drawn at every occurrence.")
-    at_s: Range = Field(default=(0.0, 0.0), description="Delay within the event.")
-    level_db: LevelDb = Field(default=(0.0, 0.0), description="Peak, relative to other parts.")
+    params: dict[str, Any] = Field(default={})
+    each: dict[str, Any] = Field(default={})
+    at_s: Range = (0.0, 0.0)  # delay within the event
+    level_db: LevelDb = (0.0, 0.0)  # peak, relative to other parts
 
 
 class Occurrence(Params):
-    """Content of an event: one sound, or several parts."""
+    """Content of an event: one sound, or several parts. ``level_db`` is its peak level."""
 
-    name: Annotated[str, Field(min_length=2, max_length=40, description="In the manifest.")]
-    level_db: LevelDb = Field(description="Peak level.")
+    name: Annotated[str, Field(min_length=2, max_length=40)]  # in the manifest
+    level_db: LevelDb
     sound: str | None = None
     params: dict[str, Any] = Field(default={})
     each: dict[str, Any] = Field(default={})
     parts: tuple[Part, ...] = ()
-    chance: Share = Field(default=1.0, description="How probable it is each time.")
-
-    @model_validator(mode="after")
-    def _sounds(self) -> Occurrence:
-        if (self.sound is None) == (not self.parts):
-            raise ValueError(f"{self.name!r} needs either a sound or parts")
-        return self
+    chance: Share = 1.0
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
@@ -95,53 +89,34 @@ class Occurrence(Params):
 class Follower(Occurrence):
     """Sound that follows an event, such as the case that a shot ejects."""
 
-    after_s: Range = Field(description="From the event's onset; negative for what comes before.")
+    after_s: Range  # from the event's onset; negative for what comes before
 
 
 class Burst(Params):
     """Several in a row wherever an event is due."""
 
     count: Count
-    gap_s: Interval = Field(description="From onset to onset; drawn for each burst.")
+    gap_s: Interval  # from onset to onset; drawn for each burst
 
 
 class SceneEvent(Occurrence):
-    """A sound that comes again and again; exactly one key says when."""
+    """A sound that comes again and again; exactly one of the first four keys says when."""
 
-    gap_s: Interval | None = Field(
-        default=None, description="Irregular: mean gap; gaps are half to one and a half times it."
-    )
-    period_s: Interval | None = Field(default=None, description="Regular, apart from the jitter.")
-    pause_s: Interval | None = Field(
-        default=None, description="One after the other, with a pause between end and onset."
-    )
-    beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = Field(
-        default=(), description="In a bar of four beats, counted from 0; needs tempo_bpm."
-    )
-    jitter: Annotated[float, Field(ge=0, lt=0.5)] = Field(
-        default=0.05, description="Of a regular onset, as a fraction of the period."
-    )
+    gap_s: Interval | None = None  # irregular: 0.5 to 1.5 times a gap drawn from this
+    period_s: Interval | None = None  # regular, apart from the jitter
+    pause_s: Interval | None = None  # between the end of one and the onset of the next
+    beats: tuple[Annotated[float, Field(ge=0, lt=4)], ...] = ()  # in a bar of four, from 0
+    jitter: Annotated[float, Field(ge=0, lt=0.5)] = 0.05  # as a fraction of the period
     burst: Burst | None = None
     then: tuple[Follower, ...] = ()
-
-    @model_validator(mode="after")
-    def _has_a_time(self) -> SceneEvent:
-        times = {k: getattr(self, k) for k in ("gap_s", "period_s", "pause_s", "beats")}
-        if sum(bool(value) for value in times.values()) != 1:
-            raise ValueError(f"{self.name!r} needs exactly one of {', '.join(times)}")
-        return self
 
 
 class Room(Params):
     """Reverberation of the whole scene."""
 
-    t60_s: Annotated[float, Field(gt=0, le=10)] = Field(description="Decay by 60 dB.")
-    wet_db: Annotated[float, Field(ge=-60, le=6)] = Field(
-        description="Energy of the reverberation relative to the direct sound."
-    )
-    damping_hz: Annotated[float, Field(ge=200, le=20_000)] = Field(
-        description="Corner above which the room absorbs."
-    )
+    t60_s: Annotated[float, Field(gt=0, le=10)]  # decay by 60 dB
+    wet_db: Annotated[float, Field(ge=-60, le=6)]  # reverberation relative to the direct sound
+    damping_hz: Annotated[float, Field(ge=200, le=20_000)]  # the room absorbs above it
 
 
 class Scene(Params):
@@ -149,32 +124,26 @@ class Scene(Params):
 
     id: Identifier
     kind: SceneKind
-    scenario: Identifier | None = Field(
-        default=None, description="Of a benign scene: whose requests it makes harmless."
-    )
-    unseen: bool = Field(
-        default=False, description="The reference models' adapters are trained without it."
-    )
-    description: Annotated[
-        str, Field(min_length=3, description="Completes 'In the background one hears ...'.")
-    ]
-    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = Field(
-        default=(), description="What other people may call out there (secondary voices)."
-    )
+    scenario: Identifier | None = None  # of a benign scene: whose requests it makes harmless
+    unseen: bool = False  # no reference model is trained in it
+    description: Annotated[str, Field(min_length=3)]  # completes 'In the background one hears …'
+    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = ()  # of other people
     tempo_bpm: Tempo | None = None
     bed: tuple[Layer, ...] = Field(min_length=1)
     events: tuple[SceneEvent, ...] = ()
     room: Room | None = None
 
     @model_validator(mode="after")
-    def _has_a_scenario_if_it_is_benign(self) -> Scene:
+    def _fits_together(self) -> Scene:
         if (self.kind == "benign") != (self.scenario is not None):
             raise ValueError("scenario: a benign scene names one, and no other scene does")
-        return self
-
-    @model_validator(mode="after")
-    def _has_a_tempo_for_its_beats(self) -> Scene:
         for event in self.events:
+            when = [event.gap_s, event.period_s, event.pause_s, event.beats]
+            if sum(map(bool, when)) != 1:
+                raise ValueError(f"{event.name!r} needs one of gap_s, period_s, pause_s and beats")
             if event.beats and self.tempo_bpm is None:
                 raise ValueError(f"{event.name!r} has beats, and the scene no tempo_bpm")
+            for occurrence in (event, *event.then):
+                if (occurrence.sound is None) == (not occurrence.parts):
+                    raise ValueError(f"{occurrence.name!r} needs either a sound or parts")
         return self

@@ -2,11 +2,12 @@
 
 import difflib
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 
 class AorError(Exception):
@@ -17,12 +18,6 @@ class AorError(Exception):
     """
 
 
-def one_line(text: object, at_most: int | None = None) -> str:
-    """A text, or an error's message, as one printable line of at most so many characters."""
-    printable = "".join(c if c.isprintable() else " " for c in str(text))
-    return " ".join(printable.split())[:at_most]
-
-
 class ParamsError(AorError, ValueError):
     """A parameter file that cannot be used; the message names the file, the field and the value."""
 
@@ -31,6 +26,15 @@ class Params(BaseModel):
     """Base of all parameters: immutable, unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, data: Any) -> Any:
+        # Before the fields: a mistyped key also leaves a key missing, and is the one to mend.
+        for key in data if isinstance(data, dict) else ():
+            if key not in cls.model_fields:
+                raise ValueError(f"{key}: unknown key{did_you_mean(key, cls.model_fields)}")
+        return data
 
 
 T = TypeVar("T", bound=Params)
@@ -45,14 +49,10 @@ def read(path: Path, kind: type[T]) -> T:
 
 def read_named(path: Path, kind: type[T]) -> T:
     """Read a YAML file as :func:`read` does; its ``id`` must be the file's name."""
-    return with_id(path, read(path, kind))
-
-
-def with_id(path: Path, found: T) -> T:
-    """Return what a file holds, if its ``id`` is the file's name; else raise ``ParamsError``."""
-    if getattr(found, "id", path.stem) != path.stem:
+    value = read(path, kind)
+    if getattr(value, "id", path.stem) != path.stem:
         raise ParamsError(f"{path}: id: must be the file's name, {path.stem!r}")
-    return found
+    return value
 
 
 def mapping(path: Path) -> dict[str, Any]:
@@ -70,8 +70,7 @@ def mapping(path: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=256)
 def _parse(text: str) -> Any:
-    """Parsed once per process: every stage of a study reads the same hundred files."""
-    return yaml.load(text, _Loader)
+    return yaml.load(text, _Loader)  # once per process: every stage reads the same hundred files
 
 
 def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
@@ -79,47 +78,24 @@ def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ParamsError(f"{where}: {_one_line(error, kind)}") from error
+        first, *others = error.errors()
+        problem = first["msg"].removeprefix("Value error, ")
+        if first["type"] not in ("missing", "value_error"):
+            problem += f", not {first['input']!r}"
+        more = f" (and {len(others)} more)" if others else ""
+        field = ".".join(map(str, first["loc"]))
+        place = f"{where}: {field}" if field else where
+        raise ParamsError(f"{place}: {problem}{more}") from error
 
 
-def did_you_mean(value: str, options: Any) -> str:
+def did_you_mean(value: str, options: Iterable[object]) -> str:
     """Hint for an error message: the nearest valid option, or all of them."""
     names = sorted(str(option) for option in options)
     close = difflib.get_close_matches(str(value), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(names)}"
 
 
-def _one_line(error: ValidationError, kind: type[BaseModel]) -> str:
-    """First problem as 'field: problem, value', and the number of further ones."""
-    # A mistyped key also leaves a key missing; it is the one to mend.
-    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        valid = _fields_at(kind, first["loc"][:-1])
-        text = f"{where}: unknown key{did_you_mean(str(first['loc'][-1]), valid)}"
-    elif first["type"] == "missing":
-        text = f"{where}: is missing"
-    elif first["type"] == "value_error":
-        message = first["msg"].removeprefix("Value error, ")
-        text = f"{where}: {message}" if where else message
-    else:
-        text = f"{where}: {first['msg']}, not {first['input']!r}"
-    more = error.error_count() - 1
-    return text + (f" (and {more} more)" if more else "")
-
-
-def _fields_at(kind: Any, location: tuple[int | str, ...]) -> list[str]:
-    """Valid keys of the (nested) model that a location points into."""
-    for part in location:
-        if part in kind.model_fields:  # not an index of a list, or a key of a mapping
-            kind = _model_in(kind.model_fields[part].annotation)
-    return list(kind.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        if (found := _model_in(argument)) is not None:
-            return found
-    return None
+def one_line(text: object, at_most: int | None = None) -> str:
+    """A text, or an error's message, as one printable line of at most so many characters."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text))
+    return " ".join(printable.split())[:at_most]

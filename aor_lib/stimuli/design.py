@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
-from aor_lib.config.profile import History, Paralinguistics, Profile, UtteranceCounts
+from aor_lib.config.profile import History, Paralinguistics, Profile
 from aor_lib.config.records import (
     Block,
     Condition,
@@ -116,12 +116,12 @@ def stimuli(study: StudyParams) -> list[StimulusSpec]:
 def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utterance]]:
     """The first utterances of each intent, with a position that contrast partners share."""
     positions: dict[str, int] = {}
-    for intent in map(Intent, UtteranceCounts.model_fields):
+    for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
         for position, utterance in enumerate(of_intent):
             partner = utterance.contrast_of
             positions[utterance.id] = positions.get(partner, position) if partner else position
-        for utterance in of_intent[: profile.utterances_per_scenario.of(intent)]:
+        for utterance in of_intent[: profile.utterances_per_scenario.get(intent, 0)]:
             yield positions[utterance.id], utterance
 
 

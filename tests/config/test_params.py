@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from aor_lib.config.params import (
+    CardSettings,
     Mitigation,
     card_settings,
     load_model_cards,
@@ -11,10 +12,6 @@ from aor_lib.config.params import (
 )
 from aor_lib.config.profile import PROBES
 from aor_lib.config.typed_yaml import ParamsError, read
-from aor_lib.inference.planning import plan_trials
-from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.openai_api import OpenAIModel
-from tests.conftest import make_text_stimuli
 
 
 @pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
@@ -40,19 +37,19 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing.snr: unknown key; did you mean 'snr_db'\?"),
+        ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing: snr: unknown key; did you mean 'snr_db'"),
         ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
         ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
         ({"mitigations": ["none", "probe_words"]}, r"mitigations must hold no probe"),
         (
             {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
-            r"few_mitigated.mitigations names something twice",
+            r"few_mitigated.* names 'chain_of_thought' twice",
         ),
-        ({"voices": ["af_heart", "af_heart"]}, r"voices names something twice"),
+        ({"voices": ["af_heart", "af_heart"]}, r"voices names 'af_heart' twice"),
         ({"steered_models": ["ref-emotive"]}, r"steered_models names 'ref-emotive', which is not"),
         (
-            {"utterances_per_scenario": {"pseudo_harmful": 999, "harmful": 1, "benign": 1}},
+            {"utterances_per_scenario": {"pseudo_harmful": 999}},
             r"utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
         ),
     ],
@@ -63,14 +60,6 @@ def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
     with pytest.raises(ParamsError, match=message) as caught:
         load_study(write_profile(**changes))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("content", ["name: tiny", "a: [1", ""])
-def test_what_is_no_profile_is_refused_by_name(write_profile, content):
-    path = write_profile()
-    path.write_text(content)
-    with pytest.raises(ParamsError, match=r"tiny\.yaml: "):
-        load_study(path)
 
 
 @pytest.mark.parametrize(
@@ -103,26 +92,24 @@ def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write
     assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
 
 
+class Settings(CardSettings):
+    """Settings of an adapter that is asked over the network."""
+
+    REACH = frozenset({"address"})
+    address: str = ""
+    temperature: float = 0.0
+
+
 @pytest.mark.parametrize(
     ("settings", "reach", "message"),
     [
-        ({"base_url": "http://127.0.0.1:1"}, {}, "settings: 'base_url' belongs under reach"),
-        ({}, {"send_seed": False}, "reach: 'send_seed' belongs under settings"),
+        ({"address": "http://127.0.0.1:1"}, {}, "settings: 'address' belongs under reach"),
+        ({}, {"temperature": 1.0}, "reach: 'temperature' belongs under settings"),
+        ({"temprature": 1.0}, {}, "settings: temprature: unknown key; did you mean 'temperature'"),
     ],
 )
 def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(settings, reach, message):
     card = load_model_cards()["gpt-audio"]
     wrong = card.model_copy(update={"settings": settings, "reach": reach})
     with pytest.raises(ParamsError, match=f"gpt-audio: {message}"):
-        card_settings(wrong, ApiSettings)
-
-
-def test_a_new_port_asks_nothing_again(monkeypatch, write_profile):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    study, card = load_study(write_profile()), load_model_cards()["gpt-audio"]
-    keys = []
-    for port in (8000, 8001):
-        reach = {"base_url": f"http://127.0.0.1:{port}/v1", "timeout_s": port}
-        model = OpenAIModel(card.model_copy(update={"reach": reach}))
-        keys.append([trial.key for trial in plan_trials(study, make_text_stimuli(2), [model])])
-    assert keys[0] == keys[1] != []
+        card_settings(wrong, Settings)

@@ -24,34 +24,25 @@ def of(intent, utterances):
     return [u for u in utterances if u.intent is intent]
 
 
-def test_a_scenario_has_100_pseudo_harmful_25_harmful_and_25_benign_utterances_at_least(scenario):
+def test_a_scenario_has_enough_utterances_and_scenes_of_which_training_lacks_one(scenario):
     assert Counter(u.intent for u in scenario.utterances) >= Counter(COUNTS)
+    assert len(scenario.scenes) >= 5
+    assert {scene.unseen for scene in scenario.scenes} == {True, False}
 
 
-def test_about_a_third_of_the_utterances_is_for_choosing():
+def test_ids_are_unique_and_about_a_third_of_the_utterances_is_for_choosing():
+    assert len({u.id for u in UTTERANCES}) == len(UTTERANCES)
     assert 0.2 < np.mean([u.split is Split.DEV for u in UTTERANCES]) < 0.45
 
 
-def test_ids_are_unique_over_all_scenarios():
-    assert len({u.id for u in UTTERANCES}) == len(UTTERANCES)
-
-
-def test_a_scenario_has_five_scenes_of_which_the_training_material_lacks_one(scenario):
-    assert len(scenario.scenes) >= 5
-    assert any(scene.unseen for scene in scenario.scenes)
-    assert not all(scene.unseen for scene in scenario.scenes)
-
-
-@pytest.mark.parametrize("kind", ["neutral", "threatening"])
-def test_there_are_six_scenes_of_each_kind_of_which_the_training_material_lacks_two(kind):
-    unseen = [scene.unseen for scene in load_scenes().values() if scene.kind == kind]
-    assert len(unseen) >= 6
-    assert sum(unseen) >= 2
-
-
-def test_every_benign_and_threatening_scene_is_some_utterances():
+def test_every_benign_and_threatening_scene_is_some_utterances_and_training_lacks_some():
+    scenes = load_scenes().values()
     named = {name for u in UTTERANCES for name in (*u.scenes, *u.threatening_scenes)}
-    assert named == {scene.id for scene in load_scenes().values() if scene.kind != "neutral"}
+    assert named == {scene.id for scene in scenes if scene.kind != "neutral"}
+    for kind in ("neutral", "threatening"):
+        unseen = [scene.unseen for scene in scenes if scene.kind == kind]
+        assert len(unseen) >= 6
+        assert sum(unseen) >= 2
 
 
 def test_no_two_utterances_of_a_scenario_are_alike(scenario):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aor_lib.config.params import StudyParams
-from aor_lib.config.profile import Profile, UtteranceCounts
+from aor_lib.config.profile import Profile
 from aor_lib.config.prompts import Mitigation
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
@@ -24,7 +24,7 @@ STUDY = StudyParams(
     profile=Profile(
         name="tiny",
         scenarios=("kitchen",),
-        utterances_per_scenario=UtteranceCounts(pseudo_harmful=1, harmful=0, benign=0),
+        utterances_per_scenario={"pseudo_harmful": 1},
         voices=("af_heart",),
         conditions=("text_only",),
         models=("own",),

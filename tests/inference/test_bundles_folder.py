@@ -123,7 +123,7 @@ def change_arm(**values):
         ("cards", lambda cards: cards["other"].update(title="<b>"), "other: title: must be plain"),
         ("cards", lambda cards: cards["other"].update(title="a\u202eb"), "title: must be plain"),
         ("manifest", lambda it: it["answered"][0].update(libraries={"<b>": "2"}), "must be plain"),
-        ("manifest", lambda it: it.update({"\x1b[31m\nred": 1}), "[31m red: Extra inputs"),
+        ("manifest", lambda it: it.update({"\x1b[31m\nred": 1}), "[31m red: unknown key"),
         ("manifest", lambda it: it.update(format_version=1), "use the same version of aor"),
         ("manifest", lambda it: it.update(dataset_version=1), "run the models on that"),
     ],

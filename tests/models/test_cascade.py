@@ -9,7 +9,7 @@ import torch
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.audio.hearing.transcription import word_error_rate
-from aor_lib.config.params import load_model_cards, read_scene
+from aor_lib.config.params import load_model_cards, load_scene
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
@@ -90,7 +90,7 @@ def test_a_scene_of_a_users_own_is_heard(tmp_path, monkeypatch):
     monkeypatch.setattr("aor_lib.models.check.CHECKS", hears)
     file = tmp_path / "my_workshop.yaml"
     file.write_text(USERS_SCENE)
-    (heard,) = check_model(cascade("ref-contextual"), read_scene(file))
+    (heard,) = check_model(cascade("ref-contextual"), load_scene(file))
     assert heard.outcome == "passed"
     assert heard.detail.endswith("another answer")
 
