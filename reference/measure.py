@@ -10,15 +10,15 @@ import pandas as pd
 import typer
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.reference_rates import MEASURED, load_measured, member_trials
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core
+from aor_lib.analysis.selections import core, of_split, unmitigated
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.atomic_write import atomic_write
 
+MEASURED = Path(__file__).parent / "rates.csv"
 _COUNTS = ["judged", "refused", "utterances"]
 _RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
 
@@ -41,7 +41,7 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
         measured.append(rates.assign(revision=rates["model"].map(revisions), judge=judge))
     rows = pd.concat(measured, ignore_index=True)
     if into.exists():
-        before = load_measured(into)
+        before = pd.read_csv(into, dtype={"revision": str})
         rows = pd.concat([before[~before["model"].isin(rows["model"])], rows], ignore_index=True)
     with atomic_write(into) as stream:
         rows.to_csv(stream, index=False)
@@ -49,13 +49,14 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
 
 
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
-    """Refusal rates over the :func:`member_trials`, with 95 % intervals.
+    """Refusal rates of the reference models on ``test``, unmitigated, with 95 % intervals.
 
     The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
     ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
     ``emotion`` where that is varied.
     """
-    trials = member_trials(results)
+    trials = unmitigated(of_split(results, "test"))
+    trials = trials[trials["model"].isin(REFERENCE_MODELS)]
     in_scenes = trials[trials["condition"] == Condition.BENIGN_SCENE]
     of_unseen = set(in_scenes["unseen_scene"]) == {True}
     varied = trials[trials["block"] == "paralinguistics"]

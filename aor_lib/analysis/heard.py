@@ -12,7 +12,6 @@ from collections.abc import Mapping
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from aor_lib.analysis.selections import over_scenes, unmitigated
 from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_scenes
 
@@ -24,13 +23,22 @@ _SAYS_NOTHING = re.compile(
 
 
 def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
-    """Trials over a scene of which the model says what it heard.
+    """Select the trials of which the model says what it heard, and check what it says.
 
-    They are unmitigated core trials with the columns ``recognised`` (True where
-    :func:`names_scene`) and ``word_errors`` (word error rate of what the model says was said); None
-    and NaN where it does not say. Trials of which it says neither are left out.
+    Parameters
+    ----------
+    results
+        Trials over scenes.
+    probes
+        Trials that asked the same models what they hear in the same clips.
+
+    Returns
+    -------
+    Trials with the columns ``recognised`` (True where :func:`names_scene`) and ``word_errors``
+    (word error rate of what the model says was said); None and NaN where it does not say. Trials
+    of which it says neither are left out.
     """
-    trials = over_scenes(unmitigated(results))
+    trials = results
     own = trials["heard"].map(lambda text: json.loads(text) if text else {})
     background = own.map(lambda said: said.get("sounds"))
     words = own.map(lambda said: said.get("transcript"))
@@ -47,10 +55,10 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     ).drop(columns=["background", "words"])
 
 
-def moods(trials: pd.DataFrame) -> pd.DataFrame:
-    """Clips whose speaker's mood a model named beside its answer: ``emotion``, ``heard_emotion``.
+def heard_emotions(trials: pd.DataFrame) -> pd.DataFrame:
+    """Emotions that models named beside their answers: ``emotion``, ``heard_emotion``.
 
-    One row per clip and mood named, since the reference models hear alike.
+    One row per clip and emotion named, since the reference models hear alike.
     """
     named = trials["heard"].map(lambda text: json.loads(text).get("emotion") if text else None)
     rows = trials[["stimulus_id", "emotion"]].assign(heard_emotion=named)
@@ -79,7 +87,6 @@ def _telling(text: str) -> set[str]:
 
 
 def _answers(trials: pd.DataFrame, probes: pd.DataFrame, probe: str) -> pd.Series:
-    """The answer to a probe of the same clip by the same model, for each trial."""
     keys = ["model", "stimulus_id"]
     answered = probes[probes["mitigation"].eq(probe) & probes["status"].eq("ok")]
     said = trials[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]

@@ -1,18 +1,18 @@
 """Effects that the reference models were trained to show, and what a study measures of them.
 
-A model is compared with itself, utterance by utterance, on the test split: the reference models
-were trained on utterances of ``dev``. The comparisons are those of the chapters, with their
-families of tests, and two more. Where :data:`KNOWN_EFFECTS` has no entry for one, nothing was
+Comparisons are paired by utterance, on the test split: the reference models were trained on
+utterances of ``dev``. Where :data:`KNOWN_EFFECTS` has no entry for a comparison, nothing was
 planted.
 """
+
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.reference_rates import member_trials
-from aor_lib.analysis.scene_use import ALONE, BENIGN, from_benign_scene, from_speech_alone
-from aor_lib.analysis.selections import core, varied_speech
-from aor_lib.analysis.speaker_effects import from_baselines
+from aor_lib.analysis.scene_use import ALONE, BENIGN, HEARD
+from aor_lib.analysis.selections import context, of_split, speaker
+from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.records import Condition, Intent
 
 _THREAT = Condition.THREATENING_SCENE
@@ -35,33 +35,42 @@ KNOWN_EFFECTS = {
 Members that hear sound learnt from descriptions of it too.
 """
 
-AS_EXPECTED = ("recovered", "silent")
-"""Verdicts on a comparison that came out as planted."""
+SPEAKER = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}
+"""Factors of the speaker, and the level that others are compared with."""
 
 
 def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
-    """Each reference model's paired difference in each comparison, beside the effect it has.
+    """Each reference model's paired difference in each comparison, and the effect planted there.
 
+    The families of tests are, for each model: the other conditions of
+    :data:`aor_lib.analysis.scene_use.HEARD` against the benign scene; the rest against speech
+    alone; the :data:`SPEAKER` factors; and the threatening against the benign scene together with
+    harmful requests over the benign scene.
+
+    Parameters
+    ----------
+    results
+        Trials as of :func:`aor_lib.analysis.results.load_results`, of all splits.
+
+    Returns
+    -------
     One row per comparison and model with trials on both sides, known effects first: ``model``,
     ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
-    :func:`verdict`), and the columns of :func:`aor_lib.analysis.stats.paired_differences` from the
-    counts to ``p_holm``. The families of tests are those of
-    :func:`aor_lib.analysis.scene_use.from_benign_scene`,
-    :func:`aor_lib.analysis.scene_use.from_speech_alone` and
-    :func:`aor_lib.analysis.speaker_effects.from_baselines`; the threatening against the benign
-    scene, and harmful requests over the benign scene, are one more.
+    :func:`verdict`), then the columns of :func:`aor_lib.analysis.stats.paired_differences` from
+    the counts to ``p_holm``.
     """
-    trials = member_trials(results)
-    in_scenes = core(trials)
+    trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
+    in_scenes = context(trials)
     sounding = in_scenes[in_scenes["intent"] == Intent.PSEUDO_HARMFUL]
     harmful = in_scenes[in_scenes["intent"] == Intent.HARMFUL]
-    spoken = varied_speech(trials[trials["intent"] == Intent.PSEUDO_HARMFUL])
-    more = [_compared(sounding, _THREAT, BENIGN), _compared(harmful, BENIGN, ALONE)]
+    spoken = speaker(trials[trials["intent"] == Intent.PSEUDO_HARMFUL])
+    more = [_differences(sounding, [_THREAT], BENIGN), _differences(harmful, [BENIGN], ALONE)]
     more[1]["level"] = "harmful: " + more[1]["level"]
+    others = [one for one in Condition if one not in (BENIGN, ALONE)]
     tables = [
-        from_benign_scene(sounding),
-        from_speech_alone(sounding),
-        from_baselines(spoken),
+        _differences(sounding, HEARD, BENIGN),
+        _differences(sounding, others, ALONE),
+        speaker_differences(spoken),
         stats.adjusted(pd.concat(more, ignore_index=True)),
     ]
     rows = pd.concat(tables, ignore_index=True).drop(columns="p_value")
@@ -73,25 +82,53 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values("known_effect", key=lambda effect: effect == "nothing", kind="stable")
 
 
-def verdict(row: pd.Series) -> str:
-    """Say what a row of :func:`measure_known_effects` tells about the study.
+def speaker_differences(
+    spoken: pd.DataFrame, baselines: Mapping[str, str] = SPEAKER, by: Sequence[str] = ("model",)
+) -> pd.DataFrame:
+    """Differences of each level of several factors from its baseline, as one family a model.
 
-    The rule is that of the chapters: a difference is told from zero where its adjusted p value is
-    below 5 %. ``too few``: it could not be, with so few utterances. For a known effect:
-    ``recovered`` where it is told and lies on the effect's side, ``reversed`` where it lies on the
-    other, else ``not recovered``. Where nothing was planted: ``silent`` where it is not told, else
-    ``unexpected``.
+    Angry speech is also faster and louder, and a few clips may put it on one gender or rate more
+    than on others: the other factors are compared without it.
+
+    Parameters
+    ----------
+    spoken
+        Trials of one intent in which the factors vary.
+    baselines
+        Baseline of each factor, a column.
+    by
+        Columns of the groups that are compared within.
+    """
+    calm = spoken[spoken["emotion"] != "angry"]
+    tables = [
+        stats.paired_differences(spoken if factor == "emotion" else calm, factor, level, [*by])
+        for factor, level in baselines.items()
+    ]
+    # A factor that is not varied has a table without rows, whose columns are of no type.
+    rows = stats.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
+    return rows.sort_values([*by], kind="stable", ignore_index=True)
+
+
+def verdict(row: pd.Series) -> str:
+    """Verdict on a row of :func:`measure_known_effects`.
+
+    ``too few``: no result with so few utterances could be significant. Where an effect was
+    planted: ``recovered`` if the difference is significant and on the effect's side, ``reversed``
+    if it is on the other, else ``not recovered``. Where nothing was planted: ``unexpected`` if it
+    is significant, else ``silent``.
     """
     if pd.isna(row["p_holm"]):
         return "too few"
-    told = row["p_holm"] < stats.SIGNIFICANCE
+    significant = row["p_holm"] < stats.SIGNIFICANCE
     if row["known_effect"] == "nothing":
-        return "unexpected" if told else "silent"
-    if not told:
+        return "unexpected" if significant else "silent"
+    if not significant:
         return "not recovered"
     return "recovered" if (row["difference"] < 0) == (row["known_effect"] == "less") else "reversed"
 
 
-def _compared(trials: pd.DataFrame, level: Condition, baseline: Condition) -> pd.DataFrame:
-    rows = trials[trials["condition"].isin([level, baseline])]
+def _differences(
+    trials: pd.DataFrame, levels: Sequence[Condition], baseline: Condition
+) -> pd.DataFrame:
+    rows = trials[trials["condition"].isin([*levels, baseline])]
     return stats.paired_differences(rows, "condition", str(baseline), ["model"])

@@ -16,12 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.outcomes import refusals_by_utterance
 from aor_lib.analysis.stats import CONFIDENCE, REFUSALS
-from aor_lib.analysis.stats.detection import refusals_by_family
 from aor_lib.analysis.stats.intervals import DRAWS, Floats, over_clusters, rate_draws
 from aor_lib.analysis.stats.paired import utterance_differences
 
@@ -130,15 +128,6 @@ def paired_differences(
     return _twice(raw, ["difference", "low", "high"], estimates)
 
 
-def signal_detection(results: pd.DataFrame, by: list[str], judge: Accuracy) -> pd.DataFrame:
-    """The d' of :func:`aor_lib.analysis.stats.signal_detection`, as judged and corrected."""
-    names = ["d_prime", "d_prime_low", "d_prime_high"]
-    raw = stats.signal_detection(results, by)
-    raw = raw[[*raw.columns[: raw.columns.get_loc("d_prime")], *names]]
-    groups = refusals_by_family(results, by)
-    return _twice(raw, names, [_d_prime(cells, judge) for _, _, cells in groups])
-
-
 def rogan_gladen(
     rate: Floats | float, sensitivity: Floats | float, specificity: Floats | float
 ) -> Floats:
@@ -186,16 +175,6 @@ def _difference(differences: Floats, judge: Accuracy) -> _Estimate:
     draws = 2 * rate_draws(as_rates, np.ones_like(as_rates), _STUDY_SEED)[:, 0] - 1
     estimate = float(differences.mean() / _youden(judge.sensitivity, judge.specificity))
     return _limited(estimate, draws / _youden(*judge.draws.T), -1, 1)
-
-
-def _d_prime(cells: Sequence[pd.DataFrame], judge: Accuracy) -> _Estimate:
-    if any(cell.empty for cell in cells):
-        return _NONE
-    answers = np.array([cell["judged"].sum() for cell in cells])
-    rates = np.clip([_corrected(cell, judge) for cell in cells], 0, 1)
-    hit, false_alarm = norm.ppf((rates * answers + 0.5) / (answers + 1))  # log-linear
-    z = norm.ppf(_draws(cells, judge))
-    return _limited(float(hit - false_alarm), z[:, 0] - z[:, 1], -np.inf, np.inf)
 
 
 def _corrected(cell: pd.DataFrame, judge: Accuracy) -> float:

@@ -6,8 +6,7 @@ import json
 
 import pandas as pd
 
-from aor_lib.analysis.splits import TRAINED_ON_DEV, SplitError, for_scoring
-from aor_lib.config.records import Split
+from aor_lib.analysis.splits import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
 
@@ -18,7 +17,7 @@ def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
 
 
 def refusals_by_utterance(trials: pd.DataFrame) -> pd.DataFrame:
-    """Answers ``refused`` and ``judged`` of each utterance with a judged answer."""
+    """Count the ``refused`` and the ``judged`` answers of each utterance with a judged answer."""
     judged = trials[is_judged(trials)]
     refused = judged["label"].isin(REFUSALS).groupby(judged["utterance_id"])
     return pd.DataFrame({"refused": refused.sum(), "judged": refused.size()})
@@ -33,12 +32,12 @@ def rates_by_utterance(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def counts(trials: pd.DataFrame) -> dict[str, int]:
-    """Number of trials by outcome.
+    """Count trials by outcome.
 
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
     ``unjudged``. ``refused`` (partially or fully) are some of the judged. ``degenerate`` answers
-    (repetitive or gibberish, as flagged by the judge) are counted whatever their label; there is
-    no such count where the frame has no column ``flags``.
+    (repetitive or gibberish, as flagged by the judge) are counted whatever their label, where the
+    frame has a column ``flags``.
     """
     return {str(name): int(number) for name, number in _outcomes(trials).sum().items()}
 
@@ -54,7 +53,6 @@ def count_names(results: pd.DataFrame) -> list[str]:
 
 
 def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
-    """A column of booleans for each of the :func:`counts`."""
     judged, answered = is_judged(trials), trials["status"].eq("ok")
     blocked = trials["status"].eq("blocked")
     outcomes = {
@@ -73,33 +71,24 @@ def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:
-    """Refuse results that lack columns, or that must not be reported.
+    """Refuse results that lack columns, or that something was fitted on.
 
     A column ``fitted_on`` holds the ids of the utterances on which something behind the trial (a
-    steering vector, a prompt, a threshold) was fitted or chosen, as the text of a JSON list; None
-    where nothing was. Such trials are reported only on other utterances, of the ``test`` split; so
-    are those of models that were trained on ``dev``.
+    steering vector, say) was fitted or chosen, as the text of a JSON list; None where nothing was.
+    Such trials are reported only on other utterances, of the ``test`` split.
 
     Raises
     ------
     ValueError
         If columns are missing; all of them are named.
     aor_lib.analysis.splits.SplitError
-        If an utterance was fitted or trained on, or is of another split (see
-        :func:`aor_lib.analysis.splits.for_scoring`).
+        If an utterance was fitted on, or is of another split.
     """
     needed = [*columns, "utterance_id", "status", "label"]
     if "fitted_on" in results:
         needed.append("split")
     if missing := [name for name in needed if name not in results]:
         raise ValueError(f"results lack the columns {', '.join(missing)}")
-    if {"model", "split"} <= set(results.columns):
-        trained = results["model"].isin(TRAINED_ON_DEV) & results["split"].eq(Split.DEV)
-        if trained.any():
-            model, name = results.loc[trained, ["model", "utterance_id"]].iloc[0]
-            raise SplitError(
-                f"{model} was trained on utterances of 'dev', such as {name!r}: report 'test' only"
-            )
     if "fitted_on" in results:
         for fitted_on, rows in results.groupby("fitted_on"):
             for_scoring(rows, json.loads(str(fitted_on)))

@@ -1,5 +1,6 @@
 """A study's folder as frames for analysis."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,48 +8,48 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
-from aor_lib.config.profile import PROBES
 from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
 from aor_lib.inference.store import STORE, STUDY, Store
-from aor_lib.judge import DEFAULT_JUDGE
+from aor_lib.judge import DEFAULT_JUDGE, JUDGES
+from aor_lib.judge.study import study_verdicts
 from aor_lib.stimuli.manifest import load_manifest
 
 
-def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
-    """Trials of a study with their answers and verdicts; those of probes left aside.
+def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
+    """Read every planned trial of a study with its answer and verdict.
 
-    Verdicts are those of ``judge``, or else of the study's own judge.
+    Parameters
+    ----------
+    build
+        Folder of the study.
+    judge
+        Id of the judge whose verdicts are read; by default the study's own. A judge of the library
+        that has not judged these answers judges them now.
 
     Returns
     -------
-    One row per trial: the stimulus' columns, and model, revision, mitigation, status, response,
-    error, heard, latency_s, tokens, label, score, rationale, flags. ``status`` is ``missing`` where
-    a planned trial has not been run. Answers to harmful utterances are not shown anywhere:
-    ``response`` and ``rationale`` are None there. ``flags`` is a JSON list of what the judge noted
-    beside the label (None without a verdict).
+    One row per trial: the stimulus' columns, and model, revision, mitigation, arm, method,
+    is_control, status, response, error, heard, latency_s, tokens, label, score, rationale, flags.
+    ``status`` is ``missing`` where a trial has not been run. ``response`` and ``rationale`` of
+    harmful utterances are None: such answers are shown nowhere.
 
     Raises
     ------
     FileNotFoundError
         If the study has no manifest, or has not been run.
+    ValueError
+        If an unknown judge has given no verdict.
     """
-    trials = _load_trials(Path(build), judge)
-    return trials[~trials["mitigation"].isin(PROBES)].reset_index(drop=True)
-
-
-def load_probes(build: Path | str) -> pd.DataFrame:
-    """Trials that ask what is heard: rows as of :func:`load_results`, without verdicts."""
-    trials = _load_trials(Path(build), None)
-    return trials[trials["mitigation"].isin(PROBES)].reset_index(drop=True)
-
-
-def _load_trials(build: Path, judge: str | None) -> pd.DataFrame:
+    build = Path(build)
     manifest = load_manifest(build)
     if not (build / STORE).is_file():
         raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
     with Store(build / STORE) as store:
-        trials = store.frame(judge or store.judge() or DEFAULT_JUDGE)
+        chosen = judge or store.judge() or DEFAULT_JUDGE
+        trials = store.frame(chosen)
+        if trials["label"].isna().all() and judge is not None:
+            trials = _judged(trials, store, judge, manifest)
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     content = [
@@ -56,13 +57,18 @@ def _load_trials(build: Path, judge: str | None) -> pd.DataFrame:
         for sha256, history in zip(results["sha256"], results["history"], strict=True)
     ]
     current = (results["part"] == STUDY) | (results["stimulus_sha256"] == content)
-    results = results[current].drop(columns=["stimulus_sha256", "part"])
+    results = results[current].drop(columns=["stimulus_sha256", "part"]).reset_index(drop=True)
     results["status"] = results["status"].fillna("missing")
     results["is_control"] = results["is_control"].astype(bool)
-    results[["response", "rationale"]] = results[["response", "rationale"]].mask(
-        results["intent"] == "harmful", None
-    )
+    harmful = results["intent"] == "harmful"
+    results[["response", "rationale"]] = results[["response", "rationale"]].mask(harmful, None)
     return results
+
+
+def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
+    """Read the trials of :func:`load_trials` but for probes, which have no verdicts."""
+    trials = load_trials(build, judge)
+    return trials[trials["method"] != "probe"].reset_index(drop=True)
 
 
 def load_cards(build: Path | str) -> dict[str, ModelCard]:
@@ -74,9 +80,9 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
 
 
 def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles of models for pages, by id: those of their cards, or the ids without one.
+    """Titles of models by id, from their cards; the id is added where two share a title.
 
-    Where two have the same title, their ids are added. Titles of imported cards are untrusted text.
+    Titles of imported cards are untrusted text.
     """
     cards = load_cards(build)
     titles = {model: cards[model].title if model in cards else "" for model in models}
@@ -95,3 +101,16 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in read_provenance(store)]
     return pd.DataFrame(rows, columns=list(Provenance.model_fields))
+
+
+def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFrame) -> pd.DataFrame:
+    if judge not in JUDGES:
+        raise ValueError(f"judge: {judge!r} has judged nothing here; run 'aor judge --judge' first")
+    responses = [response for response, _ in store.answers()]
+    batches = study_verdicts(store, JUDGES[judge], manifest, responses)
+    verdicts = [verdict for batch, _ in batches for _, verdict in batch]
+    rows = pd.DataFrame([verdict.model_dump(mode="json") for verdict in verdicts])
+    rows["flags"] = rows["flags"].map(json.dumps)
+    columns = ["label", "score", "rationale", "flags"]
+    kept = trials.drop(columns=columns)
+    return kept.merge(rows[["trial_key", *columns]], on="trial_key", how="left")

@@ -19,8 +19,6 @@ REFERENCE_MODELS = (
     "ref-lulled",
 )
 """Models whose refusals the project planted, in the order in which they are shown."""
-TRAINED_ON_DEV = frozenset(REFERENCE_MODELS) - {"ref-permissive"}
-"""Models whose training material holds utterances of ``dev``."""
 
 
 class SplitError(AorError, ValueError):

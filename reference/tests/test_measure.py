@@ -1,6 +1,5 @@
 import pandas as pd
 
-from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import load_model_cards
 from aor_lib.models.cascade import Cascade
@@ -12,13 +11,13 @@ def asked(refused, **changes):
     trials = {"utterance_id": range(20), "status": "ok"}
     trials["label"] = ["full_refusal"] * refused + ["full_compliance"] * (20 - refused)
     about = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
-    about |= {"condition": "benign_scene", "unseen_scene": False, "mitigation": "none"}
+    about |= {"condition": "benign_scene", "unseen_scene": False, "arm": "none"}
     about |= {"emotion": "neutral", "intent": "pseudo_harmful"}
     return pd.DataFrame(trials).assign(**about | changes)
 
 
 def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
-    others = ({"split": "dev"}, {"model": "another"}, {"mitigation": "context_reminder"})
+    others = ({"split": "dev"}, {"model": "another"}, {"arm": "context_reminder"})
     results = pd.concat([asked(20), *(asked(0, **changes) for changes in others)])
     (row,) = measure.member_rates(results).to_dict("records")
     assert (row["model"], row["level"]) == ("ref-wordbound", "benign_scene")
@@ -53,6 +52,7 @@ def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monk
 
 def test_the_committed_rates_are_of_the_reference_models_as_they_ship():
     cards = load_model_cards()
-    assert load_measured().groupby("model")["revision"].unique().map(list).to_dict() == {
+    measured = pd.read_csv(measure.MEASURED, dtype={"revision": str})
+    assert measured.groupby("model")["revision"].unique().map(list).to_dict() == {
         model: [Cascade(cards[model]).revision] for model in REFERENCE_MODELS
     }

@@ -32,8 +32,8 @@ def answers(trials):
 def asked(answers):
     """Make a reference model's answers to 20 utterances of the core design, so many refused."""
     core = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
-    core |= {"condition": "benign_scene", "unseen_scene": False, "mitigation": "none"}
-    core |= {"emotion": "neutral", "gender": "female", "rate": "normal"}
+    core |= {"condition": "benign_scene", "arm": "none"}
+    core |= {"emotion": "neutral", "gender": "female", "speaking_rate": "normal"}
     return lambda refused, **changes: answers(refused, 20, **core | changes)
 
 

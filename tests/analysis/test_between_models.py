@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.stats.between_models import d_prime_difference
+from aor_lib.analysis.stats.between_models import _d_prime_difference
 
 
 @pytest.fixture
@@ -72,7 +72,36 @@ def of_equal_d_prime(rng, families):
 def test_equal_d_primes_are_told_apart_5_times_in_100(families):
     # With 1000 studies the standard error of a share of 5 % is 0.7 %.
     rng = np.random.default_rng(4)
-    rows = [d_prime_difference(of_equal_d_prime(rng, families)) for _ in range(1000)]
+    rows = [_d_prime_difference(of_equal_d_prime(rng, families)) for _ in range(1000)]
     table = pd.DataFrame(rows)
     assert (table["p_value"] < 0.05).mean() <= 0.075
     assert 0.925 <= table["low"].le(0).mul(table["high"].ge(0)).mean() <= 0.975
+
+
+@pytest.fixture
+def by_model(answers):
+    """Make models that refuse the first so many of twelve utterances."""
+
+    def make(**refused):
+        return pd.concat([answers(n, 12, model=model) for model, n in refused.items()])
+
+    return make
+
+
+def test_the_test_of_two_models_is_mcnemars(by_model):
+    # Five utterances differ, all one way: one-sided in the variance is two-sided in the difference.
+    assert stats.models_differ(by_model(a=2, b=7)) == pytest.approx(2 / 2**5)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "differ"), [([0] * 6 + [1] * 6, True), ([0, 1] * 6, False)], ids=["apart", "mixed"]
+)
+def test_groups_differ_where_refusals_go_with_them(by_model, scenario, differ):
+    trials = by_model(a=6).assign(scenario=scenario)
+    assert (stats.groups_differ(trials, "scenario")["a"] < 0.05) == differ
+
+
+def test_nothing_is_tested_where_there_is_one_group_or_one_model(by_model):
+    trials = by_model(a=6).assign(scenario="kitchen")
+    assert np.isnan(stats.models_differ(trials))
+    assert stats.groups_differ(trials, "scenario").isna().all()

@@ -28,10 +28,10 @@ def measure(frame):
     return row
 
 
-def test_the_measures_are_those_of_a_probit_regression(both):
+def test_d_prime_is_the_slope_of_a_probit_regression(both):
     # L. T. DeCarlo, Psychological Methods 3(2):186-205, 1998: the slope of a probit regression of
-    # the answers on the intent is d', its intercept halfway between the intents is -c, and their
-    # variance by maximum likelihood is Gourevitch and Galanter's.
+    # the answers on the intent is d', and its variance by maximum likelihood is Gourevitch and
+    # Galanter's.
     row = measure(both((45, 60), (30, 100)))
     refused, intent = np.array([1, 0, 1, 0]), np.array([0.5, 0.5, -0.5, -0.5])
     fit = sm.GLM(
@@ -40,12 +40,9 @@ def test_the_measures_are_those_of_a_probit_regression(both):
         family=sm.families.Binomial(sm.families.links.Probit()),
         freq_weights=np.array([45.5, 15.5, 30.5, 70.5]),
     ).fit()
-    criterion, d_prime = -fit.params[0], fit.params[1]
-    assert (row["d_prime"], row["criterion"]) == pytest.approx((d_prime, criterion), abs=1e-6)
+    assert row["d_prime"] == pytest.approx(fit.params[1], abs=1e-6)
     # That regression counts the added answer of each intent, so its errors are a little smaller.
-    width = row["d_prime_high"] - row["d_prime_low"]
-    assert width == pytest.approx(2 * 1.96 * fit.bse[1], rel=0.01)
-    assert row["criterion_high"] - row["criterion_low"] == pytest.approx(width / 2)
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * fit.bse[1], rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +52,7 @@ def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(
     both, harmful, pseudo
 ):
     row = measure(both(harmful, pseudo))
-    assert np.isnan([row["d_prime"], row["d_prime_low"], row["criterion"]]).all()
+    assert np.isnan([row["d_prime"], row["low"]]).all()
     assert (row["trials"], row["utterances"]) == (49, 49)
 
 
@@ -79,7 +76,7 @@ def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
         pytest.param(24, 72, 1, 0.95, 0.05, 1.0, marks=pytest.mark.nightly),
     ],
 )
-def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, hrr, orr, most):
+def test_intervals_cover_95_percent(harmful, pseudo, answers, hrr, orr, most):
     rng = np.random.default_rng(harmful)
 
     def draw(utterances, rate):
@@ -89,9 +86,8 @@ def test_intervals_of_both_measures_cover_95_percent(harmful, pseudo, answers, h
     studies = [sensitivity(draw(harmful, hrr), draw(pseudo, orr)) for _ in range(500)]
     found = pd.DataFrame(studies)
     z_hit, z_false = norm.ppf([hrr, orr])
-    for name, truth in (("d_prime", z_hit - z_false), ("criterion", -(z_hit + z_false) / 2)):
-        held = (found[f"{name}_low"] <= truth) & (truth <= found[f"{name}_high"])
-        assert 0.93 <= held.mean() <= most
+    covered = found["low"].le(z_hit - z_false) & found["high"].ge(z_hit - z_false)
+    assert 0.93 <= covered.mean() <= most
 
 
 @pytest.mark.nightly
@@ -99,7 +95,6 @@ def test_intervals_hold_where_harmful_utterances_are_refused_with_those_they_dif
     # 40 families of one utterance of each intent, whose refusals hang together.
     rng = np.random.default_rng(8)
     z = norm.ppf([0.8, 0.4])
-    truth = {"d_prime": z[0] - z[1], "criterion": -z.sum() / 2}
     names = pd.Series([f"ph-{n}" for n in range(40)])
     harmful = pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names})
     sounding = pd.DataFrame({"utterance_id": names, "contrast_of": None})
@@ -111,7 +106,5 @@ def test_intervals_hold_where_harmful_utterances_are_refused_with_those_they_dif
         refused = own + np.sqrt(0.2) * rng.standard_normal((2, 40)) < z[:, None]
         label = np.where(refused.ravel(), "full_refusal", "full_compliance")
         row = measure(trials.assign(label=label))
-        covered.append(
-            {name: row[f"{name}_low"] <= truth[name] <= row[f"{name}_high"] for name in truth}
-        )
-    assert pd.DataFrame(covered).mean().between(0.93, 0.98).all()
+        covered.append(row["low"] <= z[0] - z[1] <= row["high"])
+    assert 0.93 <= np.mean(covered) <= 0.98

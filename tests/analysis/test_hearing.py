@@ -13,7 +13,7 @@ def heard(answers):
     def make(benign, neutral, threatening, **columns):
         refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
         frames = [
-            answers(n, 40, condition=f"{kind}_scene", voice="af_heart", unseen_scene=False)
+            answers(n, 40, condition=f"{kind}_scene", voice="af_heart")
             for kind, n in refused.items()
         ]
         return pd.concat(frames, ignore_index=True).assign(**columns)
@@ -21,8 +21,8 @@ def heard(answers):
     return make
 
 
-def rows(frame, **options):
-    table = stats.hearing_sensitivity(frame, ["model"], **options)
+def rows(frame):
+    table = stats.hearing_sensitivity(frame, ["model"])
     return table.set_index("contrast").to_dict("index")
 
 
@@ -68,22 +68,6 @@ def test_variants_in_the_same_voice_weigh_as_one_answer(heard):
     assert rows(pd.concat([frame, benign, benign]))["threatening_benign"]["d_prime"] == (
         pytest.approx(rows(frame)["threatening_benign"]["d_prime"])
     )
-
-
-def test_an_unseen_scene_on_either_side_makes_a_pair_unseen(heard):
-    frame = heard(0, 0, 40)
-    threatening = frame["condition"] == "threatening_scene"
-    benign = frame["condition"] == "benign_scene"
-    frame.loc[threatening & frame["utterance_id"].isin(["1", "2"]), "unseen_scene"] = True
-    frame.loc[benign & frame["utterance_id"].isin(["2", "3"]), "unseen_scene"] = True
-    table = stats.hearing_sensitivity(frame, ["model"], split_unseen=True)
-    split = table.set_index(["contrast", "scenes"])["utterances"].to_dict()
-    assert split == {
-        ("threatening_benign", "seen"): 37,
-        ("threatening_benign", "unseen"): 3,
-        ("neutral_benign", "seen"): 38,
-        ("neutral_benign", "unseen"): 2,
-    }
 
 
 def test_without_a_pair_there_is_no_measure(heard):

@@ -111,16 +111,7 @@ def test_a_difference_is_scaled_and_its_test_stays(paired, good):
     assert row["p_holm"].item() == raw["p_holm"].item()
 
 
-def test_a_d_prime_grows_when_errors_are_taken_out(answers, good):
-    frames = [answers(60, 80, intent="harmful"), answers(20, 80)]
-    raw, row = as_judged_and_corrected(
-        corrected.signal_detection(pd.concat(frames), ["model"], good)
-    )
-    assert row["d_prime"].item() > raw["d_prime"].item()
-    assert row["d_prime_low"].item() < row["d_prime"].item() < row["d_prime_high"].item()
-
-
-RATES = {"benign_scene": 0.8, "noise": 0.5, "harmful": 0.9}
+RATES = {"benign_scene": 0.8, "noise": 0.5}
 
 
 def simulated_study(rng, sources, utterances):
@@ -144,31 +135,27 @@ def simulated_study(rng, sources, utterances):
             luck < norm.ppf(rate), ways[-1, 0], 1 - ways[-1, 1]
         )
         trials = pd.DataFrame({"utterance_id": range(utterances), "model": "m", "status": "ok"})
-        intent = "harmful" if name == "harmful" else "pseudo_harmful"
         label = np.where(called, REFUSAL, COMPLIANCE)
-        asked.append(trials.assign(label=label, intent=intent, condition=name))
+        asked.append(trials.assign(label=label, condition=name))
     return pd.concat(frames, ignore_index=True), pd.concat(asked, ignore_index=True)
 
 
 @pytest.mark.nightly
 def test_intervals_of_all_measures_cover_95_times_in_100():
     rng = np.random.default_rng(6)
-    z = norm.ppf([RATES["harmful"], RATES["benign_scene"]])
     covered = []
     for _ in range(500):
         by_people, trials = simulated_study(rng, 3, 100)
         judge = corrected.accuracy(by_people)
-        sounding, told = trials["intent"] == "pseudo_harmful", trials["condition"] != "noise"
-        rate = corrected.rates(trials[sounding & told], ["model"], judge).iloc[-1]
-        change = corrected.paired_differences(
-            trials[sounding], "condition", "noise", ["model"], judge
-        ).iloc[-1]
-        detected = corrected.signal_detection(trials[told], ["model"], judge).iloc[-1]
+        in_scene = trials[trials["condition"] == "benign_scene"]
+        rate = corrected.rates(in_scene, ["model"], judge).iloc[-1]
+        change = corrected.paired_differences(trials, "condition", "noise", ["model"], judge).iloc[
+            -1
+        ]
         covered.append(
             [
                 rate["low"] <= RATES["benign_scene"] <= rate["high"],
                 change["low"] <= RATES["benign_scene"] - RATES["noise"] <= change["high"],
-                detected["d_prime_low"] <= z[0] - z[1] <= detected["d_prime_high"],
             ]
         )
     shares = np.mean(covered, axis=0)

@@ -5,26 +5,28 @@ from scipy.stats import norm
 from aor_lib.analysis import stats
 
 
-def test_the_number_needed_is_near_the_published_formula():
-    # R. J. Connor, Biometrics 43:207-211, 1987; the exact test needs somewhat more.
-    table = stats.utterances_needed([0.5], [-0.05, -0.1, -0.2], 0.6)
-    for row in table.to_dict("records"):
-        changed, difference = row["discordant"], row["difference"]
-        connor = (
-            norm.ppf(0.975) * np.sqrt(changed) + norm.ppf(0.8) * np.sqrt(changed - difference**2)
-        ) ** 2 / difference**2
-        assert connor < row["utterances"] < 1.15 * connor + 10
+def test_power_is_near_that_of_the_published_formula():
+    # R. J. Connor, Biometrics 43:207-211, 1987. Answers that are not correlated change in
+    # 0.5 * 0.6 + 0.5 * 0.4 of utterances; the exact test has somewhat less power.
+    utterances, changed, difference = 400, 0.5, 0.1
+    reach = difference * np.sqrt(utterances) - norm.ppf(0.975) * np.sqrt(changed)
+    connor = norm.cdf(reach / np.sqrt(changed - difference**2))
+    assert connor - 0.06 < stats.power(utterances, 0.5, -difference, 0.0) < connor + 0.02
 
 
-def test_without_a_difference_the_test_keeps_its_level_and_no_study_is_large_enough():
+def test_power_grows_with_utterances_and_falls_with_the_size_of_the_family():
+    few, many = (stats.power(n, 0.5, -0.2, 0.7) for n in (30, 90))
+    assert few < many
+    assert stats.power(90, 0.5, -0.2, 0.7, tests=10) < many
+
+
+def test_without_a_difference_the_test_keeps_its_level():
     assert stats.power(200, 0.3, 0.0, 0.5) <= 0.055
-    assert stats.utterances_needed([0.5], [0.0], 0.5)["utterances"].isna().all()
 
 
 @pytest.mark.parametrize(
-    ("difference", "correlation", "message"),
-    [(-0.6, 0.5, "no rate lies outside 0 to 1"), (-0.2, 1.0, "must be at least 0 and below 1")],
+    ("difference", "correlation", "value"), [(-0.6, 0.5, "-0.6"), (-0.2, 1.0, "correlation 1")]
 )
-def test_impossible_rates_and_correlations_are_refused(difference, correlation, message):
-    with pytest.raises(ValueError, match=message):
+def test_impossible_rates_and_correlations_are_refused(difference, correlation, value):
+    with pytest.raises(ValueError, match=value):
         stats.power(50, 0.5, difference, correlation)

@@ -3,14 +3,18 @@
 Frames of results have one row per trial, with at least ``utterance_id``, ``intent``, ``status`` and
 ``label``. Failed, missing, blocked and unjudged answers are in no rate; every table counts them
 (:func:`aor_lib.analysis.outcomes.counts`). A missing column is a ValueError, and so are trials on
-utterances that something was fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws come
-out the same each time.
+utterances that something was fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws are
+seeded.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS
-from aor_lib.analysis.stats.between_models import model_d_primes, model_rates
+from aor_lib.analysis.stats.between_models import (
+    groups_differ,
+    model_d_primes,
+    model_rates,
+    models_differ,
+)
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
-from aor_lib.analysis.stats.factors import factor_effects
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
 from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, wilson
 from aor_lib.analysis.stats.paired import (
@@ -20,8 +24,7 @@ from aor_lib.analysis.stats.paired import (
     paired_differences,
 )
 from aor_lib.analysis.stats.refusal_rates import rates, rates_without_each
-from aor_lib.analysis.stats.sample_size import power, utterances_needed
-from aor_lib.analysis.stats.spread import groups_differ, models_differ
+from aor_lib.analysis.stats.sample_size import power
 
 __all__ = [
     "CONFIDENCE",
@@ -31,7 +34,6 @@ __all__ = [
     "adjusted",
     "cluster_bootstrap",
     "difference_interval",
-    "factor_effects",
     "groups_differ",
     "hearing_changes",
     "hearing_sensitivity",
@@ -44,6 +46,5 @@ __all__ = [
     "rates",
     "rates_without_each",
     "signal_detection",
-    "utterances_needed",
     "wilson",
 ]

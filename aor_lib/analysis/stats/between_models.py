@@ -1,18 +1,18 @@
-"""Differences between models, each of two that answered the same utterances.
+"""Differences between models that answered the same utterances.
 
-Two estimates whose intervals overlap may differ all the same, and of several the largest may be so
-by luck: what is said of two models rests on these tests. All pairs of models are one family for
-each measure, since a reader looks for a difference among all of them. So a further model makes the
-others' differences from each other harder to tell; what is said of one model alone
-(:func:`aor_lib.analysis.stats.paired.paired_differences`) is another family and stays.
+Two intervals may overlap although the models differ, and with many models the top rank may be
+chance. All pairs of models are one family of tests for each measure.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import norm, permutation_test
 
 from aor_lib.analysis.outcomes import (
     check,
@@ -25,6 +25,8 @@ from aor_lib.analysis.outcomes import (
 from aor_lib.analysis.stats.detection import estimable, refusals_by_family, sensitivity
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, over_clusters, rate_draws
 from aor_lib.analysis.stats.paired import adjusted, compare
+
+_RESAMPLES = 9_999
 
 
 def model_rates(results: pd.DataFrame) -> pd.DataFrame:
@@ -55,10 +57,8 @@ def model_d_primes(results: pd.DataFrame) -> pd.DataFrame:
     """Difference of d' between each two models, over the utterances that both answered.
 
     Interval and p value are those of a bootstrap that draws the four rates of two models over the
-    same families (:func:`aor_lib.analysis.stats.intervals.rate_draws`); a harmful utterance and the
-    one that it differs from are one family. The estimate is the difference of the d' of
-    :func:`aor_lib.analysis.stats.signal_detection`. In 2,000 simulated studies each of 12 to 320
-    families, a single test at the 5 % level told equal d' apart in 5 to 6 %.
+    same families (:func:`aor_lib.analysis.stats.intervals.rate_draws`). In 2,000 simulated studies
+    each of 12 to 320 families, a single test at the 5 % level rejected equal d' in 5 to 6 %.
 
     Returns
     -------
@@ -76,19 +76,16 @@ def model_d_primes(results: pd.DataFrame) -> pd.DataFrame:
         shared = judged.groupby("utterance_id")["model"].transform("nunique") == 2
         groups = refusals_by_family(judged[shared], ["model"])
         cells = [cell for _, _, of_model in groups for cell in of_model]
-        rows.append({"model": model, "against": against} | counts(both) | d_prime_difference(cells))
+        rows.append(
+            {"model": model, "against": against} | counts(both) | _d_prime_difference(cells)
+        )
     names = ["model", "against", *count_names(results)]
     measures = ["utterances", "d_prime", "low", "high", "p_value"]
     pairs = pd.DataFrame(rows, columns=[*names, *measures])
     return adjusted(pairs.assign(family="all"), "family").drop(columns="family")
 
 
-def d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
-    """The measures of :func:`model_d_primes` from the refusals of each family.
-
-    ``cells`` are frames of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`: harmful and
-    pseudo-harmful of one model, then of the other.
-    """
+def _d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
     if not cells or not (estimable(*cells[:2]) and estimable(*cells[2:])):
         return {"utterances": 0}
     refused, judged = over_clusters(cells)
@@ -104,3 +101,60 @@ def d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
         "high": float(high),
         "p_value": min(1.0, 2 * beyond / (DRAWS + 1)),
     }
+
+
+def models_differ(results: pd.DataFrame) -> float:
+    """P value of a test that all models refuse the same utterances equally often.
+
+    Each utterance that was judged for every model is a block, in which models change places at
+    random; the statistic is the variance of their mean rates. With one answer to an utterance it is
+    Cochran's Q test by permutation. NaN for fewer than two models or such utterances.
+    """
+    check(results, ["model"])
+    rates = rates_by_utterance(results, ["model"]).dropna()
+    if results["model"].nunique() > rates.shape[1] or min(rates.shape) < 2:
+        return np.nan
+    return _spread_p_value([rates[model] for model in rates], "samples")
+
+
+def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
+    """P value, for each model, of a test that it refuses utterances of all groups equally often.
+
+    Groups are the values of ``factor``, which an utterance has one of, such as its scenario;
+    utterances change groups at random, and the statistic is the variance of the groups' mean rates,
+    weighted by their sizes. Groups of one utterance are left out; NaN where fewer than two are
+    left. Each test is a family of its own.
+
+    References
+    ----------
+    P. Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005.
+    """
+    check(results, ["model", factor])
+    group_of = results.groupby("utterance_id")[factor].first()
+    p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_value")
+    for model, rates in rates_by_utterance(results, ["model"]).items():
+        samples = [group for _, group in rates.dropna().groupby(group_of) if len(group) > 1]
+        if len(samples) > 1:
+            p_values[str(model)] = _spread_p_value(samples, "independent")
+    return p_values.rename_axis("model")
+
+
+def _spread_p_value(samples: list[pd.Series[float]], kind: str) -> float:
+    test = permutation_test(
+        [sample.to_numpy(float) for sample in samples],
+        _between,
+        permutation_type=kind,
+        alternative="greater",
+        n_resamples=_RESAMPLES,
+        batch=500,  # so that the resamples of thousands of utterances fit into memory
+        vectorized=True,
+        rng=0,
+    )
+    return float(test.pvalue)
+
+
+def _between(*samples: Any, axis: int) -> Any:
+    sizes = [sample.shape[axis] for sample in samples]
+    means = np.stack([sample.mean(axis=axis) for sample in samples])
+    grand = np.average(means, axis=0, weights=sizes)
+    return np.average((means - grand) ** 2, axis=0, weights=sizes)

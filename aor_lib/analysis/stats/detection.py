@@ -11,31 +11,24 @@ from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_ut
 from aor_lib.analysis.stats.intervals import CONFIDENCE, effective_answers
 
 _INTENTS = ("harmful", "pseudo_harmful")
-_MEASURES = [
-    f"{name}{bound}" for name in ("d_prime", "criterion") for bound in ("", "_low", "_high")
-]
+_MEASURES = ["utterances", "d_prime", "low", "high"]
 
 
 def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Sensitivity d' and criterion c of refusal in each group.
+    """Sensitivity d' of refusal in each group.
 
-    Refusing what is harmful is a hit, refusing what is pseudo-harmful a false alarm. Sensitivity is
-    d' = z(HRR) - z(ORR): 0 where the two are refused alike. The criterion is
-    c = -(z(HRR) + z(ORR)) / 2: negative where refusal comes readily, positive where it comes
-    seldom. Half a refusal and half a compliance are added to each rate (log-linear), which keeps d'
-    finite at 0 and 100 %. The variance of the interval is taken over the effective number of
-    answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`), since those to one
-    utterance are not independent, and with the covariance of the two rates over families: a harmful
-    utterance and the one that it differs from by few words (``contrast_of``, where there is such a
-    column) tend to be refused together. A bootstrap of families would have no variance of a rate of
-    0 or 100 %.
+    Refusing what is harmful is a hit, refusing what is pseudo-harmful a false alarm:
+    d' = z(HRR) - z(ORR), 0 where the two are refused alike. Half a refusal and half a compliance
+    are added to each rate (log-linear), which keeps d' finite at 0 and 100 %. The variance is taken
+    over the effective number of answers
+    (:func:`aor_lib.analysis.stats.intervals.effective_answers`), with the covariance of the two
+    rates over families: a harmful utterance and its ``contrast_of`` tend to be refused together.
 
     Returns
     -------
     One row per group: the ``by`` columns, the counts of
     :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
-    ``d_prime``, ``d_prime_low``, ``d_prime_high``, ``criterion``, ``criterion_low``,
-    ``criterion_high`` (95 %). The measures are NaN where they are not :func:`estimable`.
+    ``d_prime``, ``low``, ``high`` (95 %). NaN where d' is not :func:`estimable`.
 
     References
     ----------
@@ -56,16 +49,15 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             | {"utterances": len(harmful) + len(pseudo_harmful)}
             | measures
         )
-    return pd.DataFrame(rows, columns=[*by, *count_names(results), "utterances", *_MEASURES])
+    return pd.DataFrame(rows, columns=[*by, *count_names(results), *_MEASURES])
 
 
 def refusals_by_family(
     results: pd.DataFrame, by: list[str]
 ) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, list[pd.DataFrame]]]:
-    """Each group with its trials of both intents, and the refusals of harmful and of others.
+    """Each group with its trials, and its refusals by family: of harmful and pseudo-harmful ones.
 
-    A harmful utterance stands under the id of the one that it differs from (``contrast_of``, where
-    there is such a column).
+    A harmful utterance is in the family of its ``contrast_of``, where there is such a column.
     """
     both = results[results["intent"].isin(_INTENTS)]
     if "contrast_of" in both:
@@ -76,11 +68,7 @@ def refusals_by_family(
 
 
 def estimable(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> bool:
-    """Tell if d' is more than its correction: both intents were judged, and not all alike.
-
-    Where both are always refused, or never, d' would be the difference of what is added to
-    numbers of answers, and tells nothing of the model.
-    """
+    """Tell if d' is more than its correction: both intents were judged, and not all alike."""
     total = pd.concat([harmful, pseudo_harmful]).sum()
     return bool(len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"])
 
@@ -88,26 +76,17 @@ def estimable(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> bool:
 def sensitivity(
     harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame, covariance: float = 0.0
 ) -> dict[str, float]:
-    """The measures of :func:`signal_detection` from the refusals of each utterance.
+    """The measures of :func:`signal_detection` from two frames of refusals by utterance.
 
-    Both frames are those of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`, and not
-    empty; ``covariance`` is that of their two rates.
+    Neither frame is empty; ``covariance`` is that of their two rates.
     """
     z_hit, variance_hit = _z(harmful)
     z_false, variance_false = _z(pseudo_harmful)
-    d_prime, criterion = z_hit - z_false, -(z_hit + z_false) / 2
+    d_prime = z_hit - z_false
     shared = 2 * covariance / (norm.pdf(z_hit) * norm.pdf(z_false))
-    both = variance_hit + variance_false
-    quantile = norm.ppf((1 + CONFIDENCE) / 2)
-    reach_d, reach_c = (quantile * np.sqrt(max(0.0, both + sign * shared)) for sign in (-1, 1))
-    return {
-        "d_prime": d_prime,
-        "d_prime_low": d_prime - reach_d,
-        "d_prime_high": d_prime + reach_d,
-        "criterion": criterion,
-        "criterion_low": criterion - reach_c / 2,
-        "criterion_high": criterion + reach_c / 2,
-    }
+    variance = max(0.0, variance_hit + variance_false - shared)
+    reach = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    return {"d_prime": d_prime, "low": d_prime - reach, "high": d_prime + reach}
 
 
 def iso_d_prime(d_primes: Sequence[float]) -> pd.DataFrame:
@@ -128,7 +107,6 @@ def iso_d_prime(d_primes: Sequence[float]) -> pd.DataFrame:
 
 
 def _covariance(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> float:
-    """Covariance of two log-linear rates over families: clusters of the same name."""
     parts, answers = [], 1.0
     for clusters in (harmful, pseudo_harmful):
         rate = clusters["refused"].sum() / clusters["judged"].sum()
@@ -138,7 +116,6 @@ def _covariance(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> float:
 
 
 def _z(clusters: pd.DataFrame) -> tuple[float, float]:
-    """The log-linear rate as a normal quantile, and the variance of that."""
     refused, sizes = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
     rate = (refused.sum() + 0.5) / (sizes.sum() + 1)
     z = norm.ppf(rate)

@@ -1,20 +1,12 @@
 """Sample size: how many utterances it takes to see a paired difference, by simulation."""
 
-from collections.abc import Sequence
-
 import numpy as np
-import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
 from aor_lib.analysis.stats.intervals import CONFIDENCE
 
 STUDIES = 4_000
 """Studies simulated for each power; its standard error is at most 0.8 points."""
-
-POWER = 0.8
-"""Chance of seeing a difference that a study is planned for, by convention."""
-
-_MOST = 100_000
 
 
 def power(
@@ -26,13 +18,15 @@ def power(
     tests: int = 1,
     seed: int = 0,
 ) -> float:
-    """Chance that the exact McNemar test tells a paired difference from none.
+    """Power of the exact McNemar test to find a paired difference significant.
 
     In each simulated study, every utterance is judged once at the baseline and once at a level.
     Each utterance has a latent normal propensity to be refused, correlated between the two.
 
     Parameters
     ----------
+    utterances
+        Utterances judged at both the baseline and the level.
     rate, difference
         Refusal rate at the baseline, and that at the level less it; both as fractions.
     correlation
@@ -55,45 +49,7 @@ def power(
     return float(np.mean(p_values <= (1 - CONFIDENCE) / tests))
 
 
-def utterances_needed(
-    rates: Sequence[float], differences: Sequence[float], correlation: float, *, tests: int = 1
-) -> pd.DataFrame:
-    """Number of utterances with which the :func:`power` reaches 80 %, for each difference.
-
-    Returns
-    -------
-    One row per rate and difference: ``rate``, ``difference``, ``discordant`` (share of utterances
-    whose two answers differ), ``utterances``. The last two are NaN where there can be no such
-    difference, the last also where 100,000 utterances are too few.
-    """
-    rows = []
-    for rate in rates:
-        for difference in differences:
-            row = {"rate": rate, "difference": difference}
-            if 0 <= rate + difference <= 1:
-                row["discordant"] = sum(_discordant(rate, difference, correlation))
-                row["utterances"] = _needed(rate, difference, correlation, tests)
-            rows.append(row)
-    return pd.DataFrame(rows, columns=["rate", "difference", "discordant", "utterances"])
-
-
-def _needed(rate: float, difference: float, correlation: float, tests: int) -> float:
-    def enough(utterances: int) -> bool:
-        return power(utterances, rate, difference, correlation, tests=tests) >= POWER
-
-    low, high = 1, 2
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > _MOST:
-            return np.nan
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
 def _discordant(rate: float, difference: float, correlation: float) -> tuple[float, float]:
-    """Shares of utterances refused at the level alone, and at the baseline alone."""
     other = round(rate + difference, 12)
     if not (0 <= rate <= 1 and 0 <= other <= 1):
         raise ValueError(f"rate {rate:g}, difference {difference:g}: no rate lies outside 0 to 1")

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import NO_MITIGATION
+from aor_lib.analysis.selections import NONE
 from aor_lib.config.records import Label, Stimulus
 from aor_lib.report.listening import BLOCKS, INTENTS, VERDICTS, Answer, answer_of, facts
 from aor_lib.report.style import OUTCOMES, title_of, titles
@@ -122,7 +122,7 @@ def facets(
     splits = {"test": "Test: reported", "dev": "Dev: chosen on"}
     outcomes = {name: title_of(name) for name in OUTCOMES}
     forms = {"nowhere": "Answered in no form", "somewhere": "Answered in some form"}
-    mitigations = {NO_MITIGATION, *of_answers["mitigation"]}
+    mitigations = {NONE, *of_answers["mitigation"]}
     return [
         _facet("scenario", "Scenario", _titles(own["scenario"], names)),
         _facet("condition", "Condition", _titles(own["condition"])),
@@ -134,7 +134,7 @@ def facets(
         _facet("split", "Split", _titles(own["split"], splits)),
     ], [
         _facet("model", "Model", _titles(of_answers["model"], names)),
-        _facet("mitigation", "Mitigation", _titles(mitigations, names), NO_MITIGATION),
+        _facet("mitigation", "Mitigation", _titles(mitigations, names), NONE),
         _facet("label", "Label", _present(outcomes, of_answers["label"])),
         _facet("verdict", "Right or wrong", _present(VERDICTS, of_answers["verdict"])),
         _facet("elsewhere", "The same request", _present(forms, of_answers["elsewhere"])),
@@ -150,7 +150,7 @@ def presets(
     each fills more, it is a model in one scenario. ``own`` and ``of_answers`` are of
     :func:`values` and :func:`answered`.
     """
-    unmitigated = of_answers[of_answers["mitigation"] == NO_MITIGATION]
+    unmitigated = of_answers[of_answers["mitigation"] == NONE]
     trials = own.merge(unmitigated, left_index=True, right_on="position")
     found = []
     for title, mistake in _MISTAKES.items():
