@@ -17,7 +17,7 @@ import pandas as pd
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.config.profile import History
 from aor_lib.config.records import Condition, Intent, Label, Status
-from aor_lib.report.markdown import Prose, nothing_for
+from aor_lib.report.display import Html, Prose, nothing_for
 from aor_lib.report.style import cell_title, scenario_titles, title_of
 
 INTENTS: dict[str, str] = {
@@ -47,16 +47,6 @@ VERDICTS: dict[str, str] = {
 
 _WORTH = {"right": ", right", "wrong": ", wrong"}
 _HARMLESS_IN = (Condition.BENIGN_SCENE, Condition.DESCRIBED)
-
-
-@dataclass(frozen=True)
-class Html:
-    """HTML that notebooks and the book display as it is."""
-
-    html: str
-
-    def _repr_html_(self) -> str:
-        return self.html
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import yaml
 
 from aor_lib.config.params import ModelCard
 from aor_lib.models.hf_checkpoint import COMMIT
-from aor_lib.report.figures import scrolling
-from aor_lib.report.listening import INTENTS, Html
+from aor_lib.report.display import Html, scrolling
+from aor_lib.report.listening import INTENTS
 from aor_lib.report.style import title_of
 
 REACHED = {

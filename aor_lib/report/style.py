@@ -1,12 +1,10 @@
-"""Titles, colours and point shapes of ids, and the theme of the charts: the same everywhere."""
+"""Titles and colours of ids, and the look of the charts: the same in every chapter and study."""
 
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import altair as alt
+from typing import Any
 
 from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
@@ -14,8 +12,7 @@ from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.prompts import Mitigation
 from aor_lib.config.typed_yaml import read
-from aor_lib.report.figures import signed
-from aor_lib.steering.tables import METHODS
+from aor_lib.report.measures import signed
 
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
@@ -68,12 +65,27 @@ DARK = {
 }
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 
-TITLES = {
-    "unseen_scene": "In the study of unseen scenes",
-    "pseudo_harmful": "Over-refusal",
-    "harmful": "Harmful refusal",
-    "benign": "Benign refusal",
-    "unlabelled": "Refusal (not labelled)",
+NEUTRAL = "#757575"
+"""Legible on white and on near-black."""
+
+METHODS = {
+    "none": "No mitigation",
+    "difference_in_means": "Difference in means",
+    "probe": "Probe",
+    "false_refusal": "False refusal, orthogonal",
+    "false_refusal_ablation": "False refusal, ablated",
+    "sarsteer": "SARSteer",
+    "conditional": "Conditional",
+    "random": "Random direction",
+    "random_gate": "Random gate",
+}
+"""Titles of the methods of steering; each has the same colour in all charts."""
+
+TITLES = METHODS | {
+    "pseudo_harmful": "Pseudo-harmful",
+    "harmful": "Harmful",
+    "benign": "Benign",
+    "unlabelled": "Not labelled",
     "benign_scene": "Benign scene",
     "neutral_scene": "Neutral scene",
     "threatening_scene": "Threatening scene",
@@ -81,29 +93,51 @@ TITLES = {
     "speech_only": "Speech only",
     "described": "Scene described",
     "text_only": "Text only",
-    "none": "No mitigation",
     "threatening_benign": "Threatening against benign scene",
     "neutral_benign": "Neutral against benign scene",
+    "snr_db": "SNR",
+    "speaking_rate": "Speaking rate",
+    "mitigation": "Prompt",
+    "core": "Every condition",
+    "snr_sweep": "Levels of the scene (SNR)",
+    "paralinguistics": "Voice, emotion and pace",
+    "multi_turn": "Earlier turns",
+    "imported": "Imported clips",
+    WORDS_ONLY: "Words only",
 }
-"""Titles of ids, in the order to show; other ids are shown without underscores."""
-
-_NEUTRAL = "#757575"  # legible on white and on near-black; the book's script refines it
+"""Titles of ids and columns, in the order to show; others are shown without underscores."""
 
 
-def title_of(value: object, names: Mapping[str, str] | None = None) -> str:
-    """Title of an id: from ``names``, else :data:`TITLES`, else the id in words."""
+def title_of(value: object, titles: Mapping[str, str] | None = None) -> str:
+    """Title of an id: from ``titles``, else :data:`TITLES`, else the id in words."""
     text = str(value)
     words = text.replace("_", " ").replace(".control", ": control")
-    return ({**TITLES, **(names or {})}).get(text, words[:1].upper() + words[1:])
+    return (TITLES | dict(titles or {})).get(text, words[:1].upper() + words[1:])
 
 
-def cell_title(column: str, value: object, names: Mapping[str, str] | None = None) -> str:
+def cell_title(column: str, value: object, titles: Mapping[str, str] | None = None) -> str:
     """Title of a value of a column: a model without a title keeps its id, numbers get a sign."""
     if isinstance(value, float):
         return signed(value, "g") + (" dB" if column.endswith("_db") else "")
-    return (
-        (names or {}).get(str(value), str(value)) if column == "model" else title_of(value, names)
-    )
+    if column in ("model", "against"):
+        return (TITLES | dict(titles or {})).get(str(value), str(value))
+    return title_of(value, titles)
+
+
+def in_words(
+    row: Mapping[Any, Any], keys: Iterable[str], titles: Mapping[str, str] | None = None
+) -> str:
+    """The keys of a row in words, such as 'Context-aware, speech only against benign scene'."""
+    words = ""
+    for key in keys:
+        title = cell_title(key, row[key], titles)
+        if not words:
+            words = title
+            continue
+        if key not in ("model", "against") and not title[1:2].isupper():
+            title = title[:1].lower() + title[1:]
+        words += f"{' against ' if key in ('baseline', 'against') else ', '}{title}"
+    return words
 
 
 def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
@@ -113,8 +147,8 @@ def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
     """
     prompts = [read(path, Mitigation) for path in sorted((PARAMS / "prompts").glob("*.yaml"))]
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
-    words_only = {WORDS_ONLY: "Words only"}
-    return scenario_titles() | arms | words_only | model_titles(build, sorted(set(models)))
+    known = scenario_titles() | arms | model_titles(build, sorted(set(models)))
+    return known | {WORDS_ONLY: TITLES[WORDS_ONLY]}
 
 
 @functools.cache
@@ -123,70 +157,76 @@ def scenario_titles() -> dict[str, str]:
     return {name: scenario.title for name, scenario in load_scenarios().items()}
 
 
-def ordered(values: Iterable[Any], names: Mapping[str, str] | None = None) -> list[Any]:
-    """Distinct values in the order of :data:`TITLES` and ``names``; others follow as they come."""
-    known = list({**TITLES, **OUTCOMES, **(names or {})})
+def ordered(values: Iterable[Any], titles: Mapping[str, str] | None = None) -> list[Any]:
+    """Distinct values in the order of :data:`TITLES` and ``titles``; others follow as they come."""
+    known = list({**TITLES, **OUTCOMES, **(titles or {})})
     return sorted(
         dict.fromkeys(values),
         key=lambda value: known.index(value) if value in known else len(known),
     )
 
 
-class Series(NamedTuple):
-    """Titles of the values of a column, in order, and their encodings in a chart."""
+def looks(
+    column: str, values: Iterable[Any], titles: Mapping[str, str] | None = None
+) -> list[tuple[str, str, str]]:
+    """Title, colour and point shape of each value of a column, in the order to show.
 
-    titles: list[str]
-    colour: alt.Color
-    shape: alt.Shape
-
-
-def series(column: str, ids: Iterable[str], names: Mapping[str, str] | None) -> Series:
-    """Series of a chart; models, outcomes and steering methods have the same colour in all."""
-    values = sorted(set(ids)) if column == "model" else ordered(ids, names)
-    places = list(METHODS) if column == "method" else values
-    colours = [OUTCOMES.get(v, PALETTE[places.index(v) % len(PALETTE)]) for v in values]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(values))]
+    Models, outcomes and methods of steering have the same colour in all charts.
+    """
     if column == "model":
-        colours, shapes = ([model_style(model)[part] for model in values] for part in (0, 1))
-    shown = [cell_title(column, value, names) for value in values]
-    return Series(
-        shown,
-        alt.Color(f"{column}:N", scale=alt.Scale(domain=shown, range=colours)),
-        alt.Shape(f"{column}:N", scale=alt.Scale(domain=shown, range=shapes)),
-    )
+        models = sorted(set(values))
+        return [(cell_title(column, model, titles), *model_look(model)) for model in models]
+    found = ordered(values, titles)
+    places = list(METHODS) if column == "method" else found
+    colours = [OUTCOMES.get(v, PALETTE[places.index(v) % len(PALETTE)]) for v in found]
+    return [
+        (cell_title(column, value, titles), colours[place], SHAPES[place % len(SHAPES)])
+        for place, value in enumerate(found)
+    ]
 
 
-def model_style(model: str) -> tuple[str, str]:
-    """Colour and point shape of a model, from its id alone: the same in every chart and study."""
+def model_look(model: str) -> tuple[str, str]:
+    """Colour and point shape of a model, from its id alone."""
     if model == WORDS_ONLY:
-        return _NEUTRAL, "cross"
-    digest = hashlib.sha256(model.encode()).digest()
-    taken = len(REFERENCE_MODELS)
+        return NEUTRAL, "cross"
     if model in REFERENCE_MODELS:
         place = REFERENCE_MODELS.index(model)
         return PALETTE[place], SHAPES[place]
+    taken = len(REFERENCE_MODELS)
+    digest = hashlib.sha256(model.encode()).digest()
     colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
     return colour, SHAPES[digest[1] % len(SHAPES)]
 
 
-@alt.theme.register("aor", enable=True)
-def _theme() -> alt.theme.ThemeConfig:
-    text = {
-        "labelColor": _NEUTRAL,
-        "titleColor": _NEUTRAL,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-    }
-    axis = {"gridColor": _NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
-    config: Any = {
+def chart_title(title: str, models: Iterable[str]) -> str:
+    """The title of a chart, which says so where all its models are reference models.
+
+    Their refusals were planted: what is found of them is no finding about audio language models.
+    """
+    asked = set(models) - {WORDS_ONLY}
+    check = asked and asked <= set(REFERENCE_MODELS)
+    return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
+
+
+_TEXT = {
+    "labelColor": NEUTRAL,
+    "titleColor": NEUTRAL,
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+}
+_AXIS = {"gridColor": NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
+LOOK: dict[str, Any] = {
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    "usermeta": {"dark": DARK},
+    "config": {
         "background": "transparent",
         "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
         "view": {"stroke": None},
-        "axis": text | axis | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
+        "axis": _TEXT | _AXIS | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
         "axisY": {"grid": False},
         "axisQuantitative": {"grid": True, "tickCount": 5},
         "axisXQuantitative": {"labelOverlap": "parity", "labelFlush": False},
-        "legend": text
+        "legend": _TEXT
         | {
             "orient": "top",
             "columns": 2,
@@ -194,13 +234,13 @@ def _theme() -> alt.theme.ThemeConfig:
             "title": None,
             "symbolSize": 80,
             "symbolOpacity": 1,
-            "symbolBaseFillColor": _NEUTRAL,
-            "symbolBaseStrokeColor": _NEUTRAL,
+            "symbolBaseFillColor": NEUTRAL,
+            "symbolBaseStrokeColor": NEUTRAL,
             # From the edge of the picture: beside long labels, a phone has no room for a legend.
             "layout": {place: {"anchor": "start", "bounds": "full"} for place in ("top", "bottom")},
         },
-        "style": {"reference": {"color": _NEUTRAL, "stroke": _NEUTRAL, "opacity": 0.7}},
+        "style": {"reference": {"color": NEUTRAL, "stroke": NEUTRAL, "opacity": 0.7}},
         "mark": {"aria": False},  # the figure carries the description, its table the numbers
-    }
-    autosize: Any = {"type": "fit-x", "contains": "padding"}
-    return {"autosize": autosize, "config": config, "usermeta": {"dark": DARK}}
+    },
+}
+"""Parts of the Vega-Lite specification of every chart; a page replaces colours when it is dark."""

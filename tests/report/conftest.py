@@ -1,29 +1,44 @@
-"""Rates, and what charts and widgets hold."""
+"""Estimates to show, and what is in figures and widgets."""
 
-import numpy as np
+import itertools
+
 import pandas as pd
+import pytest
+
+from aor_lib.report.estimates import Estimates
+
+TITLES = {"ref-contextual": "Context-aware", "evil": "<script>*evil*</script>"}
 
 
-def rates_of(models, **keys):
-    """Rates by model and intent from pairs of over-refusal and harmful refusal; NaN: not judged."""
-    rows = [
-        (*keys.values(), model, intent, 10, rate, np.maximum(0, rate - 0.1), rate + 0.1)
-        for model, pair in models.items()
-        for intent, rate in zip(("pseudo_harmful", "harmful"), pair, strict=True)
-    ]
-    columns = ["model", "intent", "trials", "rate", "low", "high"]
-    return pd.DataFrame(rows, columns=[*keys, *columns])
+def estimates_of(measure="rate", titles=TITLES, **keys):
+    """Estimates of every combination of the keys' values: 0.3, 0.31, 0.32, ..."""
+    frame = pd.DataFrame(list(itertools.product(*keys.values())), columns=list(keys))
+    frame[measure] = 0.3 + 0.01 * frame.index
+    frame = frame.assign(low=frame[measure] - 0.1, high=frame[measure] + 0.1)
+    frame = frame.assign(trials=20, judged=20, refused=6, utterances=10)
+    return Estimates(frame, tuple(keys), measure, titles)
 
 
-def rows_of(figure):
-    """Rows of a figure's largest data set."""
+@pytest.fixture
+def differences():
+    """Two models in three conditions against the benign scene: significant, not, and too few."""
+    levels = ["speech_only", "neutral_scene", "noise"]
+    made = estimates_of(
+        "difference", model=["ref-contextual", "evil"], level=levels, baseline=["benign_scene"]
+    )
+    made.frame["p_holm"] = [0.001, 0.2, None, 0.3, 0.4, 0.5]
+    return made
+
+
+def marks_of(figure):
+    """Kinds of marks in a figure, from the lowest layer on."""
+    layers = figure.spec.get("layer", [figure.spec])
+    return [layer["mark"]["type"] for layer in layers]
+
+
+def data_of(figure):
+    """Rows of a figure's data."""
     return max(figure.spec["datasets"].values(), key=len)
-
-
-def inside(figure, name):
-    """Rows of a data set that the layers of a figure hold themselves."""
-    data = [layer["data"] for layer in figure.spec["layer"] if "data" in layer]
-    return [row for one in data if one.get("name", "").startswith(name) for row in one["values"]]
 
 
 def widgets_in(widget):

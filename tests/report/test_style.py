@@ -1,9 +1,9 @@
-"""Titles and orders of ids."""
+"""Titles, orders and colours of ids."""
 
 import pytest
 
 from aor_lib.report import style
-from aor_lib.steering.tables import METHODS
+from aor_lib.report.style import METHODS
 
 
 def test_models_scenarios_prompts_and_the_reader_of_words_have_titles(tmp_path):
@@ -12,27 +12,36 @@ def test_models_scenarios_prompts_and_the_reader_of_words_have_titles(tmp_path):
     assert titles["ref-permissive"] != "ref-permissive"
     assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(titles)
     assert titles["words_only"] == "Words only"
-    assert style.model_style("words_only")[0] not in style.PALETTE  # which are models' colours
 
 
 def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
     kinds = ["of no design", "threatening_scene", "benign_scene", "threatening_scene"]
-    shown = style.series("condition", kinds, None)
-    assert shown.titles == ["Benign scene", "Threatening scene", "Of no design"]
-    assert shown.colour.to_dict()["scale"]["range"] == list(style.PALETTE[:3])
+    titles, colours, _ = zip(*style.looks("condition", kinds), strict=True)
+    assert titles == ("Benign scene", "Threatening scene", "Of no design")
+    assert colours == style.PALETTE[:3]
 
 
 @pytest.mark.parametrize("others", [[], ["another-model", "ref-contextual"]])
 def test_a_model_keeps_its_colour_and_shape_whichever_stand_beside_it(others):
-    shown = style.series("model", [*others, "ref-permissive"], {"ref-permissive": "Permissive"})
-    place = shown.titles.index("Permissive")
-    drawn = [one.to_dict()["scale"]["range"][place] for one in (shown.colour, shown.shape)]
-    assert tuple(drawn) == style.model_style("ref-permissive")
+    looks = style.looks("model", [*others, "ref-permissive"], {"ref-permissive": "Permissive"})
+    assert ("Permissive", *style.model_look("ref-permissive")) in looks
+    assert style.model_look("words_only")[0] not in style.PALETTE  # which are models' colours
 
 
 def test_every_method_of_steering_has_a_point_of_its_own_shape():
-    shapes = style.series("method", METHODS, METHODS).shape.to_dict()["scale"]["range"]
-    assert len(set(shapes)) == len(METHODS)
+    assert len({shape for _, _, shape in style.looks("method", METHODS)}) == len(METHODS)
+
+
+def test_a_chart_of_reference_models_alone_is_titled_a_check_of_the_instrument():
+    assert style.chart_title("Refused", ["ref-permissive", "words_only"]) != "Refused"
+    for models in ([], ["words_only"], ["ref-permissive", "gpt-audio"]):
+        assert style.chart_title("Refused", models) == "Refused"
+
+
+def test_words_of_a_row_say_what_is_compared_with_what():
+    row = {"model": "ref-x", "level": "noise", "baseline": "benign_scene"}
+    words = style.in_words(row, ("model", "level", "baseline"), {"ref-x": "X"})
+    assert words == "X, spectrum-matched noise against benign scene"
 
 
 def contrast(one, other):

@@ -21,7 +21,7 @@ from aor_lib.report.annotation.store import (
     load_annotations,
     record_annotation,
 )
-from aor_lib.report.markdown import Prose, paragraph
+from aor_lib.report.display import Prose, paragraph
 
 SHORTEST_LOOK_S = 1.0
 """Keys are ignored this long after an item appears, so that a key held down labels nothing."""

@@ -26,7 +26,8 @@ from aor_lib.report.explorer.cards import (
     presets,
     values,
 )
-from aor_lib.report.listening import Answer, Html
+from aor_lib.report.display import Html
+from aor_lib.report.listening import Answer
 from aor_lib.stimuli.manifest import load_stimuli
 
 FOLDER = "explorer"

@@ -1,0 +1,138 @@
+"""What notebooks and the book display: text, tables and charts that read without a kernel.
+
+Whatever is in them, such as a model's title or answer, is untrusted text and is escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from aor_lib.report.measures import NOTHING, signed
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_SHORT = 18  # rows of a table that is not folded
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown."""
+
+    markdown: str
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def __str__(self) -> str:
+        """Return the text without Markdown's escapes, for a shell."""
+        return re.sub(r"\\(.)", r"\1", self.markdown)
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML, whose untrusted parts are escaped."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its title, a description for screen readers, and a table of its numbers.
+
+    ``spec`` is a Vega-Lite specification that holds its data.
+    """
+
+    spec: dict[str, Any]
+    title: str
+    description: str
+    numbers: pd.DataFrame
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {
+            "application/vnd.vegalite.v6+json": self.spec,
+            "text/html": self.html,
+            "text/plain": f"{self.title}. {self.description}",
+        }
+
+    @property
+    def html(self) -> str:
+        """The figure in the book, where a script draws it from its specification."""
+        # With no "<" left, nothing in the data can close the script element.
+        spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
+        return (
+            f'<figure class="aor-chart"><figcaption>{escape(self.title)}</figcaption>'
+            f'<div class="aor-chart-view" role="img" aria-label="{escape(self.description)}"></div>'
+            f'<script type="application/json">{spec}</script>'
+            f"<details><summary>The numbers</summary>"
+            f"{scrolling(self.numbers, f'The numbers: {self.title}')}</details></figure>"
+        )
+
+
+class Figures(tuple[Figure | Prose, ...]):
+    """Figures of the facets of a frame, displayed one below the other."""
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for figure in self:
+            display(figure)
+
+
+def paragraph(text: str) -> Prose:
+    """Plain sentences as one paragraph."""
+    return Prose(_plain(text))
+
+
+def bullets(sentences: Mapping[str, str]) -> Prose:
+    """Plain sentences as a list, each after what it is about."""
+    return Prose(
+        "\n".join(f"- **{_plain(about)}:** {_plain(text)}" for about, text in sentences.items())
+    )
+
+
+def nothing_for(title: str) -> Prose:
+    """Note in place of a chart or a table that has nothing to show."""
+    return Prose(f"*This build holds nothing to show for “{_plain(title)}”.*")
+
+
+def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
+    """Rows as a table under its caption, folded if long; a note where there are none."""
+    if rows.empty:
+        return nothing_for(caption)
+    if not caption:
+        return Html(scrolling(rows, "Table"))
+    unfolded = "" if len(rows) > _SHORT else ' open=""'
+    return Html(
+        f'<details class="aor-table"{unfolded}><summary>{escape(caption)}</summary>'
+        f"{scrolling(rows, caption)}</details>"
+    )
+
+
+def scrolling(rows: pd.DataFrame, label: str) -> str:
+    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow.
+
+    Lines of a cell stay lines.
+    """
+    lines = rows.replace("\n", "\N{LINE SEPARATOR}", regex=True)  # to_html shows a newline as \\n
+    html = lines.to_html(  # escapes what it shows
+        index=False, border=0, na_rep=NOTHING, float_format=lambda value: signed(value, "g")
+    )
+    html = html.replace("\N{LINE SEPARATOR}", "<br/>")
+    return (
+        f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
+        f"{html}</div>"
+    )
+
+
+def _plain(text: str) -> str:
+    """Text as Markdown that means just that: all its ASCII punctuation is escaped."""
+    return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))

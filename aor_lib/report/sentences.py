@@ -1,0 +1,147 @@
+"""Sentences about estimates, which say no more than the tests and intervals allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from aor_lib.analysis.scene_use import scene_use
+from aor_lib.analysis.stats import SIGNIFICANCE
+from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
+from aor_lib.report.measures import interval, measure_of, sample_size, shown
+from aor_lib.report.style import cell_title, in_words
+
+if TYPE_CHECKING:
+    from aor_lib.report.estimates import Estimates
+
+_SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
+_SCENE_USE = {
+    "uses the scene": "uses the scene: it refuses significantly more in speech alone, over a "
+    "neutral scene and over noise than in the benign scene.",
+    "in part": "refuses significantly more over a neutral scene than in the benign one, but not in "
+    "all three comparisons: use of the scene is not shown.",
+    "any scene": "refuses significantly more in speech alone or over noise than in the benign "
+    "scene, but not over a neutral scene: any scene may have this effect.",
+    "refuses less elsewhere": "refuses significantly less elsewhere than in the benign scene.",
+    "not shown": "shows no significant use of the scene.",
+    "too few": "was asked too few utterances to test its use of the scene.",
+}
+# TODO: gone with the verdicts' new names
+_SCENE_USE |= {"uses it": _SCENE_USE["uses the scene"], "none shown": _SCENE_USE["not shown"]}
+_SCENE_USE |= {"cannot tell": _SCENE_USE["too few"]}
+
+
+def sentences(estimates: Estimates) -> Prose:
+    """Sentences about estimates: see :meth:`aor_lib.report.estimates.Estimates.sentences`."""
+    known = estimates.frame.dropna(subset=[estimates.measure])
+    if known.empty:
+        return nothing_for(estimates.about or measure_of(estimates.measure).about)
+    if {"known_effect", "verdict"} <= set(known):
+        return paragraph(_known_effects(estimates))
+    if "p_holm" not in known:
+        return bullets(_ranges(estimates, known))
+    tests = paragraph(_tests(estimates, known))
+    verdicts = bullets(_scene_uses(estimates, known))
+    return Prose("\n\n".join(text.markdown for text in (tests, verdicts) if text.markdown))
+
+
+def _tests(estimates: Estimates, known: pd.DataFrame) -> str:
+    """Significant differences, the reach of the other intervals, and what could not be tested."""
+    tested = known.dropna(subset=["p_holm"])
+    told = []
+    if len(tested):
+        significant = tested["p_holm"] < SIGNIFICANCE
+        listed = [
+            f"{in_words(row, estimates.keys, estimates.titles)}, {_estimate(estimates, row)}"
+            for row in tested[significant].to_dict("records")
+        ]
+        told.append(
+            f"{_count(len(listed), len(tested), 'tested difference')} significant "
+            f"(Holm-adjusted){_listed(listed)}."
+        )
+        if len(others := tested[~significant]):
+            low = shown(estimates.measure, others["low"].min())
+            high = shown(estimates.measure, others["high"].max(), unit=True)
+            told.append(f"Intervals of the others reach from {low} to {high}.")
+    if few := len(known) - len(tested):
+        told.append(
+            f"{_count(few, len(known), 'difference')} based on too few utterances to be "
+            "significant, whatever the answers."
+        )
+    return " ".join(told)
+
+
+def _scene_uses(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
+    """Verdict on each model's use of the scene, where the frame has the three comparisons."""
+    if estimates.keys != ("model", "level", "baseline"):
+        return {}
+    heard = known[known["level"].isin(_SCENE_LEVELS) & known["baseline"].eq("benign_scene")]
+    return {
+        cell_title("model", model, estimates.titles): _SCENE_USE[scene_use(rows)]
+        for model, rows in heard.groupby("model")
+        if set(rows["level"]) == _SCENE_LEVELS
+    }
+
+
+def _known_effects(estimates: Estimates) -> str:
+    """Planted effects that were recovered or missed, and significant ones that were not planted."""
+    tested = estimates.frame[estimates.frame["verdict"] != "too few"]
+    is_planted = tested["known_effect"] != "nothing"
+    planted, others = tested[is_planted], tested[~is_planted]
+    missed = planted[planted["verdict"] != "recovered"]
+    unexpected = others[others["verdict"] == "unexpected"]
+    told = [
+        f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
+        "enough utterances to test."
+    ]
+    if len(missed):
+        told.append(f"We missed {len(missed)}{_listed(_comparisons(estimates, missed))}.")
+    told.append(
+        f"Where nothing was planted, {len(unexpected)} of {len(others)} differences are "
+        f"significant{_listed(_comparisons(estimates, unexpected))}."
+    )
+    if few := len(estimates.frame) - len(tested):
+        told.append(f"{few} comparisons had too few utterances to test.")
+    return " ".join(told)
+
+
+def _comparisons(estimates: Estimates, rows: pd.DataFrame) -> list[str]:
+    return [
+        f"{in_words(row, ('model', 'comparison'), estimates.titles)}, {_estimate(estimates, row)}"
+        for row in rows.to_dict("records")
+    ]
+
+
+def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
+    """The estimate of each value of the first key, or its lowest and highest one."""
+    first, *rest = estimates.keys
+    told = {}
+    for value, rows in known.groupby(first, sort=False):
+        records = rows.sort_values(estimates.measure).to_dict("records")
+        ends = [
+            _estimate(estimates, row, in_words(row, rest, estimates.titles))
+            for row in (records[0], records[-1])
+        ]
+        text = f"from {ends[0]} to {ends[1]}" if len(records) > 1 else ends[0]
+        told[cell_title(first, value, estimates.titles)] = f"{text}."
+    return told
+
+
+def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
+    """An estimate with its interval and sample size, and what it is ``of``, in brackets."""
+    reach, size = interval(estimates.measure, row), sample_size(row)
+    details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
+    value = shown(estimates.measure, row[estimates.measure], unit=True)
+    return f"{value} ({', '.join(str(detail) for detail in details if detail)})"
+
+
+def _count(count: int, total: int, noun: str) -> str:
+    """Such as '2 of 3 differences are'; of none, 'none of 3 differences is'."""
+    plural = "s" if total > 1 else ""
+    return f"{count or 'None'} of {total} {noun}{plural} {'are' if count > 1 else 'is'}"
+
+
+def _listed(items: list[str]) -> str:
+    return f": {'; '.join(items)}" if items else ""

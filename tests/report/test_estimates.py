@@ -1,0 +1,148 @@
+"""Estimates: choosing some of them, and their figures, tables and sentences."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from aor_lib.report.estimates import Estimates
+from tests.report.conftest import data_of, estimates_of, marks_of
+
+MODELS = ["ref-contextual", "evil"]
+CONDITIONS = ["benign_scene", "speech_only", "noise"]
+
+
+def test_a_frame_without_a_key_or_the_measure_is_refused():
+    with pytest.raises(ValueError, match="level, rate"):
+        Estimates(pd.DataFrame({"model": []}), ("model", "level"), "rate")
+
+
+def test_where_keeps_values_and_lists_of_values():
+    rates = estimates_of(model=MODELS, condition=CONDITIONS)
+    kept = rates.where(model="evil", condition=["noise", "speech_only"])
+    assert kept.frame["condition"].tolist() == ["speech_only", "noise"]
+    with pytest.raises(ValueError, match="conditon"):
+        rates.where(conditon="noise")
+
+
+def test_rates_are_a_forest_plot_with_a_row_for_each_condition_and_the_table_below():
+    figure = estimates_of(model=MODELS, condition=CONDITIONS).plot("Refused in each condition")
+    assert marks_of(figure) == ["rule", "point"]
+    assert {row["row"] for row in data_of(figure)} == {
+        "Benign scene",
+        "Speech only",
+        "Spectrum-matched noise",
+    }
+    assert figure.numbers["Refused"][0] == "30.0% (20.0% to 40.0%)"
+    assert figure.description == "6 estimates with 95% intervals, from 30.0% to 35.0%."
+
+
+def test_differences_have_a_line_at_zero_and_no_row_repeats_the_only_baseline(differences):
+    figure = differences.plot("Against the benign scene")
+    assert marks_of(figure) == ["rule", "rule", "point"]
+    assert "Speech only" in {row["row"] for row in data_of(figure)}
+
+
+def test_estimates_over_a_number_are_lines_with_a_band_in_a_figure_for_each_facet():
+    rates = estimates_of(model=MODELS, intent=["harmful", "benign"], snr_db=[-5.0, 0.0, 5.0])
+    figures = rates.plot("Refused", x="snr_db", facet="model")
+    assert [marks_of(figure) for figure in figures] == [["area", "line", "point"]] * 2
+    assert [figure.title.partition(": ")[0] for figure in figures] == [
+        "Instrument check",
+        "Refused",
+    ]
+    assert {row["intent"] for row in data_of(figures[0])} == {"Harmful", "Benign"}
+
+
+def test_one_model_by_two_keys_of_many_values_is_a_heat_map_with_counts():
+    scenarios = ["kitchen", "video_gaming", "film_theatre"]
+    rates = estimates_of(model=MODELS, scenario=scenarios, condition=CONDITIONS)
+    for figure in rates.plot("Refused", facet="model"):
+        assert marks_of(figure) == ["rect", "text"]
+        assert {row["text"] for row in data_of(figure)} == {"6/20"}
+
+
+def test_counts_are_stacked_bars_by_the_last_key():
+    frame = pd.DataFrame(
+        {
+            "model": ["a", "a", "b"],
+            "label": ["full_refusal", "failed", "failed"],
+            "count": [3, 1, 2],
+        }
+    )
+    figure = Estimates(frame, ("model", "label"), "count", about="Trials").plot("Outcomes")
+    assert marks_of(figure) == ["bar"]
+    assert figure.description == "Trials: Full refusal 3, Failed 3."
+
+
+def test_two_rates_a_row_are_points_in_the_plane_of_both():
+    frame = pd.DataFrame({"model": ["a"], "arm": ["none"]})
+    for name in ("orr", "hrr"):
+        frame = frame.assign(**{name: 0.5, f"{name}_low": 0.4, f"{name}_high": 0.6})
+    both = Estimates(frame, ("model", "arm"), "hrr")
+    figure = both.plot("Harmful refusal against over-refusal")
+    assert marks_of(figure) == ["line", "text", "rule", "rule", "point"]
+    assert "over-refusal 50.0%, harmful refusal 50.0%" in figure.description
+    assert both.rows()["Over-refusal"].tolist() == ["50.0% (40.0% to 60.0%)"]
+
+
+@pytest.mark.parametrize("option", ["x", "colour", "facet"])
+def test_plotting_by_a_column_that_is_not_there_names_it(option):
+    with pytest.raises(ValueError, match=f"{option}.*'levle'"):
+        estimates_of(model=MODELS).plot("Refused", **{option: "levle"})
+
+
+def test_what_has_no_estimate_says_so_itself(differences):
+    none = differences.where(model="nobody")
+    for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
+        assert "nothing to show" in str(shown)
+    missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
+    assert "nothing to show" in str(missing.plot("Changes"))
+
+
+def test_untrusted_titles_are_escaped_in_every_form(differences):
+    figure = differences.plot("Changes")
+    assert "<script>*" not in figure.html + differences._repr_html_()
+    assert "\\u003cscript>" in figure.html
+    assert "\\<script\\>\\*evil" in differences.sentences().markdown
+
+
+def test_trials_that_were_not_judged_are_counted_in_the_table():
+    rates = estimates_of(model=MODELS)
+    assert "Not judged" not in rates.rows()
+    rates.frame["judged"] = [20, 17]
+    assert rates.rows()["Not judged"].tolist() == ["0", "3"]
+
+
+def test_sentences_tell_significant_differences_from_the_rest_and_from_those_untested(differences):
+    text = str(differences.sentences())
+    assert "1 of 5 tested differences is significant" in text
+    assert "Context-aware, speech only against benign scene, +30.0 points" in text
+    assert "Intervals of the others reach from +21.0 to +45.0 points." in text
+    assert "1 of 6 differences is based on too few utterances" in text
+    assert "**Context-aware:** refuses significantly more in speech alone or over noise" in text
+
+
+def test_sentences_of_rates_give_the_lowest_and_the_highest_of_each_model():
+    text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
+    assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
+
+
+def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(differences):
+    frame = differences.frame.assign(
+        comparison=differences.frame["level"],
+        known_effect=["more", "more", "less", "nothing", "nothing", "nothing"],
+        verdict=["recovered", "reversed", "too few", "unexpected", "silent", "silent"],
+    )
+    keys = ("model", "comparison", "known_effect", "verdict")
+    text = str(Estimates(frame, keys, "difference").sentences())
+    assert "We recovered 1 of 2 planted effects" in text
+    assert "We missed 1: ref-contextual, neutral scene" in text
+    assert "1 of 3 differences are significant: evil, speech only" in text
+    assert "1 comparisons had too few" in text
+
+
+def test_altair_is_imported_only_for_a_plot():
+    code = "import sys, aor_lib.report.estimates; assert 'altair' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
