@@ -18,6 +18,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.config.records import Stimulus
+from aor_lib.report.display import Html
 from aor_lib.report.explorer.cards import (
     answered,
     card,
@@ -26,7 +27,6 @@ from aor_lib.report.explorer.cards import (
     presets,
     values,
 )
-from aor_lib.report.display import Html
 from aor_lib.report.listening import Answer
 from aor_lib.stimuli.manifest import load_stimuli
 
