@@ -12,9 +12,13 @@ MODULES = sorted(
     for path in (ROOT / "aor_lib").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
+NEEDS_WEIGHTS = {"aor_lib.stimuli.clip"}
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module",
+    [pytest.param(m, marks=[pytest.mark.slow] if m in NEEDS_WEIGHTS else []) for m in MODULES],
+)
 def test_the_examples_of_a_module_hold(module, monkeypatch):
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testmod(importlib.import_module(module))

@@ -1,0 +1,43 @@
+"""A clip in memory: listened to, saved, or given to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import soundfile
+
+from aor_lib.audio.mixing import Samples
+
+if TYPE_CHECKING:
+    from IPython.display import Audio
+
+
+@dataclass(frozen=True, eq=False)
+class Clip:
+    """A sound: mono, float32, ``(samples,)``, within ±1, and its sample rate in Hz."""
+
+    samples: Samples
+    sample_rate: int
+
+    def play(self) -> Audio:
+        """Player for a notebook, at the clip's own level."""
+        from IPython.display import Audio
+
+        return Audio(self.samples, rate=self.sample_rate, normalize=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write a 16-bit sound file whose format is that of the name's ending, .flac or .wav.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise.
+        """
+        if Path(path).suffix.lower() not in (".flac", ".wav"):
+            raise ValueError(f"{path}: a clip is saved as .flac or .wav; change the name's ending")
+        # Whole numbers, so that a clip which was read from a 16-bit file is saved as it was.
+        integers = np.clip(np.rint(self.samples * 2.0**15), -(2**15), 2**15 - 1).astype(np.int16)
+        soundfile.write(path, integers, self.sample_rate, subtype="PCM_16")
