@@ -10,7 +10,6 @@ import yaml
 from aor_lib.config.params import ModelCard
 from aor_lib.models.hf_checkpoint import COMMIT
 from aor_lib.report.display import Html, scrolling
-from aor_lib.report.listening import INTENTS
 from aor_lib.report.style import title_of
 
 REACHED = {
@@ -125,7 +124,7 @@ def _measured(title: str, measured: pd.DataFrame, here: set[str]) -> str:
     wide = measured.assign(shown=rates).pivot(
         index=["factor", "level"], columns="intent", values="shown"
     )
-    wide = wide.rename(columns=INTENTS).rename_axis(columns=None).reset_index()
+    wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
     level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
     wide.insert(0, "Measured on test", level)
     table = scrolling(wide.fillna("not asked"), f"Rates of {title}")

@@ -28,9 +28,6 @@ _SCENE_USE = {
     "not shown": "shows no significant use of the scene.",
     "too few": "was asked too few utterances to test its use of the scene.",
 }
-# TODO: gone with the verdicts' new names
-_SCENE_USE |= {"uses it": _SCENE_USE["uses the scene"], "none shown": _SCENE_USE["not shown"]}
-_SCENE_USE |= {"cannot tell": _SCENE_USE["too few"]}
 
 
 def sentences(estimates: Estimates) -> Prose:

@@ -4,7 +4,7 @@ import re
 import pandas as pd
 import pytest
 
-from aor_lib.report.listening import conversation, gallery, player, verdict_of
+from aor_lib.report.listening import gallery, verdict_of
 
 CLIP = {
     "stimulus_id": "kitchen-ph-001.benign_scene",
@@ -31,25 +31,26 @@ ANSWER = {
 
 def card(row=None, **answer):
     """The card of the clip with one answer, with some fields of each changed."""
-    return player(CLIP | (row or {}), "clips", pd.DataFrame([ANSWER | answer])).html
+    clips = pd.DataFrame([CLIP | (row or {})])
+    return gallery(clips, "clips", pd.DataFrame([ANSWER | answer])).html
 
 
 def test_a_clip_can_be_played():
-    html = player(CLIP, "../build/laptop/clips/").html
+    html = gallery(pd.DataFrame([CLIP]), "../build/laptop/clips/").html
     assert 'src="../build/laptop/clips/kitchen%20ph%20%231.flac"' in html
     assert 'preload="none"' in html
 
 
 def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances():
-    html = player(CLIP | {"gender": "female"}, "clips").html
-    shown = ("the lobster?", "Only sounds harmful", "Benign scene", "Home kitchen", "6 dB", "7.2 s")
+    html = card({"gender": "female"})
+    shown = ("the lobster?", "Pseudo-harmful", "Benign scene", "Home kitchen", "6 dB", "7.2 s")
     assert not [words for words in (*shown, "Heart (female)") if words not in html]
     assert "af_heart" not in html
 
 
 def test_a_stimulus_without_audio_shows_what_the_models_read():
     silent = {"path": None, "duration_s": float("nan"), "presented_text": "In a kitchen: how?"}
-    html = player(CLIP | silent | {"condition": "described"}, "clips").html
+    html = card(silent | {"condition": "described"})
     assert "<audio" not in html
     assert "In a kitchen: how?" in html
 
@@ -120,15 +121,23 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     assert ["Not here." in html for html in cards] == [False, True]
 
 
-def test_a_conversation_can_be_heard_turn_by_turn_and_is_escaped():
+def test_models_and_mitigations_go_by_their_titles():
+    titles = {"some-model": "Some <model>", "context_reminder": "Context reminder"}
+    trials = pd.DataFrame([ANSWER | {"mitigation": "context_reminder"}])
+    html = gallery(pd.DataFrame([CLIP]), "clips", trials, titles).html
+    assert "Some &lt;model&gt;, Context reminder" in html
+
+
+def test_earlier_turns_come_before_the_request_and_are_escaped():
     turns = [
         {"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"},
         {"role": "assistant", "text": "Yes."},
     ]
-    row = CLIP | ANSWER | {"history": json.dumps(turns), "path": "clips/last.flac"}
-    trials = pd.DataFrame([row])
-    html = conversation(trials, "clips").html
+    html = card({"history": json.dumps(turns), "path": "clips/last.flac"})
     assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
     assert "<b>hear" not in html
     assert "&lt;b&gt;hear" in html
-    assert conversation(trials.head(0), "clips").markdown  # a note
+
+
+def test_no_clips_make_a_note():
+    assert "nothing to show" in str(gallery(pd.DataFrame(), "clips"))

@@ -56,7 +56,7 @@ def test_the_table_leads_to_each_card_which_says_what_answered_where_and_in_whic
 
 def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
     page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
-    assert "<th>Only sounds harmful</th>" in page
+    assert "<th>Pseudo-harmful</th>" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
     assert "intent" not in page  # the name of what the columns are is no column

@@ -16,7 +16,7 @@ import pandas as pd
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import NONE
 from aor_lib.config.records import Label, Stimulus
-from aor_lib.report.listening import BLOCKS, INTENTS, VERDICTS, Answer, answer_of, facts
+from aor_lib.report.listening import VERDICTS, Answer, answer_of, facts
 from aor_lib.report.style import OUTCOMES, title_of, titles
 
 _NONE = "none"
@@ -126,11 +126,11 @@ def facets(
     return [
         _facet("scenario", "Scenario", _titles(own["scenario"], names)),
         _facet("condition", "Condition", _titles(own["condition"])),
-        _facet("intent", "Intent", _titles(own["intent"], INTENTS)),
+        _facet("intent", "Intent", _titles(own["intent"])),
         _facet("scene", "Scene", _titles(own["scene"], scenes)),
         _facet("emotion", "Emotion", _titles(own["emotion"], _UNKNOWN)),
         _facet("rate", "Pace", _titles(own["speaking_rate"], _UNKNOWN)),
-        _facet("block", "Part of the design", _titles(own["block"], BLOCKS)),
+        _facet("block", "Part of the design", _titles(own["block"])),
         _facet("split", "Split", _titles(own["split"], splits)),
     ], [
         _facet("model", "Model", _titles(of_answers["model"], names)),
