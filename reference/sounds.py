@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 
 from aor_lib.audio.hearing import ear
-from aor_lib.audio.hearing.compositions import NOISE, SILENCE, Composition, compositions
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard, Probabilities
-from aor_lib.audio.hearing.names import load_names
+from reference.hearing.compositions import NOISE, SILENCE, Composition, compositions
+from reference.hearing.names import load_names
 from reference.material import Material
 
 ANGRY = "angry"

@@ -13,7 +13,6 @@ from aor_lib.cli import (
     data,
     judging,
     models,
-    reference,
     results,
     scenes,
     steering,
@@ -31,7 +30,6 @@ app.add_typer(answers.app)
 app.add_typer(judging.app)
 app.add_typer(steering.app)
 app.add_typer(book.app)
-app.add_typer(reference.app)
 app.add_typer(models.app, name="models")
 app.add_typer(scenes.app, name="scenes")
 app.add_typer(results.app, name="results")

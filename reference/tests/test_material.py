@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from aor_lib.audio.hearing.compositions import NOISE, SILENCE
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.params import load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
 from reference import material
+from reference.hearing.compositions import NOISE, SILENCE
 from reference.material import load_material
 from reference.members import MEMBERS
 from reference.sounds import Sound, Sounds

@@ -38,7 +38,7 @@ def test_a_scene_sounds_as_it_did_in_this_version(scene):
     assert moved_db <= TOLERANCE_DB, (
         f"{scene} moved by {moved_db:.2f} dB. If only its own YAML changed (which is part of what "
         f"a clip is made from), {WRITE}. If code did, raise identity.VERSION too, or clips of an "
-        "earlier build would be kept; then train the classifier again: aor train-hearing"
+        "earlier build would be kept; then train the classifier again: python -m reference.hearing"
     )
 
 

@@ -1,11 +1,11 @@
 """The ear: names the sounds in a clip, and the speaker's mood, from what Whisper hears.
 
 A small convolutional network (:mod:`aor_lib.audio.hearing.ear_network`), trained by the study
-itself on random mixtures of the library's sounds (:mod:`aor_lib.audio.hearing.compositions`), not
+itself on random mixtures of the library's sounds (:mod:`reference.hearing.compositions`), not
 on scenes. It knows no scene and no setting: a scene that nobody has trained on is heard by the
 sounds in it. They are read from the spectrogram alone, since the output of Whisper's encoder keeps
 speech and little of short sounds; the mood is read from both. The weights ship with the library;
-:mod:`aor_lib.audio.hearing.ear_training` makes them again.
+:mod:`reference.hearing.tagger_training` makes them again.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A logistic regression on :attr:`~aor_lib.audio.hearing.transcription.Transcripti
 by the study itself on procedural scenes from seeds that no stimulus uses, under speech of sentences
 that no stimulus says. ``quiet`` (no background) and ``noise`` (steady noise) are classes of their
 own. The weights ship with the library (:data:`WEIGHTS`);
-:mod:`aor_lib.audio.hearing.scene_training` makes them again.
+:mod:`reference.hearing.scene_training` makes them again.
 """
 
 from __future__ import annotations

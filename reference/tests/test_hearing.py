@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import speech
-from aor_lib.audio.hearing import compositions as comp
-from aor_lib.audio.hearing import ear, ear_training, transcription
+from aor_lib.audio.hearing import ear, transcription
 from aor_lib.audio.hearing.ear import SEGMENTS
 from aor_lib.audio.hearing.ear_network import EarNetwork
-from aor_lib.audio.hearing.names import load_names
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.profile import Profile
 from aor_lib.config.typed_yaml import read
+from reference.hearing import compositions as comp
+from reference.hearing import tagger_training as ear_training
+from reference.hearing.names import load_names
 
 SCENES = load_scenes()
 

@@ -3,7 +3,7 @@ import pytest
 
 from aor_lib.audio import scenes
 from aor_lib.audio.hearing import scene_classifier as sc
-from aor_lib.audio.hearing.scene_training import training_features
+from reference.hearing.scene_training import training_features
 
 
 def test_it_knows_every_scene():

@@ -10,11 +10,11 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from aor_lib.audio.hearing.compositions import Composition, compositions
 from aor_lib.audio.hearing.ear import SEGMENTS, WEIGHTS
 from aor_lib.audio.hearing.ear_network import EarNetwork
 from aor_lib.storage.assets import Arrays
 from aor_lib.storage.atomic_write import atomic_write
+from reference.hearing.compositions import Composition, compositions
 
 CLIPS = 3600
 SEED = 0

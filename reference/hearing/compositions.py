@@ -19,7 +19,6 @@ import numpy.typing as npt
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.ear import SEGMENTS
-from aor_lib.audio.hearing.names import load_names
 from aor_lib.audio.hearing.transcription import Features, Spectrogram
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
@@ -28,6 +27,7 @@ from aor_lib.config.scene import Scene
 from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
+from reference.hearing.names import load_names
 
 VERSION = 3
 """Counts the changes to what the compositions hold; it is part of the cache's key."""
