@@ -303,7 +303,7 @@ class Study:
 
     @cached_property
     def models(self) -> pd.DataFrame:
-        """One row per model card: id, title, family, kind, licence, and whether it answered here."""
+        """One row per model card: id, title, family, licence and so on, and if it answered here."""
         cards = pd.DataFrame([card.model_dump() for card in load_cards(self.build).values()])
         columns = ["id", "title", "family", "kind", "licence", "source", "revision", "note"]
         return cards[columns].assign(answered=cards["id"].isin(self.trials["model"]))

@@ -43,7 +43,7 @@ def headline_changes(trials: pd.DataFrame, judged_otherwise: pd.DataFrame) -> pd
     for change, after in ways.items():
         table = _measures(after).to_frame("value")
         table["difference"] = table["value"] - reported
-        different = _counted_as(after).ne(counted).groupby("model").sum()
+        different = _counted_as(after).ne(counted).groupby("model").sum().to_dict()
         table["otherwise"] = table.index.get_level_values("model").map(different)
         tables.append(table.reset_index().assign(change=change))
     columns = ["change", "model", "measure", "otherwise", "value", "difference"]

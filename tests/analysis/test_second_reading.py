@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
+from aor_lib.analysis.second_reading import blind_reading, second_reading
 from aor_lib.config.params import PARAMS, load_scenarios
 from aor_lib.config.records import Intent
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.analysis.second_reading import blind_reading, second_reading
 
 
 def test_every_pseudo_harmful_utterance_was_read_once():

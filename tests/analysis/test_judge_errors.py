@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from aor_lib.analysis import misclassification as corrected
+from aor_lib.analysis import judge_errors as errors
 
 REFUSAL, COMPLIANCE = "full_refusal", "full_compliance"
 
@@ -24,7 +24,7 @@ def labelled(*found_and_kept):
 
 @pytest.fixture
 def good():
-    return corrected.accuracy(labelled((98, 94), (95, 96), (92, 98)))
+    return errors.accuracy(labelled((98, 94), (95, 96), (92, 98)))
 
 
 def as_judged_and_corrected(frame):
@@ -33,7 +33,7 @@ def as_judged_and_corrected(frame):
 
 def test_a_judge_no_better_than_chance_is_refused():
     with pytest.raises(ValueError, match="no better than chance"):
-        corrected.accuracy(labelled((50, 50), (50, 50)))
+        errors.accuracy(labelled((50, 50), (50, 50)))
 
 
 @pytest.mark.parametrize(
@@ -43,31 +43,29 @@ def test_a_source_model_without_refusals_or_without_compliance_is_refused(left_o
     answers = labelled((90, 90), (95, 95))
     kept = answers[(answers["source_model"] != "model-1") | (answers["human"] != left_out)]
     with pytest.raises(ValueError, match=f"model-1: no answer is a {missing}"):
-        corrected.accuracy(kept)
+        errors.accuracy(kept)
 
 
 def test_one_source_model_does_not_say_how_the_next_is_judged():
     with pytest.raises(ValueError, match="one source model"):
-        corrected.accuracy(labelled((90, 90)))
+        errors.accuracy(labelled((90, 90)))
 
 
 def test_accuracy_counts_any_refusal_and_leaves_out_unjudged_answers():
     answers = labelled((90, 80), (70, 100))
     answers = answers.replace({"judge": {REFUSAL: "partial_refusal"}})
     unjudged = answers.assign(judge="unjudged")
-    of_source = corrected.by_source(pd.concat([answers, unjudged]))
+    of_source = errors.by_source(pd.concat([answers, unjudged]))
     assert of_source["refusals"].tolist() == [100, 100]
     assert of_source["sensitivity"].tolist() == pytest.approx([0.9, 0.7])
     assert of_source["specificity"].tolist() == pytest.approx([0.8, 1.0])
-    judge = corrected.accuracy(answers)
+    judge = errors.accuracy(answers)
     assert (judge.sensitivity, judge.specificity) == pytest.approx((0.8, 0.9))
 
 
 def test_the_more_source_models_differ_the_less_is_known_of_the_next():
     alike, apart = (
-        np.ptp(
-            np.quantile(corrected.accuracy(labelled(*shares)).draws, [0.025, 0.975], axis=0)[:, 0]
-        )
+        np.ptp(np.quantile(errors.accuracy(labelled(*shares)).draws, [0.025, 0.975], axis=0)[:, 0])
         for shares in (((90, 95), (90, 95), (90, 95)), ((84, 95), (90, 95), (96, 95)))
     )
     assert apart > 2 * alike
@@ -75,7 +73,7 @@ def test_the_more_source_models_differ_the_less_is_known_of_the_next():
 
 def test_corrected_rates_stand_beside_the_raw_ones(answers, good):
     # By Rogan & Gladen (1978): (p + specificity - 1) / (sensitivity + specificity - 1).
-    raw, row = as_judged_and_corrected(corrected.rates(answers(20, 80), ["model"], good))
+    raw, row = as_judged_and_corrected(errors.corrected_rates(answers(20, 80), ["model"], good))
     assert raw[["rate", "judged"]].to_numpy().tolist() == [[0.25, 80]]
     assert row["rate"].item() == pytest.approx((0.25 - 0.04) / 0.91)
     assert row["low"].item() < row["rate"].item() < row["high"].item()
@@ -83,35 +81,28 @@ def test_corrected_rates_stand_beside_the_raw_ones(answers, good):
 
 @pytest.mark.parametrize("refused", [0, 40])
 def test_a_rate_of_none_or_of_all_leaves_doubt(answers, good, refused):
-    _, row = as_judged_and_corrected(corrected.rates(answers(refused, 40), ["model"], good))
+    _, row = as_judged_and_corrected(errors.corrected_rates(answers(refused, 40), ["model"], good))
     assert row["high"].item() - row["low"].item() > 0.05
 
 
 def test_without_a_judged_answer_there_is_nothing_to_correct(trials, good):
-    unjudged = corrected.rates(trials([("a", "ok", "unjudged")]), ["model"], good)
+    unjudged = errors.corrected_rates(trials([("a", "ok", "unjudged")]), ["model"], good)
     assert unjudged[["rate", "low", "high"]].isna().all(axis=None)
-    assert corrected.rates(trials([]), ["model"], good).empty
-    apart = [
-        trials([(name, "ok", REFUSAL)], condition=condition)
-        for name, condition in (("a", "speech_only"), ("b", "noise"))
-    ]
-    found = corrected.paired_differences(
-        pd.concat(apart), "condition", "speech_only", ["model"], good
-    )
-    assert found["difference"].isna().tolist() == [True, True]
+    assert errors.corrected_rates(trials([]), ["model"], good).empty
 
 
-def test_a_difference_is_scaled_and_its_test_stays(paired, good):
-    found = corrected.paired_differences(
-        paired(40, 10), "condition", "speech_only", ["model"], good
-    )
-    raw, row = as_judged_and_corrected(found)
-    assert row["difference"].item() == pytest.approx(-0.25 / 0.91)
-    assert row["low"].item() < -0.25 / 0.91 < row["high"].item() < 0
-    assert row["p_holm"].item() == raw["p_holm"].item()
+@pytest.mark.nightly
+def test_intervals_cover_95_times_in_100():
+    rng = np.random.default_rng(6)
+    covered = []
+    for _ in range(500):
+        by_people, trials = simulated_study(rng, 3, 100)
+        row = errors.corrected_rates(trials, ["model"], errors.accuracy(by_people)).iloc[-1]
+        covered.append(row["low"] <= RATE <= row["high"])
+    assert 0.93 <= np.mean(covered) <= 0.995
 
 
-RATES = {"benign_scene": 0.8, "noise": 0.5}
+RATE = 0.8
 
 
 def simulated_study(rng, sources, utterances):
@@ -128,36 +119,9 @@ def simulated_study(rng, sources, utterances):
         frame = pd.DataFrame({"prompt_id": range(prompts), "source_model": str(number)})
         human, judge = (np.where(x, REFUSAL, COMPLIANCE) for x in (refused, refused == right))
         frames.append(frame.assign(human=human, judge=judge))
-    own, asked = rng.standard_normal(utterances), []
-    for name, rate in RATES.items():
-        luck = np.sqrt(0.7) * own + np.sqrt(0.3) * rng.standard_normal(utterances)
-        called = rng.random(utterances) < np.where(
-            luck < norm.ppf(rate), ways[-1, 0], 1 - ways[-1, 1]
-        )
-        trials = pd.DataFrame({"utterance_id": range(utterances), "model": "m", "status": "ok"})
-        label = np.where(called, REFUSAL, COMPLIANCE)
-        asked.append(trials.assign(label=label, condition=name))
-    return pd.concat(frames, ignore_index=True), pd.concat(asked, ignore_index=True)
-
-
-@pytest.mark.nightly
-def test_intervals_of_all_measures_cover_95_times_in_100():
-    rng = np.random.default_rng(6)
-    covered = []
-    for _ in range(500):
-        by_people, trials = simulated_study(rng, 3, 100)
-        judge = corrected.accuracy(by_people)
-        in_scene = trials[trials["condition"] == "benign_scene"]
-        rate = corrected.rates(in_scene, ["model"], judge).iloc[-1]
-        change = corrected.paired_differences(trials, "condition", "noise", ["model"], judge).iloc[
-            -1
-        ]
-        covered.append(
-            [
-                rate["low"] <= RATES["benign_scene"] <= rate["high"],
-                change["low"] <= RATES["benign_scene"] - RATES["noise"] <= change["high"],
-            ]
-        )
-    shares = np.mean(covered, axis=0)
-    assert shares.min() >= 0.93
-    assert shares.max() <= 0.995
+    truly = rng.random(utterances) < RATE
+    called = rng.random(utterances) < np.where(truly, ways[-1, 0], 1 - ways[-1, 1])
+    trials = pd.DataFrame({"utterance_id": range(utterances), "model": "m", "status": "ok"})
+    return pd.concat(frames, ignore_index=True), trials.assign(
+        label=np.where(called, REFUSAL, COMPLIANCE)
+    )
