@@ -234,7 +234,8 @@ class Selection:
         trials = self.study.trials
         answers = trials[trials["stimulus_id"].isin(shown["stimulus_id"])]
         answers = answers[answers["arm"].isin({selections.NONE, *self.frame["arm"]})]
-        return gallery(shown, self.study.clips_url, answers, self.study.titles)
+        titled = answers.replace({"model": self.study.titles})
+        return gallery(shown, self.study.clips_url, titled)
 
     def _keys(self, by: Sequence[str]) -> list[str]:
         intents = ["intent"] if self.frame["intent"].nunique() > 1 else []
