@@ -16,17 +16,18 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.analysis import selections, stats
-from aor_lib.analysis.heard import heard
+from aor_lib.analysis.heard import heard, heard_emotions
 from aor_lib.analysis.known_effects import measure_known_effects, speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.sensitivity import headline_changes
 from aor_lib.analysis.words_only import words_only_trials
-from aor_lib.config.params import load_scenarios
+from aor_lib.config.params import load_prompts, load_scenarios
 from aor_lib.config.typed_yaml import AorError, did_you_mean
 from aor_lib.report.estimates import Estimates
 from aor_lib.report.listening import gallery
 from aor_lib.report.style import titles
+from aor_lib.stimuli.emotion_check import emotion_changes
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
 SELECTIONS = {
@@ -214,13 +215,18 @@ class Selection:
         probes = trials[trials["method"] == "probe"]
         return replace(self, frame=heard(self.frame, probes))
 
+    def heard_emotions(self) -> pd.DataFrame:
+        """Number of clips by the emotion that was spoken (rows) and the one a model named."""
+        named = heard_emotions(self.frame)
+        return pd.crosstab(named["emotion"], named["heard_emotion"])
+
     def with_words_only(self) -> Selection:
         """Add a baseline that reads only the words, fitted on the other scenarios."""
         utterances = [u for one in load_scenarios().values() for u in one.utterances]
         both = pd.concat([self.frame, words_only_trials(self.frame, utterances)])
         return replace(self, frame=both.reset_index(drop=True))
 
-    def clips(self, limit: int = 4) -> Any:
+    def clips(self, limit: int = 4, each: Sequence[str] = ()) -> Any:
         """Players of these clips, each with what every model heard and answered.
 
         Answers to harmful requests are not shown.
@@ -229,13 +235,15 @@ class Selection:
         ----------
         limit
             Number of clips, from the first on.
+        each
+            Columns: one clip of each combination of their values.
         """
-        shown = self.frame.dropna(subset=["path"]).drop_duplicates("stimulus_id").head(limit)
+        shown = self.frame.dropna(subset=["path"]).drop_duplicates("stimulus_id")
+        shown = shown.drop_duplicates([*each] or ["stimulus_id"]).head(limit)
         trials = self.study.trials
         answers = trials[trials["stimulus_id"].isin(shown["stimulus_id"])]
         answers = answers[answers["arm"].isin({selections.NONE, *self.frame["arm"]})]
-        titled = answers.replace({"model": self.study.titles})
-        return gallery(shown, self.study.clips_url, titled)
+        return gallery(shown, self.study.clips_url, answers, self.study.titles)
 
     def _keys(self, by: Sequence[str]) -> list[str]:
         intents = ["intent"] if self.frame["intent"].nunique() > 1 else []
@@ -308,6 +316,19 @@ class Study:
         cards = pd.DataFrame([card.model_dump() for card in load_cards(self.build).values()])
         columns = ["id", "title", "family", "kind", "licence", "source", "revision", "note"]
         return cards[columns].assign(answered=cards["id"].isin(self.trials["model"]))
+
+    @cached_property
+    def prompts(self) -> pd.DataFrame:
+        """What each mitigation of this study tells a model, one per row."""
+        asked = set(self.trials["mitigation"])
+        prompts = [arm for prompt in load_prompts() for arm in prompt.arms if arm.id in asked]
+        rows = [(one.id, one.title, one.instruction, " / ".join(one.steps)) for one in prompts]
+        return pd.DataFrame(rows, columns=["mitigation", "title", "instruction", "steps"])
+
+    @cached_property
+    def emotions(self) -> pd.DataFrame:
+        """Change of the prosody from neutral speech, as asked for and as measured."""
+        return emotion_changes(self.stimuli, self.validation)
 
     @cached_property
     def provenance(self) -> pd.DataFrame:

@@ -163,6 +163,11 @@ def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
     return {file.stem: read_scenario(file, scenes) for file in files}
 
 
+def load_prompts(params: Path = PARAMS) -> list[Mitigation]:
+    """All mitigations of ``params/prompts``, in the order of their ids."""
+    return [read_named(path, Mitigation) for path in sorted((params / "prompts").glob("*.yaml"))]
+
+
 def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     """Read a scenario, with those of ``scenes`` that name it.
 

@@ -9,9 +9,7 @@ from typing import Any
 from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.analysis.splits import REFERENCE_MODELS
-from aor_lib.config.params import PARAMS, load_scenarios
-from aor_lib.config.prompts import Mitigation
-from aor_lib.config.typed_yaml import read
+from aor_lib.config.params import load_prompts, load_scenarios
 from aor_lib.report.measures import signed
 
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
@@ -145,7 +143,7 @@ def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
 
     Models come from imported cards, too: their titles are untrusted text.
     """
-    prompts = [read(path, Mitigation) for path in sorted((PARAMS / "prompts").glob("*.yaml"))]
+    prompts = load_prompts()
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
     known = scenario_titles() | arms | model_titles(build, sorted(set(models)))
     return known | {WORDS_ONLY: TITLES[WORDS_ONLY]}
