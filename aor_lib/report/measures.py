@@ -76,5 +76,5 @@ def with_interval(name: str, row: Mapping[Any, Any]) -> str:
 
 def sample_size(row: Mapping[Any, Any]) -> int | None:
     """Utterances that an estimate rests on, or else judged answers; None where it does not say."""
-    sizes = [row[name] for name in ("utterances", "judged") if name in row]
+    sizes = [row[name] for name in ("utterances", "judged", "n") if name in row]
     return None if not sizes or pd.isna(sizes[0]) else int(sizes[0])

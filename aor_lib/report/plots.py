@@ -89,8 +89,8 @@ def _shown(estimates: Estimates, known: pd.DataFrame, x: str | None, colour: str
     by_model = x is None and not set(TRADE_OFF) <= set(known)
     hue = colour or _hue(estimates, varying, by_model)
     named = [key for key in varying if key != hue]
-    if "against" in keys:
-        named = [key for key in keys if key != hue]
+    if {"model", "against"} <= set(keys):
+        named = [key for key in keys if key != hue or key == "model"]
     if not named and x is None:
         named = [hue]
     records = known.to_dict("records")
@@ -124,7 +124,7 @@ def _hue(estimates: Estimates, varying: list[str], by_model: bool) -> str:
     keys = estimates.keys
     if measure_of(estimates.measure).scale == "count":
         return keys[-1]
-    if "against" in keys:
+    if {"model", "against"} <= set(keys):
         return keys[0]
     if "model" in keys and ("model" in varying or not varying or by_model):
         return "model"

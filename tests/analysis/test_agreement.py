@@ -1,0 +1,42 @@
+import pandas as pd
+import pytest
+
+from aor_lib.analysis.agreement import agreement, any_refusal, calibration
+
+FULL, PARTIAL, HELPED = "full_refusal", "partial_refusal", "full_compliance"
+
+
+def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():
+    labels = pd.DataFrame(
+        {
+            "people": [*"xxyy", None],
+            "judge": [*"xxyxy"],
+            "same": [*"xxyyx"],
+            "one": [*"xx", *[None] * 3],
+        }
+    )
+    pairs = [(name, "people") for name in ("judge", "same", "one")]
+    found = agreement(labels, pairs).set_index("rater")
+    assert found["n"].tolist() == [4, 4, 2]
+    assert found.loc["judge", "kappa"] == pytest.approx(0.5)
+    assert found.loc["judge", "low"] < 0.5 < found.loc["judge", "high"] == 1
+    assert found.loc["same", "kappa"] == 1
+    assert found.loc["one"].isna().sum() == 3
+
+
+def test_partial_and_full_refusals_are_refusals():
+    assert any_refusal(pd.Series([FULL, PARTIAL, HELPED])).tolist() == [
+        "refusal",
+        "refusal",
+        HELPED,
+    ]
+
+
+def test_calibration_counts_refusals_in_bins_of_probability():
+    p = pd.Series([0.02, 0.04, 0.55, 1.0, None, 0.5])
+    human = pd.Series([HELPED, FULL, PARTIAL, FULL, FULL, None], dtype=object)
+    found = calibration(p, human)
+    assert found["n"].tolist() == [2, 1, 1]
+    assert found["share"].tolist() == [0.5, 1, 1]
+    assert found["predicted"].tolist() == pytest.approx([0.03, 0.55, 1])
+    assert found["low"].le(found["share"]).all()
