@@ -28,7 +28,7 @@ from aor_lib.config.records import (
     split_of,
 )
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.explorer.page import FOLDER, write_page
+from book._ext.explorer import FOLDER, write_page
 from aor_lib.stimuli.manifest import write_manifest
 
 MODELS = ("model-a", "model-b")

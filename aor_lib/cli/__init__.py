@@ -9,7 +9,7 @@ import typer
 
 from aor_lib.cli import (
     answers,
-    book,
+    make,
     data,
     judging,
     models,
@@ -29,7 +29,7 @@ app.add_typer(data.app)
 app.add_typer(answers.app)
 app.add_typer(judging.app)
 app.add_typer(steering.app)
-app.add_typer(book.app)
+app.add_typer(make.app)
 app.add_typer(models.app, name="models")
 app.add_typer(scenes.app, name="scenes")
 app.add_typer(results.app, name="results")

@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from aor_lib.analysis.results import load_results
-from aor_lib.cli import book
+from aor_lib.cli import make
 from aor_lib.storage.progress import STATE
 
 
 def test_what_was_not_built_is_not_served(tmp_path):
     with pytest.raises(FileNotFoundError, match="run 'aor book' first"):
-        book.serve(tmp_path)
+        make.serve(tmp_path)
 
 
 @pytest.mark.slow
@@ -24,16 +24,16 @@ def test_a_study_is_made_again_at_no_cost_and_its_state_changes_with_what_pages_
     few = {"scenarios": ["kitchen"], "models": ["ref-permissive"], "mitigations": ["none"]}
     few |= {"conditions": ["text_only"]}
     profile = write_profile(**few, generation={"max_new_tokens": 2})
-    book.make(profile, build)
+    make.make(profile, build)
     results = load_results(build)
     assert (results["status"] == "ok").all()
     assert results["label"].notna().all()
     state = (build / STATE).read_text()
     written = (build / STATE).stat().st_mtime_ns
-    book.make(profile, build)
+    make.make(profile, build)
     assert load_results(build)["latency_s"].equals(results["latency_s"])
     assert (build / STATE).stat().st_mtime_ns == written
-    book.make(write_profile(**few, generation={"max_new_tokens": 3}), build)
+    make.make(write_profile(**few, generation={"max_new_tokens": 3}), build)
     assert (build / STATE).read_text() != state
 
 

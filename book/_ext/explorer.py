@@ -18,8 +18,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.config.records import Stimulus
-from aor_lib.report.display import Html
-from aor_lib.report.explorer.cards import (
+from book._ext.explorer_cards import (
     answered,
     card,
     facets,
@@ -27,6 +26,7 @@ from aor_lib.report.explorer.cards import (
     presets,
     values,
 )
+from aor_lib.report.display import Html
 from aor_lib.report.listening import Answer
 from aor_lib.stimuli.manifest import load_stimuli
 

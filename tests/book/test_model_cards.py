@@ -3,7 +3,7 @@ import pandas as pd
 from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.inference.provenance import Provenance
-from aor_lib.report.model_cards import is_verified, model_pages, overview
+from book._ext.model_cards import is_verified, model_pages, overview
 
 CARD = ModelCard(
     id="my-model",

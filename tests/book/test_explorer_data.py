@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from aor_lib.config.records import Intent
 from aor_lib.inference.store import STORE, Store
-from aor_lib.report.explorer.cards import answered, card, load_answers
-from aor_lib.report.explorer.page import BINS, FOLDER, outline, write_page
+from book._ext.explorer_cards import answered, card, load_answers
+from book._ext.explorer import BINS, FOLDER, outline, write_page
 from aor_lib.report.explorer.served import serve_page
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from benchmarks.explorer_study import write_study

@@ -6,7 +6,7 @@ import os
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from aor_lib.report.book import BookError, execute_notebooks
+from book._ext.build import BookError, execute_notebooks
 from aor_lib.storage.progress import STATE
 from tests.audio.sounds import quiet
 

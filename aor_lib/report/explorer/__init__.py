@@ -1,1 +1,0 @@
-"""The listening explorer: every stimulus of a study to hear, beside what each model answered."""
