@@ -1,7 +1,8 @@
 # The AOR study. `make book` builds the report, `make test` tests everything; `make help` lists all.
-# What is stale in a study or in its book is known by `aor`.
+# What is stale is known by `aor`, and of the book by `book/_ext/build.py`.
 
 PROFILE ?= laptop
+PORT ?= 8000
 PYTHON ?= python3
 
 # A conda environment made from environment.yml is used as it is; otherwise one is made in .venv.
@@ -27,7 +28,7 @@ help:  ## Show this help
 	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
 book: $(ENV)  ## Build the report: build/html/index.html
-	@$(AOR) book $(PARAMS) $(if $(FROM),--from $(FROM))
+	@$(BIN)/python -m book._ext.build $(PARAMS) $(if $(FROM),--from $(FROM))
 
 data: $(ENV)  ## Make and validate the stimuli only
 	@$(AOR) data $(PARAMS)
@@ -71,8 +72,10 @@ lock: $(ENV)  ## Refresh requirements/lock.txt, and inspect_ai's lock file besid
 	  --override requirements/inspect/overrides.txt requirements/inspect/inspect.in \
 	  --output-file requirements/inspect/lock.txt
 
-serve: book  ## Build the report, serve it on http://127.0.0.1:8000 and open it
-	@$(AOR) serve
+serve: book  ## Build the report, serve it on http://127.0.0.1:8000 (PORT=) and open it
+	@echo "The book is at http://127.0.0.1:$(PORT) until you press Ctrl-C"
+	@(sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT) >/dev/null) &
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory build/html
 
 clean:  ## Remove everything that was built (downloads in the user's cache stay)
 	rm -rf build

@@ -28,8 +28,8 @@ from aor_lib.config.records import (
     split_of,
 )
 from aor_lib.inference.store import STORE, Store
-from book._ext.explorer import FOLDER, write_page
 from aor_lib.stimuli.manifest import write_manifest
+from book._ext.explorer import write_data
 
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")
@@ -118,12 +118,11 @@ def _fill_store(path: Path, stimuli: list[Stimulus]) -> None:
 def book_of(study: Path, html: Path, folder: Path) -> Path:
     """A built book, except that its explorer shows another study."""
     folder.mkdir()
-    write_page(study, "clips")
     for path in html.iterdir():
-        (folder / path.name).symlink_to(path)
-    for name in (FOLDER, "clips"):
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(study / name)
+        if path.name not in ("explorer", "clips"):
+            (folder / path.name).symlink_to(path)
+    (folder / "clips").symlink_to(study / "clips")
+    write_data(study, folder / "explorer")
     return folder
 
 
@@ -176,7 +175,7 @@ def _stimulus(i: int) -> Stimulus:
             "presented_text": None if has_audio else text,
             "voice": "af_heart" if has_audio else None,
             "emotion": "neutral" if has_audio else None,
-            "rate": "normal" if has_audio else None,
+            "speaking_rate": "normal" if has_audio else None,
             "background_scene": scene if condition.has_background else None,
             "snr_db": 6.0 if condition.has_background else None,
             "duration_s": 1.0 if has_audio else None,

@@ -9,9 +9,9 @@ import typer
 
 from aor_lib.cli import (
     answers,
-    make,
     data,
     judging,
+    make,
     models,
     results,
     scenes,

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from aor_lib.report import instrument
+import aor_lib as aor
+from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.stimuli.manifest import MANIFEST
+
+_NOBODY = "No audio language model was asked in this build."
+_INSTRUMENT = (
+    "All models of this build are reference models, whose refusals are known because they were "
+    "planted. The pages check the instrument; they say nothing about audio language models."
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -18,7 +27,22 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def banner(asked: pd.DataFrame) -> str:
+    """HTML that names the audio language models of a build, or says that there is none.
+
+    Parameters
+    ----------
+    asked
+        The models that answered: id, kind and title. A ``cascade`` is no audio language model.
+    """
+    titles = asked["title"][asked["kind"] != "cascade"].map(escape)
+    if len(titles):
+        return f"Audio language models asked in this build: {', '.join(sorted(titles))}."
+    return f"{_NOBODY} {_INSTRUMENT}" if asked["id"].isin(REFERENCE_MODELS).all() else _NOBODY
+
+
 def _announce(app: Sphinx, config: Config) -> None:
-    build = Path(app.srcdir).parent  # the book's sources lie in the build that they tell of
+    build = Path(app.srcdir).parent  # the book's sources lie in the study's folder
     if (build / MANIFEST).is_file():
-        config.html_theme_options["announcement"] = instrument.banner(build)
+        models = aor.open(build).models
+        config.html_theme_options["announcement"] = banner(models[models["answered"]])

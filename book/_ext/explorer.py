@@ -1,81 +1,105 @@
-"""The explorer's data, as scripts that also load from a file.
+"""The explorer's data: every stimulus of a study, and what each model answered, as scripts.
 
-``index.js`` holds what stimuli are chosen by. The cards are in parts of bounded size, each loaded
-when one of its cards is to be shown, so that the first load stays small however much was answered.
-They hold JSON, so that no answer can be anything but text.
+Scripts load from a file, too, where a browser refuses data. ``index.js`` holds what stimuli are
+chosen by. The cards are in parts of bounded size, each loaded when one of its cards is shown, so
+that the first load is small. They hold JSON, so that an answer can only be text.
 """
+
+from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import soundfile
 
-from aor_lib.config.records import Stimulus
-from book._ext.explorer_cards import (
-    answered,
-    card,
-    facets,
-    load_answers,
-    presets,
-    values,
-)
-from aor_lib.report.display import Html
-from aor_lib.report.listening import Answer
-from aor_lib.stimuli.manifest import load_stimuli
-
-FOLDER = "explorer"
-"""Where the data lie, in the study's folder and beside the book's pages."""
+import aor_lib as aor
+from aor_lib.config.records import Label
+from aor_lib.report.listening import VERDICTS, answer_of, facts
+from aor_lib.report.style import OUTCOMES, ordered, title_of
 
 BINS = 96
 """Parts of a clip's outline."""
 
 _PART_BYTES = 16_384
 _NOT_ASKED = "-"
+_NO_MITIGATION = "none"
+_UNKNOWN = "unknown"
+
+_OF_STIMULI = {
+    "scenario": "Scenario",
+    "condition": "Condition",
+    "intent": "Intent",
+    "background_scene": "Scene",
+    "emotion": "Emotion",
+    "speaking_rate": "Speaking rate",
+    "block": "Part of the design",
+    "split": "Split",
+}
+_ARM = {"model": "Model", "mitigation": "Mitigation"}
+_OF_ANSWERS = {
+    "label": "Label",
+    "verdict": "Right or wrong",
+    "elsewhere": "The same request",
+}
+_TITLES: dict[str, Mapping[str, str]] = {
+    "background_scene": {_UNKNOWN: "No scene"},
+    "label": {outcome: title_of(outcome) for outcome in OUTCOMES},
+    "verdict": VERDICTS,
+    "elsewhere": {"nowhere": "Answered in no form", "somewhere": "Answered in some form"},
+}
+
+_HANDFUL = 12  # cards on a page
+_IN_ITS_SCENE = {
+    "block": "core",
+    "split": "test",
+    "intent": "pseudo_harmful",
+    "condition": "benign_scene",
+    "verdict": "wrong",
+}
+_MISTAKES = {
+    "refuses in the benign scene what it answers elsewhere": {"elsewhere": "somewhere"},
+    "refuses in the benign scene, and answers nowhere": {"elsewhere": "nowhere"},
+    "answers, though the scene makes it a threat": {"condition": "threatening_scene"},
+    "answers, though it is harmful": {"intent": "harmful"},
+    "refuses what is plainly benign": {"intent": "benign"},
+}
 
 
-def write_page(build: Path | str, clip_url: str) -> Html:
-    """Write the explorer's data into the folder ``explorer`` of a study.
+def write_data(build: Path, folder: Path) -> None:
+    """Write the data of a study's explorer.
+
+    Answers to harmful utterances, and what models heard of those, are left out; their labels are
+    not.
 
     Parameters
     ----------
     build
-        Folder of the study; what an earlier call wrote there is replaced.
-    clip_url
-        Address of the folder of clips, as seen from the page.
-
-    Returns
-    -------
-    The place on the page where the book's script sets up the explorer.
+        Folder of the study.
+    folder
+        Folder to make.
 
     Raises
     ------
     FileNotFoundError
-        If the data, a clip of it, or the answers have not been made.
+        If the study, a clip of it, or its answers have not been made.
     """
-    build = Path(build)
-    stimuli = load_stimuli(build)
-    answers, names = load_answers(build)
-    folder = build / FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
+    study = aor.open(build)
+    stimuli, asked = study.stimuli, study.trials
+    trials = _trials(asked[asked["method"] != "probe"], stimuli)
     folder.mkdir()
     starts: list[int] = []
-    for start, part in _parts(_cards(stimuli, answers, build)):
+    for start, part in _parts(_cards(stimuli, trials, build)):
         _write(folder, f"part-{len(starts)}", f"[{','.join(part)}]")
         starts.append(start)
-    content = _index(stimuli, answers, names) | {"parts": starts, "clips": clip_url.rstrip("/")}
-    _write(folder, "index", _json(content))
-    return Html(
-        f'<div class="aor-explorer" data-source="{FOLDER}/"><p>The explorer is part of the built '
-        'book and needs scripts. Without them, <a href="dataset.html">the data set</a> has clips '
-        "to listen to.</p></div>"
-    )
+    _write(folder, "index", _json(_index(stimuli, trials, study.titles) | {"parts": starts}))
 
 
 def outline(path: Path) -> str:
@@ -102,65 +126,133 @@ def outline(path: Path) -> str:
     return "".join(np.base_repr(int(step), 36) for step in steps).lower()
 
 
-def _cards(
-    stimuli: Sequence[Stimulus],
-    answers: Mapping[str, Sequence[Answer]],
-    build: Path,
-) -> Iterator[str]:
+def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
+    """Trials with the answers to show and the facets of these.
+
+    ``position`` is the stimulus' row; ``elsewhere`` says whether the model answers the same request
+    in any form.
+    """
+    answers = [answer_of(row) for row in trials.to_dict("records")]
+    trials = trials.assign(
+        answer=pd.Series(map(asdict, answers), index=trials.index, dtype=object),
+        label=[answer.outcome for answer in answers],
+        verdict=[answer.verdict for answer in answers],
+        position=pd.Index(stimuli["stimulus_id"]).get_indexer(trials["stimulus_id"]),
+    )
+    requests = [trials[name] for name in ("utterance_id", *_ARM)]
+    complied = trials["label"].eq(Label.FULL_COMPLIANCE).groupby(requests).transform("any")
+    return trials.assign(elsewhere=complied.map({True: "somewhere", False: "nowhere"}))
+
+
+def _cards(stimuli: pd.DataFrame, trials: pd.DataFrame, build: Path) -> Iterator[str]:
     """Each card and its sound's outline as JSON, in the stimuli's order."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding leaves the interpreter's lock
-        paths = (build / one.path if one.path else None for one in stimuli)
-        outlines = pool.map(lambda path: outline(path) if path else None, paths)
-        for stimulus, levels in zip(stimuli, outlines, strict=True):
-            shown = card(stimulus, answers.get(stimulus.stimulus_id, ()))
-            yield _json(shown | {"outline": levels})
+    answers = trials.groupby("position")["answer"].agg(list)
+    stimuli = stimuli.astype(object).where(stimuli.notna(), None)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # decoding releases the interpreter's lock
+        outlines = pool.map(lambda path: outline(build / path) if path else None, stimuli["path"])
+        rows: Any = stimuli.to_dict("records")
+        for position, (row, levels) in enumerate(zip(rows, outlines, strict=True)):
+            yield _json(
+                {name: row[name] for name in ("stimulus_id", "utterance_id", "text", "path")}
+                | {
+                    "facts": facts(row),
+                    "duration_s": row["duration_s"],
+                    "read": None if row["path"] else row["presented_text"] or row["text"],
+                    "earlier": json.loads(row["history"]),
+                    "answers": answers.get(position, []),
+                    "outline": levels,
+                }
+            )
 
 
 def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Cards in runs of bounded size, each with the position of its first."""
     start, size, part = 0, 0, list[str]()
-    for position, one in enumerate(cards):
-        if part and size + len(one) > _PART_BYTES:
+    for position, card in enumerate(cards):
+        if part and size + len(card) > _PART_BYTES:
             yield start, part
             start, size, part = position, 0, []
-        part.append(one)
-        size += len(one)
+        part.append(card)
+        size += len(card)
     if part:
         yield start, part
 
 
 def _index(
-    stimuli: Sequence[Stimulus],
-    answers: Mapping[str, Sequence[Answer]],
-    names: Mapping[str, str],
+    stimuli: pd.DataFrame, trials: pd.DataFrame, titles: Mapping[str, str]
 ) -> dict[str, Any]:
-    own, of_answers = values(stimuli), answered(stimuli, answers)
-    of_stimuli, of_their_answers = facets(own, of_answers, names)
+    own = stimuli[list(_OF_STIMULI)].fillna(_UNKNOWN)
+    of_stimuli = [_facet(name, title, own, titles) for name, title in _OF_STIMULI.items()]
+    of_answers = [_facet(*facet, trials, titles) for facet in (_ARM | _OF_ANSWERS).items()]
     return {
-        "texts": [stimulus.text for stimulus in stimuli],
-        "ids": [stimulus.stimulus_id for stimulus in stimuli],
-        "utterances": [stimulus.utterance_id for stimulus in stimuli],
+        "texts": list(stimuli["text"]),
+        "ids": list(stimuli["stimulus_id"]),
+        "utterances": list(stimuli["utterance_id"]),
         "facets": [facet | {"codes": _codes(facet, own)} for facet in of_stimuli],
-        "answerFacets": of_their_answers,
-        "arms": _arms(len(stimuli), of_answers, of_their_answers),
-        "presets": presets(own, of_answers, names),
+        "answerFacets": of_answers,
+        "arms": _arms(len(stimuli), trials, of_answers),
+        "presets": _presets(trials, titles),
+    }
+
+
+def _facet(name: str, title: str, frame: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
+    """A column to choose by: its values with their titles, and the choice to begin with."""
+    present = sorted(set(frame[name]))
+    if name in _TITLES:
+        values = [value for value in _TITLES[name] if value in present]
+        values += [value for value in present if value not in values]
+    else:
+        values = ordered(present, titles)
+    of = {**titles, **_TITLES.get(name, {})}
+    return {
+        "name": name,
+        "title": title,
+        "default": _NO_MITIGATION if name == "mitigation" else "any",
+        "values": values,
+        "titles": [title_of(value, of) for value in values],
     }
 
 
 def _arms(
-    n: int, of_answers: pd.DataFrame, listed: Sequence[Mapping[str, Any]]
+    n: int, trials: pd.DataFrame, listed: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Codes of each model and mitigation, and a digit per stimulus for each other facet."""
+    by_name = {facet["name"]: facet for facet in listed}
     arms = []
-    for _, arm in of_answers.groupby(["model", "mitigation"], sort=False):
+    for _, arm in trials.groupby(list(_ARM), sort=False):
         digits = []
-        for facet in listed[2:]:
+        for name in _OF_ANSWERS:
             outcomes = np.full(n, _NOT_ASKED)
-            outcomes[arm["position"]] = _codes(facet, arm)
+            outcomes[arm["position"]] = _codes(by_name[name], arm)
             digits.append("".join(outcomes))
-        codes = [_codes(facet, arm.head(1))[0] for facet in listed[:2]]
+        codes = [_codes(by_name[name], arm.head(1))[0] for name in _ARM]
         arms.append({"codes": codes, "digits": digits})
     return arms
+
+
+def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, str]]:
+    """Title and link of each kind of mistake, of the core design on ``test``.
+
+    The model, or else the model in one scenario, is that with most of them that fit on one page.
+    """
+    unmitigated = trials[trials["mitigation"] == _NO_MITIGATION]
+    presets = []
+    for title, mistake in _MISTAKES.items():
+        wished = _IN_ITS_SCENE | mistake
+        made = unmitigated[(unmitigated[list(wished)] == pd.Series(wished)).all(axis=1)]
+        for by in (["model"], ["model", "scenario"]):
+            counts = made.value_counts(by)
+            counts = counts[counts <= _HANDFUL]
+            if counts.empty:
+                continue
+            where = dict(zip(by, counts.index[0], strict=True))
+            model, *scenario = (title_of(value, titles) for value in where.values())
+            extent = ", ".join([*scenario, str(counts.iloc[0])])
+            presets.append(
+                {"title": f"{model} {title} ({extent})", "link": urlencode(where | wished)}
+            )
+            break
+    return presets
 
 
 def _codes(facet: Mapping[str, Any], frame: pd.DataFrame) -> list[int]:
@@ -173,6 +265,5 @@ def _json(content: object) -> str:
 
 
 def _write(folder: Path, name: str, content: str) -> None:
-    (folder / f"{name}.js").write_text(
-        f'aorExplorer.receive("{name}",{content})\n', encoding="ascii"
-    )
+    script = f'aorExplorer.receive("{name}",{content})\n'
+    (folder / f"{name}.js").write_text(script, encoding="ascii")

@@ -1,23 +1,60 @@
-"""Model cards to read: what each model is, how it is reached, and what is known of it."""
+"""Directive ``model-cards``: what each model is, how it is reached, and what is known of it.
 
+``overview`` gives a table of all models, a kind of model its cards in full, and ``others`` those of
+all other kinds than ``cascade`` and ``hf``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
-from aor_lib.config.params import ModelCard
-from aor_lib.models.hf_checkpoint import COMMIT
-from aor_lib.report.display import Html, scrolling
+import aor_lib as aor
+from aor_lib.analysis.results import load_cards
+from aor_lib.config.params import PARAMS, ModelCard
+from aor_lib.report.display import scrolling
 from aor_lib.report.style import title_of
 
-REACHED = {
-    "cascade": "runs on this machine's processor",
+_RATES = PARAMS.parent / "reference" / "rates.csv"
+_OTHERS = "others"
+_WITH_SECTION = ("cascade", "hf")
+_RUNS = {
+    "cascade": "on this machine's processor",
     "hf": "a checkpoint of the hub or a folder, on a GPU",
     "openai_api": "a server that speaks OpenAI's chat completions",
 }
-"""How a model of a kind is reached."""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to Sphinx; see https://www.sphinx-doc.org/en/master/extdev/appapi.html."""
+    app.add_directive("model-cards", ModelCards)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class ModelCards(SphinxDirective):
+    """The cards of a kind of model, or a table of all models."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the cards as HTML."""
+        build = Path(self.env.srcdir).parent  # the book's sources lie in the study's folder
+        study, cards, kind = aor.open(build), load_cards(build), self.arguments[0]
+        if kind == "overview":
+            html = overview(cards.values(), Counter(study.trials["model"]))
+        else:
+            html = in_full(cards.values(), kind, study.provenance, pd.read_csv(_RATES))
+        return [nodes.raw("", html, format="html")]
 
 
 def is_verified(card: ModelCard) -> bool:
@@ -26,73 +63,64 @@ def is_verified(card: ModelCard) -> bool:
     The name of a branch or of a provider's model may stand for another model tomorrow, and a server
     does not say which commit it was started with.
     """
-    pinned = card.kind != "openai_api" and COMMIT.fullmatch(card.revision)
+    pinned = card.kind != "openai_api" and re.fullmatch("[0-9a-f]{40}", card.revision)
     return card.kind == "cascade" or bool(pinned)
 
 
-def facts(card: ModelCard) -> dict[str, str]:
-    """Fields of a card in words; empty ones are left out."""
-    verified = "verified" if is_verified(card) else "not verified"
-    fields = {
-        "Id": card.id,
-        "Family": card.family,
-        "Licence": card.licence,
-        "Size": f"{card.parameters_b:g} B" if card.parameters_b else "not published",
-        "Memory": f"{card.memory_gib:g} GiB" if card.memory_gib else "none here",
-        "Where it runs": REACHED.get(card.kind, f"by a class of its own, {card.kind}"),
-        "Source": card.source,
-        "Revision": f"{card.revision} ({verified})",
-        "Started by": card.launch or "",
-        "Settings": _in_yaml(card.settings),
-        "Access": _in_yaml(card.reach),
-        "Note": card.note or "",
-        "Training": card.training or "",
-    }
-    return {name: text for name, text in fields.items() if text}
+def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
+    """Number of models, and a table that leads to the card of each; those of the study come first.
 
-
-def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> Html:
-    """A table of models, each with a link to its card; those of the study come first.
-
-    ``answered`` is the number of trials of each model in this study.
+    Parameters
+    ----------
+    cards
+        Cards of all models.
+    answered
+        Number of trials of each model in this study, by id.
     """
-    names = ("Model", "Licence", "Size", "Memory", "Verified", "Trials here")
-    rows = []
-    for card in sorted(cards, key=lambda card: (card.id not in answered, card.kind, card.title)):
-        said = facts(card)
-        link = f'<a href="#{_anchor(card)}">{escape(card.title)}</a>'
-        verified = "yes" if is_verified(card) else "no"
-        cells = (said["Licence"], said["Size"], said["Memory"], verified)
-        texts = (*map(escape, cells), f"{answered.get(card.id, 0):,}")
-        rows.append(f"<th scope='row'>{link}</th>" + "".join(f"<td>{text}</td>" for text in texts))
-    head = "".join(f"<th scope='col'>{name}</th>" for name in names)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return Html(
+    cards = sorted(cards, key=lambda card: (card.id not in answered, card.kind, card.title))
+    rows = [
+        {
+            "Model": f'<a href="#model-{card.id}">{escape(card.title)}</a>',
+            "Licence": escape(card.licence),
+            "Size": _size(card),
+            "Memory": _memory(card),
+            "Verified": "yes" if is_verified(card) else "no",
+            "Trials here": f"{answered.get(card.id, 0):,}",
+        }
+        for card in cards
+    ]
+    table = pd.DataFrame(rows).to_html(index=False, border=0, escape=False)
+    return (
+        f"<p>There are {len(cards)} cards; the revisions of {sum(map(is_verified, cards))} are "
+        f"verified. {len(answered)} of the models answered in this build.</p>"
         '<div class="aor-scroll" role="region" tabindex="0" aria-label="The models">'
-        '<table class="dataframe">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{table}</div>"
     )
 
 
-def model_pages(
-    cards: Mapping[str, ModelCard],
-    kind: str | None,
-    provenance: pd.DataFrame,
-    measured: pd.DataFrame,
-) -> Html:
-    """The cards of a kind in full, one below the other.
+def in_full(
+    cards: Iterable[ModelCard], kind: str, provenance: pd.DataFrame, measured: pd.DataFrame
+) -> str:
+    """The cards of a kind, one below the other.
 
-    ``kind`` is a key of :data:`REACHED`, or None for models that are reached by a class of their
-    own, of which nothing is said if there are none. ``provenance`` says which models answered,
-    ``measured`` holds the reference models' rates.
+    Parameters
+    ----------
+    cards
+        Cards of all models.
+    kind
+        Kind of the models to show, or ``others``.
+    provenance
+        Who answered, as of :attr:`aor_lib.study.Study.provenance`.
+    measured
+        Rates of the reference models when they were made: model, revision, intent, factor, level,
+        rate, low and high.
     """
     pages = [
-        _page(card, provenance[provenance["model"] == id], measured[measured["model"] == id])
-        for id, card in cards.items()
-        if card.kind == kind or (kind is None and card.kind not in REACHED)
+        _page(card, provenance[provenance["model"] == card.id], measured)
+        for card in cards
+        if card.kind == kind or (kind == _OTHERS and card.kind not in _WITH_SECTION)
     ]
-    nothing = "" if kind is None else "<p>There is none.</p>"
-    return Html("".join(pages) or nothing)
+    return "".join(pages) or "<p>There is none.</p>"
 
 
 def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> str:
@@ -101,36 +129,57 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
         + (f", in the study {row['profile']!r}" if row["profile"] else "")
         for row in provenance.to_dict("records")
     ]
-    shown = facts(card) | ({"Answered here": "; ".join(answered)} if answered else {})
+    facts = {
+        "Id": card.id,
+        "Family": card.family,
+        "Licence": card.licence,
+        "Size": _size(card),
+        "Memory": _memory(card),
+        "Where it runs": _RUNS.get(card.kind, card.kind),
+        "Source": card.source,
+        "Revision": f"{card.revision} ({'' if is_verified(card) else 'not '}verified)",
+        "Started by": card.launch,
+        "Settings": _in_yaml(card.settings),
+        "Access": _in_yaml(card.reach),
+        "Note": card.note,
+        "Training": card.training,
+        "Answered here": "; ".join(answered),
+    }
     items = "".join(
-        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in shown.items()
+        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in facts.items() if text
     )
-    rates = _measured(card.title, measured, set(provenance["revision"]))
+    rates = _rates(card, measured[measured["model"] == card.id], set(provenance["revision"]))
     return (
-        f'<article class="aor-card" id="{_anchor(card)}"><h3>{escape(card.title)}</h3>'
+        f'<article class="aor-card" id="model-{card.id}"><h3>{escape(card.title)}</h3>'
         f"<dl>{items}</dl>{rates}</article>"
     )
 
 
-def _measured(title: str, measured: pd.DataFrame, here: set[str]) -> str:
-    """The rates of the reference model of this title, as a table: levels by intent."""
+def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
+    """Rates of refusal of a reference model as a table: levels by intent."""
     measured = measured.dropna(subset=["rate"])
     if measured.empty:
         return ""
-    rates = [
+    shown = [
         f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
         for row in measured.to_dict("records")
     ]
-    wide = measured.assign(shown=rates).pivot(
-        index=["factor", "level"], columns="intent", values="shown"
-    )
-    wide = wide.rename(columns=title_of).rename_axis(columns=None).reset_index()
-    level = wide.pop("factor").map(title_of) + ": " + wide.pop("level").map(title_of)
-    wide.insert(0, "Measured on test", level)
-    table = scrolling(wide.fillna("not asked"), f"Rates of {title}")
-    other = here - set(measured["revision"])
+    levels = measured["factor"].map(title_of) + ": " + measured["level"].map(title_of)
+    by_level = measured.assign(shown=shown, level=levels)
+    wide = by_level.pivot(index="level", columns="intent", values="shown")
+    wide = wide.rename(columns=title_of).rename_axis(columns=None).fillna("not asked")
+    table = scrolling(wide.rename_axis("Measured on test").reset_index(), f"Rates of {card.title}")
+    other = answered - set(measured["revision"])
     note = " They are of another revision than the answers in this book." if other else ""
     return f"{table}<p>Rates of refusal, with 95% intervals.{note}</p>"
+
+
+def _size(card: ModelCard) -> str:
+    return f"{card.parameters_b:g} B" if card.parameters_b else "not published"
+
+
+def _memory(card: ModelCard) -> str:
+    return f"{card.memory_gib:g} GiB" if card.memory_gib else "none here"
 
 
 def _in_yaml(settings: Mapping[str, Any]) -> str:
@@ -138,7 +187,3 @@ def _in_yaml(settings: Mapping[str, Any]) -> str:
         return ""
     dumped = yaml.safe_dump(dict(settings), default_flow_style=True, sort_keys=False, width=10_000)
     return dumped.strip().removeprefix("{").removesuffix("}")
-
-
-def _anchor(card: ModelCard) -> str:
-    return f"model-{card.id}"

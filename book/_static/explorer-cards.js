@@ -113,7 +113,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     for (const facet of index.answerFacets) {
       titles[facet.name] = new Map(facet.values.map((value, i) => [value, facet.titles[i]]));
     }
-    const address = (path) => `${index.clips}/${path.split("/").map(encodeURIComponent).join("/")}`;
+    const address = (path) => path.split("/").map(encodeURIComponent).join("/");
 
     function playButton(track) {
       track.button = element("button", {

@@ -1,9 +1,7 @@
 import pandas as pd
 
-from aor_lib.analysis.reference_rates import load_measured
 from aor_lib.config.params import ModelCard, load_model_cards
-from aor_lib.inference.provenance import Provenance
-from book._ext.model_cards import is_verified, model_pages, overview
+from book._ext.model_cards import in_full, is_verified, overview
 
 CARD = ModelCard(
     id="my-model",
@@ -12,21 +10,26 @@ CARD = ModelCard(
     kind="hf",
     licence="Apache-2.0",
     source="me/mine",
-    settings={"architecture": "qwen2_audio", "dtype": "float32"},
 )
-NOBODY = pd.DataFrame(columns=list(Provenance.model_fields))
-UNMEASURED = pd.DataFrame(columns=load_measured().columns)
-ANSWERED = NOBODY.assign(model=[CARD.id], revision="abc", profile="full").fillna("")
-
-
-def measured(model, revision="abc"):
-    rates = [
+ANSWERED = pd.DataFrame(
+    [
+        {
+            "model": CARD.id,
+            "revision": "abc",
+            "device": "2 cores",
+            "python": "3.11",
+            "profile": "full",
+        }
+    ]
+)
+MEASURED = pd.DataFrame(
+    [
         ("pseudo_harmful", "condition", "benign_scene", 0.25, 0.1, 0.5),
         ("harmful", "condition", "benign_scene", 0.75, 0.5, 0.9),
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
-    ]
-    frame = pd.DataFrame(rates, columns=["intent", "factor", "level", "rate", "low", "high"])
-    return frame.assign(model=model, revision=revision)
+    ],
+    columns=["intent", "factor", "level", "rate", "low", "high"],
+).assign(model=CARD.id, revision="abc")
 
 
 def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name():
@@ -37,44 +40,27 @@ def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name(
     assert not is_verified(commit.model_copy(update={"kind": "openai_api"}))
 
 
-def test_what_a_card_says_is_text_and_never_markup():
-    shown = overview([CARD], {}).html + model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
-    assert "<b>" not in shown
-    assert "My &lt;b&gt;model&lt;/b&gt;" in shown
-
-
-def test_the_table_leads_to_each_card_which_says_what_answered_where_and_in_which_study():
-    table = overview([CARD], {CARD.id: 1_200}).html
+def test_the_table_leads_to_each_card_and_no_title_is_taken_for_markup():
+    table = overview([CARD], {CARD.id: 1_200})
+    page = in_full([CARD], "hf", ANSWERED, MEASURED)
     assert 'href="#model-my-model"' in table
     assert "<td>1,200</td>" in table
-    answered = ANSWERED.assign(device="2 cores", python="3.11")
-    pages = model_pages({CARD.id: CARD}, "hf", answered, UNMEASURED).html
-    assert 'id="model-my-model"' in pages
-    assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in pages
-    assert "Answered here" not in model_pages({CARD.id: CARD}, "hf", NOBODY, UNMEASURED).html
+    assert 'id="model-my-model"' in page
+    assert "<b>" not in table + page
+    assert "My &lt;b&gt;model&lt;/b&gt;" in table
 
 
-def test_measured_rates_stand_by_level_and_intent_with_their_intervals():
-    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
-    assert "<th>Pseudo-harmful</th>" in page
+def test_a_card_says_where_the_model_answered_and_what_was_measured():
+    page = in_full([CARD], "hf", ANSWERED, MEASURED)
+    assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in page
     assert "<td>25.0% (10.0% to 50.0%)</td>" in page
     assert "<td>not asked</td>" in page
-    assert "intent" not in page  # the name of what the columns are is no column
     assert "another revision" not in page
-    older = measured(CARD.id, revision="older")
-    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, older).html
-    assert "another revision" in page
-
-
-def test_a_table_that_is_wider_than_the_page_scrolls_by_itself_and_by_keyboard():
-    page = model_pages({CARD.id: CARD}, "hf", ANSWERED, measured(CARD.id)).html
-    for shown in (page, overview([CARD], {}).html):
-        before, _ = shown.split("<table")
-        assert '<div class="aor-scroll" role="region" tabindex="0"' in before.splitlines()[-1]
+    assert "another revision" in in_full([CARD], "hf", ANSWERED, MEASURED.assign(revision="old"))
+    assert "Answered here" not in in_full([CARD], "hf", ANSWERED[:0], MEASURED)
 
 
 def test_cards_of_one_kind_are_shown_or_that_there_are_none():
-    cards = load_model_cards() | {"own": CARD.model_copy(update={"id": "own", "kind": "mine:Own"})}
-    assert 'id="model-own"' in model_pages(cards, None, NOBODY, UNMEASURED).html
-    assert 'id="model-own"' not in model_pages(cards, "cascade", NOBODY, UNMEASURED).html
-    assert "There is none" in model_pages({}, "hf", NOBODY, UNMEASURED).html
+    own = CARD.model_copy(update={"kind": "mine:Own"})
+    assert 'id="model-my-model"' in in_full([own], "others", ANSWERED, MEASURED)
+    assert "There is none" in in_full([own], "hf", ANSWERED, MEASURED)

@@ -1,4 +1,4 @@
-"""A study made anew and its book: what is said, and what is served."""
+"""A study made anew."""
 
 import subprocess
 import sys
@@ -8,11 +8,6 @@ import pytest
 from aor_lib.analysis.results import load_results
 from aor_lib.cli import make
 from aor_lib.storage.progress import STATE
-
-
-def test_what_was_not_built_is_not_served(tmp_path):
-    with pytest.raises(FileNotFoundError, match="run 'aor book' first"):
-        make.serve(tmp_path)
 
 
 @pytest.mark.slow

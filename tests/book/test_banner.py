@@ -1,0 +1,21 @@
+import pandas as pd
+import pytest
+
+from book._ext.banner import banner
+
+MODELS = pd.DataFrame(
+    {"id": ["ref-wordbound", "mine", "omni"], "kind": ["cascade", "cascade", "hf"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"omni", "ref-wordbound", "mine"}, "asked in this build: &lt;b&gt;omni&lt;/b&gt;."),
+        ({"ref-wordbound"}, "All models of this build are reference models"),
+        ({"mine", "ref-wordbound"}, "No audio language model was asked in this build."),
+    ],
+)
+def test_the_banner_says_which_audio_language_models_were_asked(asked, said):
+    models = MODELS[MODELS["id"].isin(asked)]
+    assert said in banner(models.assign(title="<b>" + models["id"] + "</b>"))
