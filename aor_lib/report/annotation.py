@@ -165,8 +165,7 @@ def listen(build: Path | str, annotator: str, utterances: int, seed: int) -> Ann
     """Open a session on clips: each utterance in its benign scene and alone, far apart.
 
     All annotators hear the same utterances, drawn equally from scenarios and intents, each in an
-    order of their own: half in their scene first, and at least ``utterances // 2`` others between
-    the two clips of one.
+    order of their own: once through, half of them in their scene, and then the other clips.
 
     Parameters
     ----------
@@ -186,9 +185,7 @@ def listen(build: Path | str, annotator: str, utterances: int, seed: int) -> Ann
         clips.drop_duplicates("utterance_id"), ["scenario", "intent"], utterances, seed
     )
     first, order = rng.permutation(utterances) % 2, rng.permutation(utterances)
-    # What came early comes again early, what came late late: a pair never meets in the middle.
-    again = [rng.permutation(half) for half in np.split(order, [utterances // 2])]
-    turns = [(i, first[i]) for i in order] + [(i, 1 - first[i]) for i in np.concatenate(again)]
+    turns = [(i, first[i]) for i in order] + [(i, 1 - first[i]) for i in order]
     asked = [(drawn["utterance_id"].iloc[i], _SIDES[side]) for i, side in turns]
     heard = clips.set_index(["utterance_id", "condition"]).loc[asked]
     paths = dict(zip(heard["sha256"], (Path(build) / path for path in heard["path"]), strict=True))

@@ -126,7 +126,7 @@ class Estimates:
         --------
         >>> frame = pd.DataFrame({"model": ["a"], "rate": [0.2], "low": [0.1], "high": [0.4]})
         >>> Estimates(frame, ("model",), "rate").plot("Refused in the benign scene").description
-        '1 estimate with its 95% interval, 20.0%.'
+        '1 estimate with 95% intervals, from 20.0% to 20.0%.'
         """
         for name, column in {"x": x, "colour": colour, "facet": facet}.items():
             if column is not None and column not in self.frame:

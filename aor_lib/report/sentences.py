@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -47,26 +47,18 @@ def sentences(estimates: Estimates) -> Prose:
 def _tests(estimates: Estimates, known: pd.DataFrame) -> str:
     """Significant differences, the reach of the other intervals, and what could not be tested."""
     tested = known.dropna(subset=["p_holm"])
-    told = []
+    significant, told = tested["p_holm"] < SIGNIFICANCE, []
     if len(tested):
-        significant = tested["p_holm"] < SIGNIFICANCE
-        listed = [
-            f"{in_words(row, estimates.keys, estimates.titles)}, {_estimate(estimates, row)}"
-            for row in tested[significant].to_dict("records")
-        ]
-        told.append(
-            f"{_count(len(listed), len(tested), 'tested difference')} significant "
-            f"(Holm-adjusted){_listed(listed)}."
-        )
-        if len(others := tested[~significant]):
-            low = shown(estimates.measure, others["low"].min())
-            high = shown(estimates.measure, others["high"].max(), unit=True)
-            told.append(f"Intervals of the others reach from {low} to {high}.")
+        listed = _listed(estimates, tested[significant], estimates.keys)
+        count = _count(significant.sum(), len(tested), "tested difference")
+        told.append(f"{count} significant (Holm-adjusted){listed}.")
+    if len(others := tested[~significant]):
+        low = shown(estimates.measure, others["low"].min())
+        high = shown(estimates.measure, others["high"].max(), unit=True)
+        told.append(f"Intervals of the others reach from {low} to {high}.")
     if few := len(known) - len(tested):
-        told.append(
-            f"{_count(few, len(known), 'difference')} based on too few utterances to be "
-            "significant, whatever the answers."
-        )
+        count = _count(few, len(known), "difference")
+        told.append(f"{count} based on too few utterances to be significant, whatever the answers.")
     return " ".join(told)
 
 
@@ -89,26 +81,16 @@ def _known_effects(estimates: Estimates) -> str:
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
     unexpected = others[others["verdict"] == "unexpected"]
+    keys = ("model", "comparison")
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
-        "enough utterances to test."
-    ]
-    if len(missed):
-        told.append(f"We missed {len(missed)}{_listed(_comparisons(estimates, missed))}.")
-    told.append(
+        f"enough utterances to test, and missed {len(missed)}{_listed(estimates, missed, keys)}.",
         f"Where nothing was planted, {len(unexpected)} of {len(others)} differences are "
-        f"significant{_listed(_comparisons(estimates, unexpected))}."
-    )
-    if few := len(estimates.frame) - len(tested):
-        told.append(f"{few} comparisons had too few utterances to test.")
-    return " ".join(told)
-
-
-def _comparisons(estimates: Estimates, rows: pd.DataFrame) -> list[str]:
-    return [
-        f"{in_words(row, ('model', 'comparison'), estimates.titles)}, {_estimate(estimates, row)}"
-        for row in rows.to_dict("records")
+        f"significant{_listed(estimates, unexpected, keys)}.",
     ]
+    if few := len(estimates.frame) - len(tested):
+        told.append(f"{few} of {len(estimates.frame)} comparisons had too few utterances to test.")
+    return " ".join(told)
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
@@ -116,14 +98,22 @@ def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     first, *rest = estimates.keys
     told = {}
     for value, rows in known.groupby(first, sort=False):
-        records = rows.sort_values(estimates.measure).to_dict("records")
         ends = [
             _estimate(estimates, row, in_words(row, rest, estimates.titles))
-            for row in (records[0], records[-1])
+            for row in rows.sort_values(estimates.measure).iloc[[0, -1]].to_dict("records")
         ]
-        text = f"from {ends[0]} to {ends[1]}" if len(records) > 1 else ends[0]
+        text = f"from {ends[0]} to {ends[1]}" if len(rows) > 1 else ends[0]
         told[cell_title(first, value, estimates.titles)] = f"{text}."
     return told
+
+
+def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> str:
+    """Estimates after a colon; nothing where there are none."""
+    items = [
+        f"{in_words(row, keys, estimates.titles)}, {_estimate(estimates, row)}"
+        for row in rows.to_dict("records")
+    ]
+    return f": {'; '.join(items)}" if items else ""
 
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
@@ -135,10 +125,6 @@ def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str
 
 
 def _count(count: int, total: int, noun: str) -> str:
-    """Such as '2 of 3 differences are'; of none, 'none of 3 differences is'."""
+    """Such as '2 of 3 differences are'; of none, 'None of 3 differences is'."""
     plural = "s" if total > 1 else ""
     return f"{count or 'None'} of {total} {noun}{plural} {'are' if count > 1 else 'is'}"
-
-
-def _listed(items: list[str]) -> str:
-    return f": {'; '.join(items)}" if items else ""

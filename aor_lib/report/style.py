@@ -14,18 +14,10 @@ from aor_lib.report.measures import signed
 
 PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
+_ON_DARK = ("#5AB4EE", "#F0975C", "#45CFA3", "#E59BCB", "#E0BE5A", "#A9A9F5", "#A3D06F")
 
-SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-    "wedge",
-)
+_TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
+SHAPES = ("circle", "square", "diamond", "cross", "wedge", *_TRIANGLES)
 
 OUTCOMES = {
     "full_compliance": "#7B95A1",
@@ -37,30 +29,19 @@ OUTCOMES = {
     "missing": "#929292",
 }
 """Outcomes of a trial, and their colours, none of them a model's."""
+_OUTCOMES_ON_DARK = ("#93A9B3", "#C9A988", "#E3E8EC", "#BDB4D6", "#86D3F2", "#A8A8A8", "#C4C4C4")
 
 SHADES = ("#EEF3F8", "#5AB4EE")
-"""Cells of a matrix, from nothing to all; :data:`INK` is legible on both."""
+"""Cells of a heat map, from nothing to all; :data:`INK` is legible on both."""
 INK = "#101418"
 
-DARK = {
-    "#0072B2": "#5AB4EE",
-    "#C65A11": "#F0975C",
-    "#009E73": "#45CFA3",
-    "#B8609A": "#E59BCB",
-    "#A67C00": "#E0BE5A",
-    "#6F6FC8": "#A9A9F5",
-    "#5E8C31": "#A3D06F",
-    "#7B95A1": "#93A9B3",
-    "#A2805F": "#C9A988",
-    "#45505A": "#E3E8EC",
-    "#8A7FA8": "#BDB4D6",
-    "#3A9BC1": "#86D3F2",
-    "#757575": "#A8A8A8",
-    "#929292": "#C4C4C4",
-    SHADES[0]: "#1E2832",
-    SHADES[1]: "#1F6FA8",
-    INK: "#F4F6F8",
-}
+DARK = dict(
+    zip(
+        (*PALETTE, *OUTCOMES.values(), *SHADES, INK),
+        (*_ON_DARK, *_OUTCOMES_ON_DARK, "#1E2832", "#1F6FA8", "#F4F6F8"),
+        strict=True,
+    )
+)
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 
 NEUTRAL = "#757575"
@@ -115,6 +96,8 @@ def title_of(value: object, titles: Mapping[str, str] | None = None) -> str:
 
 def cell_title(column: str, value: object, titles: Mapping[str, str] | None = None) -> str:
     """Title of a value of a column: a model without a title keeps its id, numbers get a sign."""
+    if isinstance(value, bool):
+        return title_of(column) if value else f"Not {column.replace('_', ' ')}"
     if isinstance(value, float):
         return signed(value, "g") + (" dB" if column.endswith("_db") else "")
     if column in ("model", "against"):

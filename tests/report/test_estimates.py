@@ -138,9 +138,9 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     keys = ("model", "comparison", "known_effect", "verdict")
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "We recovered 1 of 2 planted effects" in text
-    assert "We missed 1: ref-contextual, neutral scene" in text
+    assert "missed 1: ref-contextual, neutral scene" in text
     assert "1 of 3 differences are significant: evil, speech only" in text
-    assert "1 comparisons had too few" in text
+    assert "1 of 6 comparisons had too few" in text
 
 
 def test_altair_is_imported_only_for_a_plot():
