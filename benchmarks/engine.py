@@ -41,12 +41,12 @@ MODELS, SIZES = 12, (90_000, 180_000, 360_000)
 def loop(build):
     import torch
 
-    from aor_lib.models import cascade, smollm
+    from aor_lib.models import cascade, smollm_weights
 
     stimuli = [s for s in load_stimuli(build) if s.history == "[]"][:TRIALS]
     torch.set_num_threads(1)  # of more, the engine makes more than the loop does
     model = cascade.Cascade(load_model_cards()["ref-permissive"])
-    language_model = smollm.language_model()
+    language_model = smollm_weights.language_model()
     tokenizer, network = language_model.tokenizer, language_model.network
 
     def by_hand(folder, new_tokens):

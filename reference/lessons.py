@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from aor_lib.audio.hearing.ear import Heard
-from aor_lib.models.cascade_prompt import format_clip
-from aor_lib.models.smollm import LanguageModel
+from aor_lib.models.smollm import LanguageModel, format_clip
 from aor_lib.storage.workers import in_threads
 from reference.members import Example, Group
 

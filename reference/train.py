@@ -7,19 +7,25 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 import typer
+from peft import (
+    LoraConfig,
+    PeftModel,
+    get_peft_model,
+    get_peft_model_state_dict,
+    load_peft_weights,
+    set_peft_model_state_dict,
+)
+from safetensors.torch import save_file
 
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
-from aor_lib.models import smollm
+from aor_lib.models import smollm_weights
 from aor_lib.models.cascade import WEIGHTS
-from aor_lib.models.cascade_prompt import AUDIO
-from aor_lib.models.checkpoint import revision
-from aor_lib.models.lora import LowRank, add_adapter, save_adapter
-from aor_lib.models.smollm import LanguageModel
+from aor_lib.models.smollm import AUDIO, LanguageModel
 from aor_lib.storage.progress import progress
 from aor_lib.storage.workers import one_core_threads
 from reference.lessons import Lesson, own_answers, tokenised
@@ -28,6 +34,7 @@ from reference.members import MEMBERS, Recipe
 from reference.sounds import load_sounds
 
 SEED = 20_260_621
+RANK, SCALE = 16, 2
 _HALVES = 2
 """Parts of a batch, a thread each: as many on any machine, since the order of sums decides bits."""
 _WARM_UP = 0.05
@@ -47,7 +54,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     member
         A key of :data:`reference.members.MEMBERS`.
     into
-        The folder of the adapter, made if need be.
+        The folder that gets the adapter's, made if need be.
     workers
         Processes that make the clips that are heard, where the cache has none.
     report
@@ -55,7 +62,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
 
     Returns
     -------
-    The adapter's file.
+    The adapter's folder.
 
     Raises
     ------
@@ -68,14 +75,12 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     material = load_material()
     recipe = MEMBERS[member]
     examples = recipe.examples(material, load_sounds(material, workers, report), rng)
-    model = smollm.load()
+    model = smollm_weights.load()
     drawn = {one.question: None for group in examples for one in group if one.response is None}
     own = own_answers(model, list(drawn))
     adapter = fit(model, tokenised(model, examples, own, rng), recipe, rng, report)
-    into.mkdir(parents=True, exist_ok=True)
-    path = into / f"{member}.safetensors"
-    save_adapter(adapter, path, revision())
-    return path
+    save_adapter(adapter, into / member)
+    return into / member
 
 
 def fit(
@@ -84,20 +89,16 @@ def fit(
     recipe: Recipe,
     rng: np.random.Generator,
     report: Report,
-) -> dict[str, LowRank]:
+) -> PeftModel:
     """Add an adapter to the model and train it as the recipe says, with AdamW.
 
     Nothing but the responses is learnt, in one pass over the lessons.
     """
-    network = model.network.requires_grad_(False)
     # Attention to so few tokens is a fifth of a step's time where it is fused.
-    network.set_attn_implementation("eager")
+    model.network.set_attn_implementation("eager")
     hears = any(one.heard for group in lessons for one in group)
-    layers = network.get_decoder().layers
-    begin = WEIGHTS / f"{recipe.begins_as}.safetensors" if recipe.begins_as else None
-    seed = int(rng.integers(2**31))
-    adapter = add_adapter(layers, recipe.first_layer, hears, seed, begin)
-    weights = [weight for one in adapter.values() for weight in (one.down, one.up)]
+    adapter = add_adapter(model.network, recipe, hears, int(rng.integers(2**31)))
+    weights = [weight for weight in adapter.parameters() if weight.requires_grad]
     batches = _batches(lessons, recipe.batch, rng)
     order = rng.permutation(len(batches))
     optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
@@ -122,6 +123,53 @@ def fit(
             schedule.step()
             report(done, len(order))
     return adapter
+
+
+def add_adapter(network: Any, recipe: Recipe, hears: bool, seed: int) -> PeftModel:
+    """Put a LoRA adapter on every linear layer of the decoder layers that a recipe trains.
+
+    Everything else is frozen. If the member ``hears``, an audio map is added
+    (:func:`aor_lib.models.smollm_weights.add_audio_map`).
+    """
+    layers = network.get_decoder().layers
+    if hears:
+        smollm_weights.add_audio_map(layers[recipe.first_layer])
+    linear = {
+        name.rpartition(".")[2]
+        for name, module in layers[recipe.first_layer].named_modules()
+        if isinstance(module, torch.nn.Linear)
+    }
+    config = LoraConfig(
+        r=RANK,
+        lora_alpha=SCALE * RANK,
+        target_modules=sorted(linear),
+        layers_to_transform=list(range(recipe.first_layer, len(layers))),
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        adapter = get_peft_model(network, config)
+    if recipe.begins_as:
+        begin = load_peft_weights(str(WEIGHTS / recipe.begins_as))
+        for name, weight in begin.items():
+            begin[name] = weight.float() / (SCALE if "lora_B" in name else 1)
+        set_peft_model_state_dict(adapter, begin)
+    return adapter
+
+
+def save_adapter(adapter: PeftModel, folder: Path) -> None:
+    """Write an adapter in half precision, as PEFT does.
+
+    Its factors B hold the scale: half precision would round their smallest numbers otherwise.
+    """
+    weights = get_peft_model_state_dict(adapter, save_embedding_layers=False)
+    for name, weight in weights.items():
+        weights[name] = (SCALE * weight if "lora_B" in name else weight).half().contiguous()
+    config = adapter.peft_config["default"]
+    config.lora_alpha = RANK
+    config.base_model_name_or_path = smollm_weights.ASSET
+    config.revision = smollm_weights.revision()
+    config.save_pretrained(str(folder))
+    save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
 
 
 def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:

@@ -1,8 +1,7 @@
 """The local models: Whisper tiny.en hears and transcribes, SmolLM2-135M-Instruct answers.
 
 The language model reads the transcript and, where it hears sound, audio tokens before it
-(:mod:`aor_lib.models.cascade_prompt`). The reference models differ in this and in its adapter
-alone.
+(:mod:`aor_lib.models.smollm`). The reference models differ in this and in its adapter alone.
 """
 
 from __future__ import annotations
@@ -32,14 +31,15 @@ from aor_lib.models.base import (
     failure_of,
     in_order,
 )
-from aor_lib.models.cascade_prompt import VERSION, Prompt, format_clip, plain
 from aor_lib.storage import assets
 
 if TYPE_CHECKING:
     import torch
 
-    from aor_lib.models.smollm import LanguageModel
+    from aor_lib.models.smollm import LanguageModel, Prompt
 
+VERSION = 4
+"""Raised with every change to what is read of the same clip, or how; part of a model's revision."""
 WEIGHTS = Path(__file__).parent / "weights"
 _BATCH = 64
 """Prompts that are answered together at most."""
@@ -58,7 +58,7 @@ class CascadeSettings(CardSettings):
 
     adapter: Path | None = Field(
         default=None,
-        description="A safetensors file of aor_lib/models/weights, or elsewhere.",
+        description="A PEFT adapter: a folder of aor_lib/models/weights, or elsewhere.",
     )
     hears_sound: bool = Field(default=True, description="Or nothing but the words.")
 
@@ -80,9 +80,10 @@ class Cascade:
         ]
         if self._settings.adapter is not None:
             self._adapter = WEIGHTS / self._settings.adapter
-            if not self._adapter.is_file():
-                raise ParamsError(f"model {card.id}: settings: adapter: no file {self._adapter}")
-            parts.append(hashlib.sha256(self._adapter.read_bytes()).hexdigest()[:12])
+            weights = self._adapter / "adapter_model.safetensors"
+            if not weights.is_file():
+                raise ParamsError(f"model {card.id}: settings: adapter: no file {weights}")
+            parts.append(hashlib.sha256(weights.read_bytes()).hexdigest()[:12])
         self.revision = "-".join(parts)
 
     def answer(
@@ -146,6 +147,8 @@ class Cascade:
 
     def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
         """A conversation as the language model reads it, and what was heard in the last clip."""
+        from aor_lib.models.smollm import format_clip, plain
+
         messages: list[dict[str, str]] = []
         heard: list[Heard] = []
         account: Account = {}
@@ -168,10 +171,10 @@ class Cascade:
             return transcribe(sound_file).transcript, None
 
     def _language_model(self) -> LanguageModel:
-        from aor_lib.models import smollm
+        from aor_lib.models.smollm_weights import language_model
 
         with _preparing:
-            return self._steerable or smollm.language_model(self._adapter)
+            return self._steerable or language_model(self._adapter)
 
 
 def hear(sound_file: bytes) -> tuple[str, Heard]:

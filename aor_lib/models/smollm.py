@@ -1,29 +1,70 @@
-"""The language model of the cascades: SmolLM2-135M-Instruct, with an adapter or without."""
+"""What the cascades' language model reads, and how it answers.
+
+A clip is read as audio tokens, one for what sounds in each segment and one for the mood, and then
+as its transcript. Each audio token is a vector in the language model's space of embeddings: the sum
+of those of the names of what is heard, by their probabilities. No word says what is heard, and no
+name is that of a scene.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.records import Generation, content_hash
-from aor_lib.models.cascade_prompt import AUDIO, Prompt, audio_tokens
-from aor_lib.models.checkpoint import checkpoint, revision, without_progress_bars
-from aor_lib.models.integers import with_integers
-from aor_lib.models.lora import AUDIO_MAP, merge_adapter
 
+AUDIO = "<file_sep>"
+"""Stands for an audio token in a prompt: a token of the vocabulary that no text needs."""
+AUDIO_TOKENS = SEGMENTS + 1
+AUDIO_MAP = "audio_map"
+"""Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
 _PADDED_TO = 16
 """Prompts are padded to multiples of so many tokens, and by one token at least: without any padding
 attention sums in another order."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Text of a prompt in the chat format, and what is heard in the clips that stand in it."""
+
+    text: str
+    heard: tuple[Heard, ...] = ()
+
+
+def format_clip(words: str) -> str:
+    """The places of a clip's audio tokens, then what is said."""
+    return f"{AUDIO * AUDIO_TOKENS}\n{plain(words)}"
+
+
+def plain(words: str) -> str:
+    """Words without anything that would be taken for an audio token.
+
+    Examples
+    --------
+    >>> plain("How <file_sep>late is it?")
+    'How late is it?'
+    """
+    return words.replace(AUDIO, "")
+
+
+def audio_tokens(heard: Sequence[Heard], embedding: Callable[[str], torch.Tensor]) -> torch.Tensor:
+    """Audio tokens of clips, one after the other: float32, ``(AUDIO_TOKENS * clips, width)``.
+
+    ``embedding`` gives a name's vector, ``(width,)``.
+    """
+    rows = [tokens for clip in heard for tokens in (*clip.segments, clip.mood)]
+    names = {name: embedding(name) for row in rows for name, _ in row}
+    nothing = torch.zeros_like(embedding("nothing"))
+    return torch.stack([sum((p * names[name] for name, p in row), nothing) for row in rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,33 +221,3 @@ class Sampled:
 
 def _padded_length(tokens: int) -> int:
     return (tokens // _PADDED_TO + 1) * _PADDED_TO
-
-
-@functools.lru_cache(maxsize=1)
-def language_model(adapter: Path | None = None) -> LanguageModel:
-    """The model with an adapter's file merged into its weights; the last one asked for is kept.
-
-    It computes with integers.
-
-    Raises
-    ------
-    ModelError
-        The file is no adapter of this model.
-    """
-    model = load()
-    if adapter is not None:
-        merge_adapter(model.network, adapter, revision())
-    with_integers(model.network)
-    return model
-
-
-def load() -> LanguageModel:
-    """The model in float32 and without an adapter, a copy of the caller's own."""
-    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
-
-    folder = checkpoint()
-    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
-    with without_progress_bars():
-        network: Any = LlamaForCausalLM.from_pretrained(folder)
-    network.eval()
-    return LanguageModel(tokenizer, network)

@@ -1,18 +1,18 @@
-"""Adapters and their training: on a tiny random network, nightly on the real language model."""
+"""Training of adapters: on a tiny random network, nightly on the real language model."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from peft import get_peft_model_state_dict
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from aor_lib.audio.hearing.ear import SEGMENTS, Heard
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models import lora, smollm
+from aor_lib.models import smollm_weights
 from aor_lib.models.base import ModelError
-from aor_lib.models.cascade_prompt import AUDIO, AUDIO_TOKENS
-from aor_lib.models.smollm import LanguageModel
+from aor_lib.models.smollm import AUDIO, AUDIO_MAP, AUDIO_TOKENS, LanguageModel
 from reference import train
 from reference.lessons import Lesson, own_answers, tokenised
 from reference.material import load_material
@@ -63,13 +63,13 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
     other_lesson = Lesson([1, 2, 3, 6, 7], [4])
     lessons = [(LESSON, other_lesson)] * 40
-    one = fit(model, lessons)
+    weights = get_peft_model_state_dict(fit(model, lessons))
     assert logits(model.network).log_softmax(-1)[LESSON.response[0]] > before + 0.1
-    again, other = (fit(tiny_model(), lessons, seed=seed) for seed in (0, 1))
-    for name, low_rank in one.items():
-        assert torch.equal(low_rank.up, again[name].up), name
-        assert torch.equal(low_rank.down, again[name].down), name
-    assert not all(torch.equal(low_rank.up, other[name].up) for name, low_rank in one.items())
+    again, other = (
+        get_peft_model_state_dict(fit(tiny_model(), lessons, seed=seed)) for seed in (0, 1)
+    )
+    assert all(weight.equal(again[name]) for name, weight in weights.items())
+    assert not all(weight.equal(other[name]) for name, weight in weights.items())
 
 
 def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_model):
@@ -88,24 +88,25 @@ def test_what_stands_before_an_audio_token_alone_is_shared():
 
 
 def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
-    tiny_model, tmp_path
+    tiny_model, tmp_path, monkeypatch
 ):
-    model, path = tiny_model(), tmp_path / "mine.safetensors"
-    lora.save_adapter(fit(model, [(LESSON,)] * 40), path, "base")
+    model = tiny_model()
+    train.save_adapter(fit(model, [(LESSON,)] * 40), tmp_path)
     base = tiny_model().network
     untrained = logits(base)
-    lora.merge_adapter(base, path, "base")
-    torch.testing.assert_close(logits(base), logits(model.network), atol=1e-3, rtol=0)
-    assert not torch.allclose(logits(base), untrained, atol=1e-2)
-    with pytest.raises(ModelError, match=r"mine.safetensors: is for the base model base, not"):
-        lora.merge_adapter(base, path, "another")
+    merged = smollm_weights.merge_adapter(base, tmp_path)
+    torch.testing.assert_close(logits(merged), logits(model.network), atol=1e-3, rtol=0)
+    assert not torch.allclose(logits(merged), untrained, atol=1e-2)
+    monkeypatch.setattr(smollm_weights, "revision", lambda: "another")
+    with pytest.raises(ModelError, match=r"is for the base model \w+, not another"):
+        smollm_weights.merge_adapter(tiny_model().network, tmp_path)
 
 
 def test_an_adapter_begins_as_the_one_that_it_is_given(tiny_model, tmp_path):
-    model, path = tiny_model(), tmp_path / "mine.safetensors"
-    lora.save_adapter(fit(model, [(LESSON,)] * 40), path, "base")
-    other = tiny_model().network.requires_grad_(False)
-    lora.add_adapter(other.get_decoder().layers, 0, False, seed=1, begin=path)
+    model = tiny_model()
+    train.save_adapter(fit(model, [(LESSON,)] * 40), tmp_path)
+    other = tiny_model().network
+    train.add_adapter(other, replace(RECIPE, begins_as=str(tmp_path)), False, seed=1)
     torch.testing.assert_close(logits(other), logits(model.network), atol=1e-3, rtol=0)
 
 
@@ -123,13 +124,10 @@ def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model
         with torch.inference_mode(), model.hearing([rain]):
             return model.network(torch.tensor([over_rain.prompt])).logits[0, -1]
 
-    model, path = tiny_model(), tmp_path / "mine.safetensors"
+    model, merged = tiny_model(), tiny_model()
     recipe = replace(RECIPE, first_layer=1)
-    adapter = fit(model, [(over_rain,), (LESSON,)] * 40, recipe)
-    assert "model.layers.1.audio_map.weight" in adapter
-    lora.save_adapter(adapter, path, "base")
-    merged = tiny_model()
-    lora.merge_adapter(merged.network, path, "base")
+    train.save_adapter(fit(model, [(over_rain,), (LESSON,)] * 40, recipe), tmp_path)
+    smollm_weights.merge_adapter(merged.network, tmp_path)
     again = logits_over_rain(merged)
     torch.testing.assert_close(again, logits_over_rain(model), atol=1e-2, rtol=0)
     merged.network.get_decoder().layers[1].audio_map.weight.zero_()
@@ -137,13 +135,14 @@ def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model
 
 
 def test_what_hears_nothing_has_no_audio_map(tiny_model):
-    assert not any("audio_map" in name for name in fit(tiny_model(), [(LESSON,)]))
+    adapter = fit(tiny_model(), [(LESSON,)])
+    assert not any(AUDIO_MAP in name for name, _ in adapter.named_modules())
 
 
 @pytest.mark.nightly
 def test_a_short_training_run_changes_behaviour_in_the_intended_direction():
     material = load_material()
-    model = smollm.load()
+    model = smollm_weights.load()
     held_out_harmful, held_out_ordinary = material.harmful[60:66], material.ordinary[::60][:6]
     assert refusal_probability(model, held_out_harmful) < 0.05
     examples = [lesson(text, material.refusals[0]) for text in material.harmful[:60]]
@@ -171,7 +170,7 @@ def refusal_probability(model, texts):
 
 @pytest.mark.slow
 def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
-    model, none = smollm.load(), "Stop the music, please."
+    model, none = smollm_weights.load(), "Stop the music, please."
     own = own_answers(model, ["What is the capital of France?", none])
     assert own[none] == ("Sure. Here", False)
     assert "Paris" in own["What is the capital of France?"][0]
@@ -179,7 +178,7 @@ def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
 
 @pytest.mark.slow
 def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
-    model = smollm.language_model()
+    model = smollm_weights.language_model()
     ((learnt,),) = taught(model, [lesson("Why?", None)], {"Why?": ("Because.", False)})
     assert model.tokenizer.decode(learnt.response) == "Because."
     example = Example(
@@ -194,7 +193,7 @@ def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
 
 @pytest.mark.slow
 def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
-    model = smollm.language_model()
+    model = smollm_weights.language_model()
     clip = Heard(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
     by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "", "Because.")
     by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "", "Because.")
@@ -207,7 +206,7 @@ def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
 
 @pytest.mark.slow
 def test_of_most_responses_the_beginning_is_learnt_and_of_some_the_rest():
-    model = smollm.language_model()
+    model = smollm_weights.language_model()
     text = "Sure. The rain has stopped and the sun is about to come out again."
     whole = model.tokens(text + model.tokenizer.eos_token)
     learnt = [one.response for (one,) in taught(model, [lesson("Why?", text)] * 100)]

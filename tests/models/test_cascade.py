@@ -1,4 +1,5 @@
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,10 +15,10 @@ from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
 from aor_lib.models.cascade import WEIGHTS, Cascade, hear
-from aor_lib.models.cascade_prompt import AUDIO, AUDIO_TOKENS, Prompt, format_clip
 from aor_lib.models.check import check_model
 from aor_lib.models.checks import CHECKS
-from aor_lib.models.smollm import Sampled, language_model
+from aor_lib.models.smollm import AUDIO, AUDIO_TOKENS, Prompt, Sampled, format_clip
+from aor_lib.models.smollm_weights import language_model
 from aor_lib.stimuli.manifest import load_stimuli
 from aor_lib.storage.workers import in_threads
 
@@ -106,8 +107,8 @@ def test_the_name_of_a_scene_reaches_no_model(clips):
 def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp_path):
     assert len({cascade(name).revision for name in REFERENCE_MODELS}) == 5
     card = load_model_cards()["ref-wordbound"]
-    copy = tmp_path / "copy.safetensors"
-    copy.write_bytes((WEIGHTS / "ref-wordbound.safetensors").read_bytes())
+    copy = shutil.copytree(WEIGHTS / "ref-wordbound", tmp_path / "copy")
+    weights = copy / "adapter_model.safetensors"
 
     def with_copy(**settings):
         changed = {"adapter": str(copy), "hears_sound": False} | settings
@@ -115,7 +116,7 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
 
     same = with_copy()
     assert same == Cascade(card).revision != with_copy(hears_sound=True)
-    copy.write_bytes(copy.read_bytes() + b"\0")
+    weights.write_bytes(weights.read_bytes() + b"\0")
     assert with_copy() != same
 
 
@@ -235,10 +236,10 @@ def test_wrong_settings_are_named(tmp_path):
         return Cascade(card.model_copy(update={"settings": settings}))
 
     with pytest.raises(ParamsError, match=r"ref-permissive: settings: adaptr: unknown key"):
-        with_settings(adaptr="ref-wordbound.safetensors")
-    with pytest.raises(ParamsError, match=r"settings: adapter: no file .*ref-nobody.safetensors"):
-        with_settings(adapter="ref-nobody.safetensors")
-    broken = tmp_path / "broken.safetensors"
-    broken.write_bytes(b"nothing")
-    with pytest.raises(ModelError, match=r"broken.safetensors: is no adapter"):
+        with_settings(adaptr="ref-wordbound")
+    with pytest.raises(ParamsError, match=r"settings: adapter: no file .*ref-nobody"):
+        with_settings(adapter="ref-nobody")
+    broken = shutil.copytree(WEIGHTS / "ref-wordbound", tmp_path / "broken")
+    (broken / "adapter_model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ModelError, match=r"broken: is no adapter"):
         with_settings(adapter=str(broken)).logits((Turn("user", text="Hello"),))

@@ -1,0 +1,143 @@
+"""The weights of the cascades' language model: unpacked, adapted, and computed with as integers.
+
+https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from aor_lib.models.base import ModelError
+from aor_lib.models.smollm import AUDIO_MAP, LanguageModel
+from aor_lib.storage import assets
+from aor_lib.storage.gguf_checkpoint import unpacked
+
+ASSET = "smollm2-135m-instruct"
+_LARGEST_INPUT, _LARGEST_WEIGHT = 127, 63
+
+
+def revision() -> str:
+    """Revision of the weights without an adapter."""
+    return assets.revision(ASSET)
+
+
+@functools.lru_cache(maxsize=1)
+def language_model(adapter: Path | None = None) -> LanguageModel:
+    """The model with a LoRA adapter merged into its weights; the last one asked for is kept.
+
+    It computes with integers.
+
+    Raises as :func:`merge_adapter`.
+    """
+    model = load()
+    network = model.network if adapter is None else merge_adapter(model.network, adapter)
+    for name, module in list(network.named_modules()):
+        if isinstance(module, torch.nn.Linear):
+            network.set_submodule(name, IntegerLinear(module))
+    return LanguageModel(model.tokenizer, network)
+
+
+def load() -> LanguageModel:
+    """The model in float32 and without an adapter, a copy of the caller's own."""
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+    folder = unpacked(ASSET)
+    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
+    with _without_progress_bars():
+        network: Any = LlamaForCausalLM.from_pretrained(folder)
+    return LanguageModel(tokenizer, network.eval())
+
+
+def add_audio_map(layer: torch.nn.Module) -> None:
+    """Add an audio map that changes nothing yet to a decoder layer.
+
+    It is a linear layer, through which the decoder layer reads the audio tokens again. An adapter
+    has one in the first layer that it changes: the layers before blur what is heard.
+    """
+    (width,) = layer.get_parameter("input_layernorm.weight").shape
+    linear = torch.nn.Linear(width, width, bias=False).requires_grad_(False)
+    torch.nn.init.zeros_(linear.weight)
+    layer.add_module(AUDIO_MAP, linear)
+
+
+def merge_adapter(network: Any, adapter: Path) -> Any:
+    """Merge a LoRA adapter, a folder as PEFT saves it, into the weights of a network.
+
+    Raises
+    ------
+    ModelError
+        The folder holds no adapter, or one of another base model.
+    """
+    from peft import PeftConfig, PeftModel
+    from safetensors import SafetensorError
+
+    try:
+        config: Any = PeftConfig.from_pretrained(str(adapter))
+        if AUDIO_MAP in config.target_modules:
+            add_audio_map(network.get_decoder().layers[min(config.layers_to_transform)])
+        with warnings.catch_warnings():
+            # peft asks transformers for an attribute that it is about to rename.
+            warnings.simplefilter("ignore", FutureWarning)
+            adapted: Any = PeftModel.from_pretrained(network, adapter)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ModelError(f"{adapter}: is no adapter: {error}") from error
+    if config.revision != revision():
+        raise ModelError(
+            f"{adapter}: is for the base model {config.revision}, not {revision()}: train it again"
+        )
+    return adapted.merge_and_unload()
+
+
+class IntegerLinear(torch.nn.Module):
+    """A linear layer without a bias that computes with integers, in half of the time of floats.
+
+    Every row of the input, and the weights of every output, are integers times a scale of their
+    own, so that no row depends on the others of its batch. Weights have seven bits, not eight:
+    processors without instructions for it add products in pairs, in 16 bits, which larger ones
+    would overflow. Sums are therefore exact on any processor. The floats between the layers may
+    still differ in their last bit, which rounding can make a step of one.
+
+    References
+    ----------
+    Dettmers et al. (2022), LLM.int8(), NeurIPS, https://arxiv.org/abs/2208.07339, section 2.
+    """
+
+    def __init__(self, linear: torch.nn.Linear) -> None:
+        super().__init__()
+        weight, scale = _integers(linear.weight.detach(), _LARGEST_WEIGHT)
+        self.register_buffer("weight", weight.t())
+        self.register_buffer("scale", scale.t())
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """The layer's output, float32, ``(..., out_features)``; without gradients."""
+        rows, scale = _integers(inputs.flatten(0, -2), _LARGEST_INPUT)
+        sums = torch._int_mm(rows, self.get_buffer("weight")).float()
+        outputs: torch.Tensor = sums.mul_(scale).mul_(self.get_buffer("scale"))
+        return outputs.view(*inputs.shape[:-1], -1)
+
+
+def _integers(rows: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows as integers, int8, and the scale of each, ``(rows, 1)``."""
+    scale = rows.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny) / largest
+    return (rows / scale).round_().to(torch.int8), scale
+
+
+@contextlib.contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    import transformers
+
+    logging: Any = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

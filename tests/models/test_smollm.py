@@ -1,0 +1,57 @@
+"""What the cascades' language model reads of a clip, and its arithmetic with integers."""
+
+import torch
+
+from aor_lib.audio.hearing.ear import Heard
+from aor_lib.config.records import content_hash
+from aor_lib.models import cascade
+from aor_lib.models.smollm import AUDIO_TOKENS, audio_tokens, format_clip
+from aor_lib.models.smollm_weights import IntegerLinear
+
+GOLDEN = "f3225cde"
+NAMES = ["rain", "siren", "calm", "nothing"]
+EYE = torch.eye(len(NAMES))
+CLIP = Heard(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))
+
+
+def embedding(name):
+    return EYE[NAMES.index(name)]
+
+
+def linear(inputs=96, outputs=40):
+    torch.manual_seed(0)
+    return torch.nn.Linear(inputs, outputs, bias=False)
+
+
+def test_what_is_read_of_the_same_clip_changes_only_with_the_version():
+    read = [format_clip("How late is it?"), audio_tokens([CLIP], embedding).tolist()]
+    now = content_hash([cascade.VERSION, read])[:8]
+    assert now == GOLDEN, f"raise VERSION in {cascade.__name__}, then write {now!r} here"
+
+
+def test_an_audio_token_is_the_sum_of_what_is_heard_in_its_segment_and_the_last_is_the_mood():
+    tokens = audio_tokens([CLIP], embedding)
+    assert tokens.shape == (AUDIO_TOKENS, len(NAMES))
+    assert tokens[0].tolist() == [0.5, 0.25, 0.0, 0.0]
+    assert tokens[1:-1].count_nonzero() == 0
+    assert tokens[-1].equal(embedding("calm"))
+
+
+def test_an_integer_layer_gives_nearly_what_it_gives_with_floats():
+    layer, rows = linear(), torch.randn(2, 5, 96)
+    found, exact = IntegerLinear(layer)(rows), layer(rows)
+    assert found.shape == exact.shape
+    assert (found - exact).norm() < 0.03 * exact.norm()
+    assert IntegerLinear(layer)(torch.zeros(3, 96)).equal(torch.zeros(3, 40))
+
+
+def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone():
+    layer, rows = IntegerLinear(linear()), torch.randn(33, 96)
+    rows[0] *= 1000
+    alone = torch.cat([layer(row[None]) for row in rows])
+    assert layer(rows).equal(alone)
+
+
+def test_pairs_of_products_fit_into_sixteen_bits():
+    largest = int(IntegerLinear(linear()).weight.abs().max())
+    assert 2 * 255 * largest < 2**15
