@@ -107,10 +107,10 @@ def export(
     build: BuildFolder = None,
 ) -> None:
     """Write the data set for others: sound files, metadata, data card and Croissant."""
-    from aor_lib.stimuli.export import export_hf
+    from aor_lib.stimuli.export import export_dataset
 
     study, folder = study_of(params, build)
-    written = export_hf(folder, into, study)
+    written = export_dataset(folder, into, study)
     typer.echo(f"The data set of profile {study.profile.name} is in {written}, with its data card")
 
 

@@ -151,30 +151,30 @@ class Stimulus(Row):
     intent: Intent
     text: str
     contrast_of: Identifier | None = None
-    presented_text: str | None  # what a model without audio is given to read
-    voice: Identifier | None
-    gender: Literal["female", "male"] | None
-    emotion: Emotion | None
-    speaking_rate: SpeakingRate | None
-    background_scene: Identifier | None
-    scene_kind: SceneKind | None
-    unseen_scene: bool | None  # whether no reference model was trained in the scene
-    background_source: str | None
-    background_licence: str | None
+    presented_text: str | None = None  # what a model without audio is given to read
+    voice: Identifier | None = None
+    gender: Literal["female", "male"] | None = None
+    emotion: Emotion | None = None
+    speaking_rate: SpeakingRate | None = None
+    background_scene: Identifier | None = None
+    scene_kind: SceneKind | None = None
+    unseen_scene: bool | None = None  # whether no reference model was trained in the scene
+    background_source: str | None = None
+    background_licence: str | None = None
     events: str = "[]"  # JSON: name, onset_s, duration_s of each event
-    snr_db: float | None
-    lead_in_s: float | None
-    duration_s: float | None
-    sample_rate: int | None
+    snr_db: float | None = None
+    lead_in_s: float | None = None
+    duration_s: float | None = None
+    sample_rate: int | None = None
     seed: int
     block: Block
     condition: Condition
-    path: str | None  # sound file, relative to the manifest's folder
+    path: str | None = None  # sound file, relative to the manifest's folder
     sha256: Sha256  # of the sound file, or of the presented text
     history_id: Identifier | None = None  # of the earlier turns, in params/histories.yaml
     history: str = "[]"  # JSON: role, text, path, sha256 of each earlier turn
-    loudness_lufs: float | None
-    peak_dbfs: float | None  # true peak
+    loudness_lufs: float | None = None
+    peak_dbfs: float | None = None  # true peak
     split: Split
 
     @property

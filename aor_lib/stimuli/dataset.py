@@ -14,19 +14,25 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aor_lib.audio import speech
-from aor_lib.config.params import StudyParams
+from aor_lib.audio.recordings.library import library_sha256
+from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.profile import Mixing
-from aor_lib.config.records import Stimulus
+from aor_lib.config.records import Stimulus, content_hash
 from aor_lib.stimuli.design import StimulusSpec, stimuli
-from aor_lib.stimuli.exported_clips import exported_stimuli, find_export, take_clip
-from aor_lib.stimuli.identity import made_from
 from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
+from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
 
 if TYPE_CHECKING:
     from aor_lib.stimuli.rendering import Rendering
+
+VERSION = 3
+"""Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
+
+Raise it when the same specification gives other bytes; tests/stimuli/test_identity.py and, for
+scenes, tests/audio/test_golden_scenes.py notice when that is forgotten.
+"""
 
 
 def build_dataset(
@@ -51,7 +57,7 @@ def build_dataset(
     report
         Called with the stimuli done and their number.
     source
-        An export whose clips are taken instead (:mod:`aor_lib.stimuli.exported_clips`).
+        An export whose clips are taken instead (:mod:`aor_lib.stimuli.exported`).
     make_missing
         Make what the export does not hold.
 
@@ -66,32 +72,33 @@ def build_dataset(
     DatasetError
         The export does not hold a stimulus, or holds another or an altered one.
     """
-    for folder in (build, build / "clips", build / "stimuli"):
-        folder.mkdir(parents=True, exist_ok=True)
-    specs = stimuli(study)
+    for folder in ("clips", "stimuli"):
+        (build / folder).mkdir(parents=True, exist_ok=True)
+    specs = {spec.stimulus_id: spec for spec in stimuli(study)}
     settings, library = study.profile.mixing, study.profile.recordings
-    hashes = {spec.stimulus_id: made_from(spec, settings, library) for spec in specs}
-    noted = {name: _noted_row(build, name, sha256) for name, sha256 in hashes.items()}
-    rows = {name: row for name, row in noted.items() if row is not None}
-    report(len(rows), len(specs))
-    missing = [spec for spec in specs if spec.stimulus_id not in rows]
-    if source is not None:
-        exported = exported_stimuli(find_export(source))
-        absent = [spec for spec in missing if spec.stimulus_id not in exported]
-        if absent and not make_missing:
-            raise DatasetError(
-                f"{source}: does not hold {len(absent)} of the profile's {len(specs)} stimuli, "
-                f"such as {absent[0].stimulus_id}; add --make-missing to make them here"
-            )
-        for spec in missing:
-            if spec.stimulus_id in exported:
-                row = take_clip(spec, exported, settings.lead_in_s, build)
-                _note(row, hashes[spec.stimulus_id], build)
-                rows[spec.stimulus_id] = row
+    hashes = {name: made_from(spec, settings, library) for name, spec in specs.items()}
+    rows = {name: row for name in specs if (row := _noted_row(build, name, hashes[name]))}
+
+    def keep(row: Stimulus) -> None:
+        note = {"made_from": hashes[row.stimulus_id], "row": row.model_dump(mode="json")}
+        with atomic_write(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
+            stream.write(json.dumps(note).encode())
+        rows[row.stimulus_id] = row
         report(len(rows), len(specs))
-        missing = absent
-    if missing:
-        _check_sources(study)
+
+    report(len(rows), len(specs))
+    if source is not None:
+        from aor_lib.stimuli.exported import take_clips
+
+        wanted = {name: spec for name, spec in specs.items() if name not in rows}
+        for row in take_clips(source, wanted, settings.lead_in_s, build):
+            keep(row)
+    missing = [spec for name, spec in specs.items() if name not in rows]
+    if missing and source is not None and not make_missing:
+        raise DatasetError(
+            f"{source}: does not hold {len(missing)} of the profile's {len(specs)} stimuli, "
+            f"such as {missing[0].stimulus_id}; add --make-missing to make them here"
+        )
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, library) for group in groups]
     for renderings in map_jobs(_render_group, jobs, workers):
@@ -99,39 +106,35 @@ def build_dataset(
             for path, content in rendering.files.items():
                 with atomic_write(build / path) as stream:
                     stream.write(content)
-            name = rendering.row.stimulus_id
-            _note(rendering.row, hashes[name], build)
-            rows[name] = rendering.row
-        report(len(rows), len(specs))
+            keep(rendering.row)
     _remove_others(build, rows)
-    return write_manifest((rows[spec.stimulus_id] for spec in specs), build)
+    return write_manifest((rows[name] for name in specs), build)
 
 
-def _check_sources(study: StudyParams) -> None:
-    """Refuse a voice or a scene that cannot be made, before hours are spent on the others."""
-    from aor_lib.audio.scenes import check  # only here, as in _render_group
-
-    for voice in study.profile.voices:
-        speech.load_voice(voice)
-    for scene in study.scenes.values():
-        check(scene)
+def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
+    """Hash of everything that can change a stimulus' files or its manifest row."""
+    of_scene = {"scenario", "description", "calls"} if spec.condition.has_audio else set[str]()
+    readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
+    unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": readings}
+    parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
+    if spec.condition.has_audio:
+        voice = PARAMS / "voices" / f"{spec.voice}.yaml"
+        parts += [
+            VERSION,
+            assets.revision("kokoro"),
+            voice.read_text(encoding="utf-8") if voice.is_file() else None,
+            library_sha256(library) if library is not None else None,
+        ]
+    return content_hash(parts)
 
 
 def _render_group(
     job: tuple[Sequence[StimulusSpec], Mixing, Path | None],
 ) -> list[Rendering]:
-    # Only here: the libraries of sound take longer to import than an unchanged build takes.
-    from aor_lib.stimuli.rendering import render
+    from aor_lib.stimuli.rendering import render  # takes longer than an unchanged build
 
     specs, settings, library = job
     return [render(spec, settings, library) for spec in specs]
-
-
-def _note(row: Stimulus, made_from: str, build: Path) -> None:
-    """Say that all files of a stimulus are there: written last."""
-    note = {"made_from": made_from, "row": row.model_dump(mode="json")}
-    with atomic_write(build / "stimuli" / f"{row.stimulus_id}.json") as stream:
-        stream.write(json.dumps(note).encode())
 
 
 def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None:

@@ -8,15 +8,16 @@ benign to a neutral or a threatening scene, only the scene differs.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import model_validator
 
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
-from aor_lib.config.profile import History, Paralinguistics, Profile
+from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
 from aor_lib.config.records import (
     Block,
     Condition,
@@ -29,14 +30,15 @@ from aor_lib.config.records import (
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
-_KINDS: dict[Condition, SceneKind] = {
+_OTHER_KINDS: dict[Condition, SceneKind] = {
     Condition.NEUTRAL_SCENE: "neutral",
     Condition.THREATENING_SCENE: "threatening",
 }
-"""Kinds of the scenes that are no scenario's."""
-
 _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
+
+
+_Option = TypeVar("_Option")
 
 
 class Call(Params):
@@ -93,22 +95,45 @@ class StimulusSpec(Params):
             parts.append(f"v{self.variant}")
         return ".".join(parts)
 
+    @property
+    def row_fields(self) -> dict[str, object]:
+        """The fields of the stimulus' manifest row that follow from the design alone."""
+        spoken = self.condition.has_audio
+        return {
+            "stimulus_id": self.stimulus_id,
+            "utterance_id": self.utterance.id,
+            "scenario": self.utterance.scenario,
+            "intent": self.utterance.intent,
+            "text": self.utterance.text,
+            "contrast_of": self.utterance.contrast_of,
+            "voice": self.voice if spoken else None,
+            "gender": speech.gender_of(self.voice) if spoken else None,
+            "emotion": self.emotion if spoken else None,
+            "speaking_rate": self.speaking_rate if spoken else None,
+            "background_scene": self.scene.id if self.scene else None,
+            "scene_kind": self.scene.kind if self.scene else None,
+            "unseen_scene": self.scene.unseen if self.scene else None,
+            "snr_db": self.snr_db,
+            "seed": self.seed,
+            "block": self.block,
+            "condition": self.condition,
+            "history_id": self.history.id if self.history else None,
+            "split": self.utterance.split,
+        }
+
 
 def stimuli(study: StudyParams) -> list[StimulusSpec]:
     """All stimuli of a study, each once, in a fixed order: utterance by utterance.
 
-    ParamsError if the profile names too few voices for what it asks for, or no scene is of a kind.
+    Raises
+    ------
+    ParamsError
+        The profile names too few voices for what it asks for, or no scene is of a kind.
     """
-    profile = study.profile
-    for condition, kind in _KINDS.items():
-        if condition in profile.conditions and not _of_kind(study, kind):
-            raise ParamsError(
-                f"{profile.name}: conditions: {condition.value!r} needs a scene of kind {kind!r}"
-            )
     by_id: dict[str, StimulusSpec] = {}
     for number, scenario in enumerate(study.scenarios):
-        for position, utterance in _chosen(scenario, profile):
-            for spec in _of_utterance(study, number, utterance, position):
+        for position, utterance in _chosen(scenario, study.profile):
+            for spec in _Place(study, number, utterance, position).stimuli():
                 by_id.setdefault(spec.stimulus_id, spec)
     return list(by_id.values())
 
@@ -118,109 +143,107 @@ def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utteran
     positions: dict[str, int] = {}
     for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
-        for position, utterance in enumerate(of_intent):
-            partner = utterance.contrast_of
-            positions[utterance.id] = positions.get(partner, position) if partner else position
-        for utterance in of_intent[: profile.utterances_per_scenario.get(intent, 0)]:
-            yield positions[utterance.id], utterance
+        for number, utterance in enumerate(of_intent):
+            position = positions.get(utterance.contrast_of or "", number)
+            positions[utterance.id] = position
+            if number < profile.utterances_per_scenario.get(intent, 0):
+                yield position, utterance
 
 
-def _of_utterance(
-    study: StudyParams, scenario: int, utterance: Utterance, position: int
-) -> Iterator[StimulusSpec]:
-    """The stimuli of one utterance: the core conditions, then each block that the profile names."""
-    profile = study.profile
-    spec = functools.partial(_spec, study, scenario, utterance, position)
-    # A benign request suits all threatening scenes: there a refusal is alarm at the sound.
-    threatened = utterance.threatening_scenes or utterance.intent is Intent.BENIGN
-    for condition in profile.conditions:
-        if threatened or condition is not Condition.THREATENING_SCENE:
-            yield spec(condition)
-    if utterance.intent is Intent.PSEUDO_HARMFUL and Condition.BENIGN_SCENE in profile.conditions:
-        for variant in range(1, profile.variants):
-            yield spec(Condition.BENIGN_SCENE, variant)
-    in_scene, spoken = spec(Condition.BENIGN_SCENE), spec(Condition.SPEECH_ONLY)
-    if (turns := profile.multi_turn) and position < turns.utterances_per_scenario:
-        for history in study.histories:
-            final = in_scene if history.final is Condition.BENIGN_SCENE else spoken
-            earlier = {"history": history, "history_scene": in_scene.scene}
-            yield final.model_copy(update={"block": "multi_turn", **earlier})
-    if utterance.intent is Intent.BENIGN:
-        return
-    if (sweep := profile.snr_sweep) and position < sweep.utterances_per_scenario:
-        for snr_db in sweep.snr_db:
-            yield in_scene.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
-    calls = profile.secondary_voices
-    if calls and in_scene.scene and position < calls.utterances_per_scenario:
-        others = [voice for voice in profile.voices if voice != in_scene.voice]
-        if not others:
-            raise ParamsError(f"{profile.name}: voices: secondary_voices needs a second voice")
-        if texts := in_scene.scene.calls:
-            text = texts[in_scene.seed % len(texts)]
-            call = Call(text=text, voice=others[position % len(others)])
+@dataclass(frozen=True)
+class _Place:
+    """An utterance and its place in the study."""
+
+    study: StudyParams
+    scenario: int
+    utterance: Utterance
+    position: int
+
+    def stimuli(self) -> Iterator[StimulusSpec]:
+        """The core conditions, then each block that the profile names."""
+        profile, intent = self.study.profile, self.utterance.intent
+        # A benign request suits all threatening scenes: there a refusal is alarm at the sound.
+        threatened = self.utterance.threatening_scenes or intent is Intent.BENIGN
+        for condition in profile.conditions:
+            if threatened or condition is not Condition.THREATENING_SCENE:
+                yield self.core(condition)
+        if intent is Intent.PSEUDO_HARMFUL and Condition.BENIGN_SCENE in profile.conditions:
+            for variant in range(1, profile.variants):
+                yield self.core(Condition.BENIGN_SCENE, variant)
+        in_scene, spoken = self.core(Condition.BENIGN_SCENE), self.core(Condition.SPEECH_ONLY)
+        if self.is_among(profile.multi_turn):
+            for history in self.study.histories:
+                final = in_scene if history.final is Condition.BENIGN_SCENE else spoken
+                earlier = {"history": history, "history_scene": in_scene.scene}
+                yield final.model_copy(update={"block": "multi_turn", **earlier})
+        if intent is Intent.BENIGN:
+            return
+        if (sweep := profile.snr_sweep) and self.is_among(sweep):
+            for snr_db in sweep.snr_db:
+                yield in_scene.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
+        if self.is_among(profile.secondary_voices) and in_scene.scene and in_scene.scene.calls:
+            others = [voice for voice in profile.voices if voice != in_scene.voice]
+            voice = self.pick(others, self.position, "voices: secondary_voices needs two")
+            text = self.pick(in_scene.scene.calls, in_scene.seed)
+            call = Call(text=text, voice=voice)
             yield in_scene.model_copy(update={"block": "secondary_voices", "call": call})
-    if (factors := profile.paralinguistics) and position < factors.utterances_per_scenario:
-        number = scenario * factors.utterances_per_scenario + position
-        for cell in _paralinguistic_cells(profile, factors, number):
-            yield spoken.model_copy(update={"block": "paralinguistics", **cell})
+        if (factors := profile.paralinguistics) and self.is_among(factors):
+            for cell in self.paralinguistic_cells(factors):
+                yield spoken.model_copy(update={"block": "paralinguistics", **cell})
 
+    def core(self, condition: Condition, variant: int = 0) -> StimulusSpec:
+        """The stimulus of a condition; variants change voice and scene."""
+        profile = self.study.profile
+        name = self.utterance.contrast_of or self.utterance.id
+        digest = hashlib.sha256(f"{profile.seed}/{name}/{variant}".encode()).digest()
+        seed = int.from_bytes(digest[:6], "big")
+        voice = self.position + self.scenario + variant % _VOICES_PER_UTTERANCE
+        return StimulusSpec(
+            utterance=self.utterance,
+            condition=condition,
+            block="core",
+            voice=self.pick(profile.voices, voice),
+            scene=self.scene(condition, variant, seed) if condition.has_scene else None,
+            snr_db=profile.mixing.snr_db if condition.has_background else None,
+            variant=variant,
+            seed=seed,
+        )
 
-def _paralinguistic_cells(
-    profile: Profile, factors: Paralinguistics, number: int
-) -> Iterator[dict[str, str]]:
-    """Voice, emotion and rate of each stimulus of the ``number``-th utterance.
-
-    A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so that
-    gender is not one person's voice.
-    """
-    for g, gender in enumerate(("female", "male")):
-        voices = [voice for voice in profile.voices if speech.gender_of(voice) == gender]
-        if not voices:
-            raise ParamsError(
-                f"{profile.name}: voices: paralinguistics needs a {gender} voice; none is named"
-            )
-        for e, emotion in enumerate(factors.emotions):
-            for r, rate in enumerate(factors.rates):
-                if factors.fraction == "full" or r == (g + e + number) % len(factors.rates):
-                    voice = voices[number % len(voices)]
-                    yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
-
-
-def _spec(
-    study: StudyParams,
-    scenario: int,
-    utterance: Utterance,
-    position: int,
-    condition: Condition,
-    variant: int = 0,
-) -> StimulusSpec:
-    profile, voices = study.profile, study.profile.voices
-    origin = f"{profile.seed}/{utterance.contrast_of or utterance.id}/{variant}"
-    seed = int.from_bytes(hashlib.sha256(origin.encode()).digest()[:6], "big")
-    scene = None
-    if condition.has_scene:
-        kind = _KINDS.get(condition, "benign")
-        own = {"benign": utterance.scenes, "threatening": utterance.threatening_scenes}.get(kind)
-        if own:
+    def scene(self, condition: Condition, variant: int, seed: int) -> Scene:
+        """A scene that the utterance names for the condition, or else any of its kind."""
+        kind = _OTHER_KINDS.get(condition, "benign")
+        own = {"benign": self.utterance.scenes, "threatening": self.utterance.threatening_scenes}
+        if names := own.get(kind):
             # Scenes change half as fast as voices, which alternate in gender: neither predicts the
             # other. Among variants, an even number of scenes is shifted once a round, or each would
             # keep a voice.
-            turn = variant + (variant // _VOICES_PER_UTTERANCE if len(own) % 2 == 0 else 0)
-            scene = study.scenes[own[(position // 2 + turn) % len(own)]]
-        else:
-            among = _of_kind(study, kind)
-            scene = among[seed % len(among)]
-    return StimulusSpec(
-        utterance=utterance,
-        condition=condition,
-        block="core",
-        voice=voices[(position + scenario + variant % _VOICES_PER_UTTERANCE) % len(voices)],
-        scene=scene,
-        snr_db=profile.mixing.snr_db if condition.has_background else None,
-        variant=variant,
-        seed=seed,
-    )
+            shift = variant // _VOICES_PER_UTTERANCE if len(names) % 2 == 0 else 0
+            return self.study.scenes[self.pick(names, self.position // 2 + variant + shift)]
+        scenes = [scene for scene in self.study.other_scenes if scene.kind == kind]
+        lacking = f"conditions: {condition.value!r} needs a scene of kind {kind!r}"
+        return self.pick(scenes, seed, lacking)
 
+    def paralinguistic_cells(self, factors: Paralinguistics) -> Iterator[dict[str, str]]:
+        """Voice, emotion and rate of each stimulus.
 
-def _of_kind(study: StudyParams, kind: SceneKind) -> Sequence[Scene]:
-    return [scene for scene in study.other_scenes if scene.kind == kind]
+        A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so
+        that gender is not one person's voice.
+        """
+        number = self.scenario * factors.utterances_per_scenario + self.position
+        for g, gender in enumerate(("female", "male")):
+            voices = [v for v in self.study.profile.voices if speech.gender_of(v) == gender]
+            voice = self.pick(voices, number, f"voices: paralinguistics needs a {gender} voice")
+            for e, emotion in enumerate(factors.emotions):
+                for r, rate in enumerate(factors.rates):
+                    if factors.fraction == "full" or r == (g + e + number) % len(factors.rates):
+                        yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
+
+    def is_among(self, some: SomeUtterances | None) -> bool:
+        """Whether a part of the design is made for the utterance."""
+        return some is not None and self.position < some.utterances_per_scenario
+
+    def pick(self, options: Sequence[_Option], number: int, lacking: str = "") -> _Option:
+        """The ``number``-th option, in turns; ``lacking`` says what is wrong if there is none."""
+        if not options:
+            raise ParamsError(f"{self.study.profile.name}: {lacking}")
+        return options[number % len(options)]

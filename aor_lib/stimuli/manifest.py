@@ -25,6 +25,19 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
     return _table(Path(build) / MANIFEST, "aor data")
 
 
+def load_validation(build: Path | str) -> pd.DataFrame:
+    """Measurements of ``aor validate``: one row per stimulus, with its ``problems`` and
+    :data:`aor_lib.stimuli.clip_measurement.MEASURES`.
+    """
+    return _table(Path(build) / VALIDATION, "aor validate")
+
+
+def _table(path: Path, verb: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
+    return pd.read_parquet(path)
+
+
 def load_stimuli(build: Path | str) -> list[Stimulus]:
     """The manifest as records; ``DatasetError`` if it is of an earlier version of the data set."""
     path = Path(build) / MANIFEST
@@ -39,7 +52,7 @@ def stimuli_in(rows: pd.DataFrame, path: Path, remedy: str) -> list[Stimulus]:
         return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        problem = ".".join(map(str, first["loc"])) + f": {first['msg']}"
         raise DatasetError(
             f"{path}: is not of version {DATASET_VERSION} of the data set ({problem}); {remedy}"
         ) from error
@@ -53,33 +66,13 @@ def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
     return build / MANIFEST
 
 
-def load_validation(build: Path | str) -> pd.DataFrame:
-    """Measurements of ``aor validate``, one row per stimulus: the fields of
-    :class:`aor_lib.stimuli.clip_measurement.ClipMeasurement`.
-    """
-    return _table(Path(build) / VALIDATION, "aor validate")
-
-
-def verify_dataset(
-    stimuli: Iterable[Stimulus], build: Path, remedy: str = "run 'aor data' to mend it"
-) -> None:
-    """Check every sound file of a study, those of earlier turns too, against its hash.
-
-    ``DatasetError`` names the first that is missing or altered, and the remedy.
-    """
-    for name, sha256 in sound_files(stimuli):
-        path = build / name
-        if not path.is_file():
-            raise DatasetError(f"{path}: is missing; {remedy}")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-            raise DatasetError(f"{path}: sha256 is not the manifest's; {remedy}")
-
-
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once: the clips and those of earlier turns.
+    """Path and sha256 of each sound file once: of the clips, and of earlier turns.
 
-    ``DatasetError`` names a path that leads out of the manifest's folder: a manifest may be
-    somebody else's.
+    Raises
+    ------
+    DatasetError
+        A path leads out of the manifest's folder, which may be somebody else's.
     """
     files: dict[tuple[str, str], None] = {}
     for stimulus in stimuli:
@@ -95,7 +88,17 @@ def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
     return list(files)
 
 
-def _table(path: Path, verb: str) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
-    return pd.read_parquet(path)
+def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
+    """Check every sound file of a study against its sha256.
+
+    Raises
+    ------
+    DatasetError
+        A file is missing or altered; the message names it.
+    """
+    for name, sha256 in sound_files(stimuli):
+        path = build / name
+        if not path.is_file():
+            raise DatasetError(f"{path}: is missing; run 'aor data' to make it again")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise DatasetError(f"{path}: sha256 is not the manifest's; run 'aor data' to mend it")

@@ -8,7 +8,6 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,14 +35,29 @@ class Rendering:
 
 
 def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
-    """Make one stimulus; backgrounds of a ``library`` of recordings are preferred where they exist.
+    """Make one stimulus.
 
-    ``SpeechError`` if the text cannot be spoken, or makes a clip longer than 30 s.
+    Parameters
+    ----------
+    spec
+        What it is made from.
+    settings
+        Levels and times of the mix.
+    library
+        Folder of recordings, which are preferred as backgrounds where it has them.
+
+    Raises
+    ------
+    SpeechError
+        The text cannot be spoken, or makes a clip longer than 30 s.
     """
     if not spec.condition.has_audio:
-        text = _presented_text(spec)
-        return Rendering(_row(spec, text.encode(), presented_text=text), {})
-    history, files = _earlier_turns(spec, settings, library)
+        text = spec.utterance.text
+        if spec.condition is Condition.DESCRIBED and spec.scene:
+            text = f"In the background one hears {spec.scene.description}.\n{text}"
+        fields = spec.row_fields | {"presented_text": text, "sha256": _sha256(text.encode())}
+        return Rendering(Stimulus.model_validate(fields), {})
+    turns, files = _earlier_turns(spec, settings, library)
     spoken = speak(spec)
     background = _background(spec, _length(spoken, settings), library)
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
@@ -57,63 +71,29 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
             f"{spec.stimulus_id}: the clip is {duration_s:.1f} s long, over {MAX_DURATION_S:g} s: "
             "shorten the utterance's text"
         )
-    audio = flac(mixed.samples, "PCM_16")
     path = f"clips/{spec.stimulus_id}.flac"
-    row = _row(
-        spec,
-        audio,
-        voice=spec.voice,
-        gender=speech.gender_of(spec.voice),
-        emotion=spec.emotion,
-        speaking_rate=spec.speaking_rate,
-        background_source=background.source if background else None,
-        background_licence=background.licence if background else None,
-        events=json.dumps([asdict(event) for event in background.events] if background else []),
-        history_id=spec.history.id if spec.history else None,
-        history=json.dumps(history),
-        lead_in_s=settings.lead_in_s,
-        duration_s=duration_s,
-        sample_rate=speech.SAMPLE_RATE,
-        path=path,
-        loudness_lufs=round(mixed.loudness_lufs, 3),
-        peak_dbfs=round(mixed.peak_dbfs, 3),
-    )
-    return Rendering(row, files | {path: audio})
+    files[path] = flac(mixed.samples, "PCM_16")
+    events = [asdict(event) for event in background.events] if background else []
+    measured = {
+        "background_source": background.source if background else None,
+        "background_licence": background.licence if background else None,
+        "events": json.dumps(events),
+        "history": json.dumps(turns),
+        "lead_in_s": settings.lead_in_s,
+        "duration_s": duration_s,
+        "sample_rate": speech.SAMPLE_RATE,
+        "path": path,
+        "sha256": _sha256(files[path]),
+        "loudness_lufs": round(mixed.loudness_lufs, 3),
+        "peak_dbfs": round(mixed.peak_dbfs, 3),
+    }
+    return Rendering(Stimulus.model_validate(spec.row_fields | measured), files)
 
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
     """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
     neutral = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.speaking_rate)
     return express(neutral, spec.emotion)
-
-
-def _presented_text(spec: StimulusSpec) -> str:
-    if spec.condition is Condition.DESCRIBED and spec.scene:
-        return f"In the background one hears {spec.scene.description}.\n{spec.utterance.text}"
-    return spec.utterance.text
-
-
-def _row(spec: StimulusSpec, content: bytes, **measured: object) -> Stimulus:
-    common: dict[str, Any] = dict.fromkeys(Stimulus.model_fields) | {
-        "stimulus_id": spec.stimulus_id,
-        "utterance_id": spec.utterance.id,
-        "scenario": spec.utterance.scenario,
-        "intent": spec.utterance.intent,
-        "text": spec.utterance.text,
-        "contrast_of": spec.utterance.contrast_of,
-        "background_scene": spec.scene.id if spec.scene else None,
-        "scene_kind": spec.scene.kind if spec.scene else None,
-        "unseen_scene": spec.scene.unseen if spec.scene else None,
-        "events": "[]",
-        "snr_db": spec.snr_db,
-        "seed": spec.seed,
-        "block": spec.block,
-        "condition": spec.condition,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "history": "[]",
-        "split": spec.utterance.split,
-    }
-    return Stimulus.model_validate(common | measured)
 
 
 def _earlier_turns(
@@ -128,15 +108,14 @@ def _earlier_turns(
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
-        audio = flac(_mix(spoken, background, settings).samples, "PCM_16")
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
-        files[path] = audio
+        files[path] = flac(_mix(spoken, background, settings).samples, "PCM_16")
         turns.append(
             {
                 "role": "user",
                 "text": turn.said,
                 "path": path,
-                "sha256": hashlib.sha256(audio).hexdigest(),
+                "sha256": _sha256(files[path]),
                 "scene": scene.id if scene else None,
                 "background_source": background.source if background else None,
                 "background_licence": background.licence if background else None,
@@ -158,10 +137,9 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
 
 
 def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Generator) -> Background:
-    if library is not None:
-        recorded = recorded_scene(library, scene.id, length, rng)
-        if recorded is not None:
-            return recorded
+    recorded = recorded_scene(library, scene.id, length, rng) if library else None
+    if recorded is not None:
+        return recorded
     made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
     return Background(made.samples, made.events, "procedural", "Apache-2.0")
 
@@ -187,3 +165,7 @@ def _length(spoken: mixing.Samples, settings: Mixing) -> int:
 def _mix(spoken: mixing.Samples, background: Background | None, settings: Mixing) -> mixing.Mix:
     scene = background.samples if background else None
     return mixing.mix(spoken, scene, sample_rate=speech.SAMPLE_RATE, **settings.model_dump())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

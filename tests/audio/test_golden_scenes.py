@@ -1,4 +1,4 @@
-"""Scenes sound as they did when identity.VERSION was last raised.
+"""Scenes sound as they did when dataset.VERSION was last raised.
 
 ``python -m tests.audio.test_golden_scenes`` writes the fingerprints anew. They are coarse, so that
 processors that differ in the last bit of a float agree.
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from aor_lib.audio.scenes import SCENES, render
-from aor_lib.stimuli.identity import VERSION
+from aor_lib.stimuli.dataset import VERSION
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_scenes.json"
 WRITE = "write the fingerprints anew: python -m tests.audio.test_golden_scenes"
@@ -32,12 +32,12 @@ def fingerprint(scene: str) -> list[float]:
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_scene_sounds_as_it_did_in_this_version(scene):
     golden = json.loads(GOLDEN.read_text())
-    assert golden["version"] == VERSION, f"identity.VERSION is another: {WRITE}"
+    assert golden["version"] == VERSION, f"dataset.VERSION is another: {WRITE}"
     assert scene in golden["scenes"], f"{scene} is new: {WRITE}"
     moved_db = np.abs(np.subtract(fingerprint(scene), golden["scenes"][scene])).max()
     assert moved_db <= TOLERANCE_DB, (
         f"{scene} moved by {moved_db:.2f} dB. If only its own YAML changed (which is part of what "
-        f"a clip is made from), {WRITE}. If code did, raise identity.VERSION too, or clips of an "
+        f"a clip is made from), {WRITE}. If code did, raise dataset.VERSION too, or clips of an "
         "earlier build would be kept; then train the classifier again: python -m reference.hearing"
     )
 

@@ -6,22 +6,30 @@ from unittest.mock import Mock
 import mlcroissant
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import soundfile
 import yaml
 
-from aor_lib.config.params import load_study
-from aor_lib.stimuli.export import export_hf
+from aor_lib.config.params import PARAMS, load_study
+from aor_lib.config.records import Stimulus
+from aor_lib.stimuli import rendering
+from aor_lib.stimuli.data_card import card_sections, citation
+from aor_lib.stimuli.dataset import build_dataset
+from aor_lib.stimuli.export import export_dataset
 from aor_lib.stimuli.manifest import (
     MANIFEST,
     VALIDATION,
     DatasetError,
-    load_manifest,
     load_stimuli,
     verify_dataset,
 )
-from tests.audio.sounds import content_of
+from aor_lib.stimuli.validation import validate_dataset
+from tests.audio.sounds import content_of, quiet
 from tests.conftest import make_text_stimuli
+
+SPOKEN = {"presented_text": None, "voice": "af_heart", "gender": "female", "emotion": "neutral"}
+IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0", "snr_db": 6.0}
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +44,6 @@ def no_network(monkeypatch, tmp_path):
 @pytest.fixture
 def study(write_profile):
     return load_study(write_profile())
-
-
-SPOKEN = {"presented_text": None, "voice": "af_heart", "duration_s": 0.2}
-IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0", "snr_db": 6.0}
 
 
 def sound_in(path, seed):
@@ -64,6 +68,7 @@ def write_build(build, **changes):
             row |= {"stimulus_id": name, "condition": condition}
             if condition != "text_only":
                 row |= SPOKEN | sound_in(build / f"clips/{name}.flac", len(rows))
+                row |= {"duration_s": 0.2}
             if condition == "benign_scene":
                 row |= IN_SCENE | {"unseen_scene": split == "test"}
             rows.append(row | changes)
@@ -83,18 +88,11 @@ def build(tmp_path):
 
 @pytest.fixture
 def exported(build, study, tmp_path):
-    return export_hf(build, tmp_path / "export", study)
+    return export_dataset(build, tmp_path / "export", study)
 
 
 def front_matter(folder):
     return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
-
-
-def table_below(folder, heading):
-    """The rows of a table of the data card as lists of cells; the header comes first."""
-    section = (folder / "README.md").read_text().split(f"# {heading}\n")[1].split("\n#")[0]
-    lines = [line for line in section.splitlines() if line.startswith("| ") and "---" not in line]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 @pytest.mark.slow
@@ -102,134 +100,156 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
     import datasets
 
     loaded = datasets.load_dataset(str(exported), cache_dir=str(exported.parent / "cache"))
-    spoken = {s.stimulus_id: s for s in load_stimuli(build) if s.path is not None}
+    stimuli = {s.stimulus_id: s for s in load_stimuli(build)}
     assert set(loaded) == {"dev", "test"}
-    assert sum(len(split) for split in loaded.values()) == len(spoken)
+    assert sum(map(len, loaded.values())) == len(stimuli)
     for name, split in loaded.items():
         for row in split:
-            audio = row.pop("audio")
-            stimulus = spoken[row["stimulus_id"]]
+            audio, earlier = row.pop("audio"), row.pop("history_audio")
+            stimulus = stimuli[row["stimulus_id"]]
             assert row == stimulus.model_dump(mode="json")
             assert row["split"] == name
-            samples, rate = soundfile.read(build / stimulus.path)
-            assert audio["sampling_rate"] == rate
-            np.testing.assert_array_equal(audio["array"], samples)
+            assert len(earlier) == (stimulus.history != "[]")
+            assert (audio is None) == (stimulus.path is None)
+            if audio:
+                samples, rate = soundfile.read(build / stimulus.path)
+                assert audio["sampling_rate"] == rate
+                np.testing.assert_array_equal(audio["array"], samples)
 
 
 def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
-    assert content_of(exported) == content_of(export_hf(build, tmp_path / "again", study))
+    assert content_of(exported) == content_of(export_dataset(build, tmp_path / "again", study))
 
 
-@pytest.mark.slow
-def test_the_croissant_file_is_valid_and_its_records_are_the_manifest(exported, build):
-    dataset = mlcroissant.Dataset(str(exported / "croissant.json"))
-    issues = dataset.metadata.ctx.issues
+def test_the_croissant_file_is_valid_and_has_the_sha256_of_every_table(exported):
+    issues = mlcroissant.Dataset(str(exported / "croissant.json")).metadata.ctx.issues
     assert not issues.errors
     assert not issues.warnings
-    rows = []
-    for record_set in dataset.metadata.record_sets:
-        for record in dataset.records(record_set.id):
-            row = {name.split("/")[1]: value for name, value in record.items()}
-            row.pop("file_name", None)
-            rows.append({k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()})
-    assert sorted(rows, key=lambda row: row["stimulus_id"]) == sorted(
-        (s.model_dump(mode="json") for s in load_stimuli(build)), key=lambda row: row["stimulus_id"]
-    )
-
-
-def test_the_croissant_file_says_the_sha256_of_every_table_and_which_clips_there_are(exported):
     parts = json.loads((exported / "croissant.json").read_text())["distribution"]
-    tables = {part["contentUrl"]: part for part in parts if part["@type"] == "cr:FileObject"}
-    assert set(tables) == {str(path.relative_to(exported)) for path in exported.rglob("*.parquet")}
-    for name, part in tables.items():
-        assert part["sha256"] == hashlib.sha256((exported / name).read_bytes()).hexdigest()
-    clips = [part["includes"] for part in parts if part["@type"] == "cr:FileSet"]
-    assert sorted(path for pattern in clips for path in exported.glob(pattern)) == sorted(
-        exported.rglob("*.flac")
-    )
+    tables = {part["contentUrl"]: part["sha256"] for part in parts}
+    assert tables == {
+        str(path.relative_to(exported)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in exported.rglob("*.parquet")
+    }
 
 
-def test_other_numbers_in_the_data_card_are_the_manifests(exported):
-    assert table_below(exported, "Splits")[1:] == [
-        ["dev", "6", "4", "0.00", "2"],
-        ["test", "3", "2", "0.00", "1"],
-    ]
-    assert table_below(exported, "Speech over background")[1:] == [["6", "benign_scene", "3"]]
-    # Three times "text", and three numbers: 4 words and 3 pairs among 6 words.
-    diversity = table_below(exported, "Diversity of the utterances")
-    assert diversity[-1] == ["all", "3", "6", "0.667", "0.500"]
-    assert ["benign_scene", "3", "0.250", "0.250"] in table_below(
-        exported, "Preprocessing, cleaning and labelling"
-    )
+def test_the_card_names_every_column_and_its_numbers_are_the_manifests(exported):
+    sections = card_sections((exported / "README.md").read_text())
+    for name in Stimulus.model_fields:
+        assert f"`{name}`" in sections["How to read it"]
+    rows = [line.replace(" ", "") for line in sections["Composition"].splitlines()]
+    assert {"|dev|6|4|2|", "|test|3|2|1|", "|af_heart|female|neutral|6|"} <= set(rows)
+    assert "0.25" in sections["Preprocessing, cleaning and labelling"]
 
 
 def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, study, tmp_path):
-    assert front_matter(export_hf(build, tmp_path / "own", study))["license"] == "apache-2.0"
+    assert front_matter(export_dataset(build, tmp_path / "own", study))["license"] == "apache-2.0"
     recorded = {"background_source": "recorded: ESC-50/1-A.wav", "background_licence": "CC BY 3.0"}
     write_build(build, **recorded)
-    folder = export_hf(build, tmp_path / "export", study)
+    folder = export_dataset(build, tmp_path / "export", study)
     assert front_matter(folder)["license"] == "other"
-    assert "- recorded: ESC-50/1-A.wav (CC BY 3.0): 9 clips" in (folder / "README.md").read_text()
+    assert "recorded: ESC-50/1-A.wav | CC BY 3.0" in (folder / "README.md").read_text()
     licences = json.loads((folder / "croissant.json").read_text())["license"]
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
 
 
-def test_imported_clips_are_of_unknown_licence_and_not_called_synthetic(build, study, tmp_path):
-    unknown = {"voice": None, "background_source": None, "background_licence": None}
-    write_build(build, block="imported", **unknown)
-    folder = export_hf(build, tmp_path / "export", study)
-    assert front_matter(folder)["license"] == "other"
-    card = (folder / "README.md").read_text()
-    assert ["as found", "unknown", "9"] in table_below(folder, "Backgrounds and their licences")
-    assert "synthetic" not in card.split("# Limitations")[1]
-
-
-def test_a_study_of_texts_alone_has_a_configuration_of_texts(build, study, tmp_path):
-    texts = load_manifest(build).query("condition == 'text_only'")
-    texts.to_parquet(build / MANIFEST)
-    folder = export_hf(build, tmp_path / "export", study)
-    assert [config["config_name"] for config in front_matter(folder)["configs"]] == ["text"]
-    assert not list(folder.rglob("*.flac"))
+def test_imported_clips_whose_licence_nobody_knows_are_not_exported(build, study, tmp_path):
+    write_build(build, block="imported")
+    with pytest.raises(DatasetError, match="imported clips"):
+        export_dataset(build, tmp_path / "export", study)
 
 
 def test_no_place_on_this_machine_is_named(build, write_profile, tmp_path):
     study = load_study(write_profile(recordings=str(tmp_path / "library")))
-    folder = export_hf(build, tmp_path / "export", study)
+    folder = export_dataset(build, tmp_path / "export", study)
     assert str(tmp_path) not in (folder / "README.md").read_text()
 
 
-def test_a_folder_in_use_is_refused_and_left_alone(build, study, tmp_path):
-    (tmp_path / "export").mkdir()
-    (tmp_path / "export" / "mine.txt").write_text("mine")
-    with pytest.raises(
-        FileExistsError, match=r"export: exists and is not empty; remove it or name"
-    ):
-        export_hf(build, tmp_path / "export", study)
-    assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine.txt"]
-
-
 @pytest.mark.parametrize("clip", ["u1.benign_scene.flac", "u0.turn1.flac"])
-def test_a_clip_that_is_not_the_manifests_is_named(build, study, tmp_path, clip):
+def test_a_clip_that_is_not_the_manifests_is_named_and_nothing_is_left(
+    build, study, tmp_path, clip
+):
     (build / "clips" / clip).write_bytes(b"something else")
     with pytest.raises(DatasetError, match=clip):
-        export_hf(build, tmp_path / "export", study)
+        export_dataset(build, tmp_path / "export", study)
     assert not (tmp_path / "export").exists()
 
 
-def test_an_export_that_fails_leaves_nothing(build, study, tmp_path, monkeypatch):
-    full = Mock(side_effect=OSError(28, "No space left on device"))
-    monkeypatch.setattr("aor_lib.stimuli.export.hf.write_croissant", full)
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(OSError, match="No space left"):
-        export_hf(build, tmp_path / "export", study)
-    assert sorted(tmp_path.iterdir()) == before
+def test_both_files_to_cite_the_study_by_agree():
+    bibtex = (PARAMS.parent / "CITATION.bib").read_text()
+    for text in (citation()["title"], citation()["version"], citation()["authors"][0]["name"]):
+        assert text in bibtex
 
 
-def test_clips_are_copied_where_they_cannot_be_linked(build, study, tmp_path, monkeypatch):
-    cross_device = OSError(18, "Invalid cross-device link")
-    monkeypatch.setattr("os.link", Mock(side_effect=cross_device))
-    folder = export_hf(build, tmp_path / "export", study)
-    assert len(list(folder.rglob("*.flac"))) == 7
-    stimuli = load_stimuli(build)
-    for split in ("dev", "test"):
-        verify_dataset([s for s in stimuli if s.split == split], folder / split)
+@pytest.fixture(scope="module")
+def whole(tiny_study, tmp_path_factory):
+    """An export of the tiny study."""
+    study, build = tiny_study
+    validate_dataset(study, build, 1, quiet)
+    return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny", study)
+
+
+@pytest.fixture
+def take(whole, tiny_study, tmp_path):
+    """Build a study, the tiny one unless another is given, of the clips of the export."""
+
+    def take(study=tiny_study[0], **options):
+        build_dataset(study, tmp_path / "build", 1, quiet, source=str(whole), **options)
+        return tmp_path / "build"
+
+    return take
+
+
+@pytest.mark.slow
+def test_a_build_from_an_export_has_its_bytes_and_synthesises_nothing(
+    take, tiny_study, monkeypatch
+):
+    monkeypatch.setattr(rendering, "render", None)
+    study, build = tiny_study
+    taken = take()
+    assert (taken / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
+    verify_dataset(load_stimuli(build), taken)
+    build_dataset(study, taken, 1, quiet)  # what was taken is not made again
+
+
+@pytest.mark.slow
+def test_what_an_export_lacks_is_made_only_where_that_is_asked_for(take, write_profile):
+    more = load_study(write_profile(snr_sweep={"snr_db": [0], "utterances_per_scenario": 1}))
+    with pytest.raises(DatasetError, match=r"does not hold \d+ of .*snr0.*--make-missing"):
+        take(more)
+    assert any(s.block == "snr_sweep" for s in load_stimuli(take(more, make_missing=True)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "../../elsewhere.flac"}, "is not within"),
+        ({"path": "/tmp/elsewhere.flac"}, "is not within"),
+        ({"sha256": "0" * 64}, "sha256"),
+        ({"seed": 7}, "seed: 7, but the profile asks for"),
+    ],
+)
+def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path, change, message):
+    for path in whole.glob("data/*.parquet"):
+        table = pq.read_table(path)
+        rows = [row | (change if row["audio"] else {}) for row in table.to_pylist()]
+        (tmp_path / "other/data").mkdir(parents=True, exist_ok=True)
+        changed = table.from_pylist(rows, schema=table.schema)
+        pq.write_table(changed, tmp_path / "other/data" / path.name)
+    with pytest.raises(DatasetError, match=message):
+        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(tmp_path / "other"))
+
+
+def test_a_source_that_is_no_export_says_what_it_can_be(study, tmp_path):
+    for source in (str(tmp_path), "no/such/folder"):
+        with pytest.raises(DatasetError, match=r"aor export|data/"):
+            build_dataset(study, tmp_path / "build", 1, quiet, source=source)
+
+
+def test_a_data_set_on_the_hub_is_fetched_at_its_revision(monkeypatch, study, tmp_path):
+    fetch = Mock(return_value=str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
+    with pytest.raises(DatasetError, match=r"somebody/aor@v2: holds no data"):
+        build_dataset(study, tmp_path / "build", 1, quiet, source="somebody/aor@v2")
+    fetch.assert_called_once_with("somebody/aor", repo_type="dataset", revision="v2")

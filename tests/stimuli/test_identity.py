@@ -18,7 +18,7 @@ from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_study
 from aor_lib.config.profile import Mixing
 from aor_lib.stimuli.design import stimuli
-from aor_lib.stimuli.identity import VERSION, made_from
+from aor_lib.stimuli.dataset import VERSION, made_from
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_rendering.json"
 WRITE = "python -m tests.stimuli.test_identity"
@@ -50,7 +50,7 @@ def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(s
         made_after("utterance", text="Something else?"),
     ]
     assert len({before, *changed}) == 6
-    monkeypatch.setattr("aor_lib.stimuli.identity.VERSION", VERSION + 1)
+    monkeypatch.setattr("aor_lib.stimuli.dataset.VERSION", VERSION + 1)
     assert made_after() not in {before, *changed}
 
 
@@ -64,7 +64,7 @@ def golden():
 @pytest.mark.parametrize("emotion", ["neutral", "angry"])
 def test_prosody_noise_and_mixing_sound_as_they_did_in_this_version(golden, emotion):
     before, now = golden["levels_db"][emotion], levels_db(mixed(buzz(), emotion))
-    assert len(now) == len(before), f"another length: raise identity.VERSION, then {WRITE}"
+    assert len(now) == len(before), f"another length: raise dataset.VERSION, then {WRITE}"
     assert_alike(now, before, TOLERANCE_DB)
 
 
@@ -78,7 +78,7 @@ def test_speech_sounds_as_it_did_in_this_version(golden):
 def assert_alike(now, before, tolerance_db):
     moved_db = float(np.abs(np.subtract(now, before)).mean())
     assert moved_db <= tolerance_db, (
-        f"clips moved by {moved_db:.2f} dB: raise identity.VERSION, or clips of an earlier build "
+        f"clips moved by {moved_db:.2f} dB: raise dataset.VERSION, or clips of an earlier build "
         f"would be kept; then {WRITE}"
     )
 

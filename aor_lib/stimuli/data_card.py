@@ -1,0 +1,87 @@
+"""The data card: Hugging Face's front matter, and sections after *Datasheets for Datasets*.
+
+The words are in data_card.md beside this module, a Jinja template; every number is computed from
+the manifest.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+import yaml
+
+from aor_lib import __version__
+from aor_lib.audio.speech import VoiceCard
+from aor_lib.config.params import PARAMS, StudyParams
+from aor_lib.config.records import DATASET_VERSION
+from aor_lib.config.typed_yaml import read
+from aor_lib.stimuli.manifest import load_manifest, load_validation
+
+OWN_LICENCE = "Apache-2.0"
+"""Licence of the utterances, the procedural scenes and Kokoro's speech."""
+
+
+def data_card(build: Path | str, study: StudyParams) -> str:
+    """README.md of the data set of a built and validated study: front matter, title and sections.
+
+    References
+    ----------
+    Gebru et al., "Datasheets for Datasets", Communications of the ACM 64(12), 2021.
+    """
+    manifest = load_manifest(build)
+    spoken = manifest[manifest["path"].notna()]
+    validation = load_validation(build)[["stimulus_id", "wer"]].dropna()
+    wer = spoken.merge(validation, on="stimulus_id").groupby("condition")["wer"]
+    recorded = spoken[~spoken["background_source"].isin([None, "procedural"])]
+    splits = manifest.groupby("split").agg(
+        stimuli=("stimulus_id", "size"),
+        clips=("path", "count"),
+        utterances=("utterance_id", "nunique"),
+    )
+    by = [manifest[name] for name in ("scenario", "intent", "split")]
+    # A library of recordings is a folder of this machine, and means nothing elsewhere.
+    profile = study.profile.model_dump(mode="json", exclude={"recordings"}, exclude_none=True)
+    template = jinja2.Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
+    card: str = template.render(
+        version=__version__,
+        dataset_version=DATASET_VERSION,
+        study=study.profile,
+        profile=yaml.safe_dump(profile, sort_keys=False),
+        citation=citation(),
+        bibtex=(PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8"),
+        licences=licences(manifest),
+        own_licence=OWN_LICENCE,
+        manifest=manifest,
+        spoken=spoken,
+        table=lambda frame: frame.to_markdown(index=False) if len(frame) else "None.",
+        counts=pd.crosstab(by, manifest["condition"]).reset_index(),
+        splits=splits.reset_index(),
+        voices=_count(spoken, ["voice", "gender", "emotion"]),
+        recordings=_count(recorded, ["background_source", "background_licence"]),
+        wer=wer.agg(["size", "median", "mean"]).astype(float).round(3).reset_index(),
+    )
+    return card
+
+
+def card_sections(card: str) -> dict[str, str]:
+    """The text of each section of a card by its heading; the text before them has none ("")."""
+    head, *rest = card.partition("\n# ")[2].partition("\n")[2].split("\n## ")
+    parts = (part.partition("\n") for part in rest)
+    return {"": head.strip()} | {heading: text.strip() for heading, _, text in parts}
+
+
+def citation() -> dict[str, Any]:
+    """The study's CITATION.cff."""
+    return dict(yaml.safe_load((PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")))
+
+
+def licences(manifest: pd.DataFrame) -> list[str]:
+    """Every licence that some part of the data is under."""
+    voices = [PARAMS / "voices" / f"{voice}.yaml" for voice in manifest["voice"].dropna().unique()]
+    of_voices = {read(path, VoiceCard).licence for path in voices if path.is_file()}
+    return sorted({OWN_LICENCE, *manifest["background_licence"].dropna()} | of_voices)
+
+
+def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    return clips[by].value_counts().sort_index().reset_index(name="clips")
