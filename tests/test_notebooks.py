@@ -34,6 +34,6 @@ def test_no_prose_of_a_notebook_states_a_result(name):
 
 
 def test_the_data_card_has_every_section_in_its_notebook():
-    card = (ROOT / "aor_lib/stimuli/export/data_card.md").read_text(encoding="utf-8")
+    card = (ROOT / "aor_lib/stimuli/data_card.md").read_text(encoding="utf-8")
     shown = ["".join(cell["source"]) for cell in of_kind("data_card.ipynb", "markdown")]
     assert shown[1:] == re.findall(r"^## .*", card, re.MULTILINE)

@@ -122,8 +122,8 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
         data_collection=sections["Collection process"],
         data_limitations=_bullets(sections["Limitations"]),
         data_biases=_bullets(sections["Biases"]),
-        data_use_cases=_bullets(sections["Uses"]),
-        personal_sensitive_information=_bullets(sections["Sensitive content"]),
+        data_use_cases=_bullets(sections["Uses"].partition("###")[0]),
+        personal_sensitive_information=_bullets(sections["Composition"]),
     )
     text = json.dumps(metadata.to_json(), indent=2, ensure_ascii=False)
     (folder / "croissant.json").write_text(text + "\n", encoding="utf-8")

@@ -150,13 +150,12 @@ def write_pages(build: Path) -> None:
         If a page cannot be made.
     """
     html, vendored = build / "html", PARAMS / "web_assets.yaml"
-    texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.cff", vendored]
+    texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.bib", vendored]
     executed = sorted((build / "notebooks").glob("*.ipynb"))
     cards = _files(PARAMS / "models")
     sources = [*_files(ROOT / "book"), *executed, *texts, *cards, build / STATE]
     if _changed(html / "index.html") >= max(map(_changed, sources)):
         return
-    from aor_lib.stimuli.export.citation import bibtex  # loads more than a current book needs
     from aor_lib.storage.assets import copy_files
     from book._ext.explorer import write_data
 
@@ -166,7 +165,7 @@ def write_pages(build: Path) -> None:
     for path in executed:
         shutil.copyfile(path, folder / path.name)
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
-    (folder / "citation.bib").write_text(bibtex(), encoding="utf-8")
+    shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
     copy_files(vendored, made / "_static" / "vendor")

@@ -17,8 +17,8 @@ from aor_lib.audio.scenes import spectrum_matched_noise
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_study
 from aor_lib.config.profile import Mixing
-from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.dataset import VERSION, made_from
+from aor_lib.stimuli.design import stimuli
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_rendering.json"
 WRITE = "python -m tests.stimuli.test_identity"
