@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.sound_tagger import SoundTags
 from aor_lib.models.smollm import LanguageModel, format_clip
 from aor_lib.storage.workers import in_threads
 from reference.members import Example, Group
@@ -46,7 +46,7 @@ class Lesson:
     prompt: list[int]
     response: list[int]
     decisive: int = 0
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[SoundTags, ...] = ()
 
     @property
     def weights(self) -> list[float]:

@@ -1,8 +1,8 @@
 """Sounds behind the training examples of the reference models.
 
-Three kinds of sound: what the ear hears in random mixtures of a setting's sounds; names of further
-sounds of the setting, read in place of being heard; and text that says what is heard. None is a
-scene of the study as it is rendered.
+Three kinds of sound: what the sound tagger hears in random mixtures of a setting's sounds; names of
+further sounds of the setting, read in place of being heard; and text that says what is heard. None
+is a scene of the study as it is rendered.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from aor_lib.audio.hearing import ear
-from aor_lib.audio.hearing.ear import SEGMENTS, Heard, Probabilities
-from reference.hearing.compositions import NOISE, SILENCE, Composition, compositions
-from reference.hearing.names import load_names
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, Probabilities, SoundTags, sound_tagger
+from reference.hearing.compositions import NOISE, SILENCE, Composition, compositions, load_names
 from reference.material import Material
 
 ANGRY = "angry"
@@ -39,7 +37,7 @@ class Sound:
 
     setting: str | None = None
     angry: bool = False
-    heard: Heard | None = None
+    heard: SoundTags | None = None
     described: str | None = None
 
 
@@ -47,7 +45,7 @@ class Sound:
 class Sounds:
     """A supply of sounds; clips and names by setting, moods by emotion."""
 
-    clips: Mapping[str, Sequence[Heard]]
+    clips: Mapping[str, Sequence[SoundTags]]
     moods: Mapping[str, Sequence[Probabilities]]
     names: Mapping[str, Sequence[str]]
     described: Mapping[str, Sequence[str]]
@@ -69,7 +67,7 @@ class Sounds:
             segments = self._read(setting, rng)
         else:
             segments = one(self.clips[setting], rng).segments
-        heard = Heard(segments, one(self.moods[emotion], rng))
+        heard = SoundTags(segments, one(self.moods[emotion], rng))
         return Sound(setting, emotion == ANGRY, heard)
 
     def _emotion(self, angry: bool | None, rng: np.random.Generator) -> str:
@@ -98,10 +96,10 @@ def load_sounds(material: Material, workers: int, report: Callable[[int, int], N
     names = load_names()
     made = compositions(CLIPS, sorted(names.read), _SEED, workers, report)
     made += compositions(BARE_CLIPS, (NOISE, SILENCE), _SEED + CLIPS, workers, report)
-    heard = [(clip, ear.listen(clip.encoded, clip.spectrogram)) for clip in made]
+    heard = [(clip, sound_tagger().tag(clip.encoded, clip.spectrogram)) for clip in made]
     return Sounds(
         _by(heard, lambda clip, found: (str(clip.setting), found)),
-        _by(heard, lambda clip, found: (clip.emotion, found.mood)),
+        _by(heard, lambda clip, found: (clip.emotion, found.emotion)),
         names.read,
         material.described,
     )
@@ -118,8 +116,8 @@ def some(options: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
 
 
 def _by(
-    heard: Sequence[tuple[Composition, Heard]],
-    keyed: Callable[[Composition, Heard], tuple[str, T]],
+    heard: Sequence[tuple[Composition, SoundTags]],
+    keyed: Callable[[Composition, SoundTags], tuple[str, T]],
 ) -> dict[str, list[T]]:
     grouped: dict[str, list[T]] = {}
     for clip, found in heard:

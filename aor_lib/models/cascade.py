@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING
 import soundfile
 from pydantic import Field
 
-from aor_lib.audio.hearing import ear, transcription
-from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.sound_tagger import (
+    TAGGER_WEIGHTS,
+    SoundTags,
+    sound_tagger,
+    weights_revision,
+)
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
@@ -76,7 +81,7 @@ class Cascade:
         parts = [
             f"{assets.revision('whisper-tiny-en')}-{transcription.VERSION}",
             f"{assets.revision('smollm2-135m-instruct')}-{VERSION}",
-            ear.revision() if self._settings.hears_sound else "words",
+            weights_revision(TAGGER_WEIGHTS) if self._settings.hears_sound else "words",
         ]
         if self._settings.adapter is not None:
             self._adapter = WEIGHTS / self._settings.adapter
@@ -150,7 +155,7 @@ class Cascade:
         from aor_lib.models.smollm import format_clip, plain
 
         messages: list[dict[str, str]] = []
-        heard: list[Heard] = []
+        heard: list[SoundTags] = []
         account: Account = {}
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
@@ -164,7 +169,7 @@ class Cascade:
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return model.prompt(messages, heard), account
 
-    def _hear(self, sound_file: bytes) -> tuple[str, Heard | None]:
+    def _hear(self, sound_file: bytes) -> tuple[str, SoundTags | None]:
         with _preparing:
             if self._settings.hears_sound:
                 return hear(sound_file)
@@ -177,17 +182,17 @@ class Cascade:
             return self._steerable or language_model(self._adapter)
 
 
-def hear(sound_file: bytes) -> tuple[str, Heard]:
+def hear(sound_file: bytes) -> tuple[str, SoundTags]:
     """Transcript of a sound file, and what is heard beside the words."""
     found = transcribe(sound_file)
-    return found.transcript, ear.listen(found.encoded, found.spectrogram)
+    return found.transcript, sound_tagger().tag(found.encoded, found.spectrogram)
 
 
-def _account(clip: Heard) -> Account:
+def _account(clip: SoundTags) -> Account:
     """Facts that were heard in a clip, for people to read."""
-    mood, probability = max(clip.mood, key=lambda one: one[1])
-    sounds = ", ".join(clip.likeliest(_SOUNDS_TOLD)) or "nothing"
-    return {"sounds": sounds, "emotion": mood, "probability": probability}
+    emotion, probability = max(clip.emotion, key=lambda one: one[1])
+    sounds = ", ".join(clip.top(_SOUNDS_TOLD)) or "nothing"
+    return {"sounds": sounds, "emotion": emotion, "probability": probability}
 
 
 def _batches(model: LanguageModel, prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from aor_lib.audio.hearing.ear import SEGMENTS, Heard
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.records import Generation, content_hash
 
 AUDIO = "<file_sep>"
@@ -37,7 +37,7 @@ class Prompt:
     """Text of a prompt in the chat format, and what is heard in the clips that stand in it."""
 
     text: str
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[SoundTags, ...] = ()
 
 
 def format_clip(words: str) -> str:
@@ -56,12 +56,14 @@ def plain(words: str) -> str:
     return words.replace(AUDIO, "")
 
 
-def audio_tokens(heard: Sequence[Heard], embedding: Callable[[str], torch.Tensor]) -> torch.Tensor:
+def audio_tokens(
+    heard: Sequence[SoundTags], embedding: Callable[[str], torch.Tensor]
+) -> torch.Tensor:
     """Audio tokens of clips, one after the other: float32, ``(AUDIO_TOKENS * clips, width)``.
 
     ``embedding`` gives a name's vector, ``(width,)``.
     """
-    rows = [tokens for clip in heard for tokens in (*clip.segments, clip.mood)]
+    rows = [tokens for clip in heard for tokens in (*clip.segments, clip.emotion)]
     names = {name: embedding(name) for row in rows for name, _ in row}
     nothing = torch.zeros_like(embedding("nothing"))
     return torch.stack([sum((p * names[name] for name, p in row), nothing) for row in rows])
@@ -74,7 +76,7 @@ class LanguageModel:
     tokenizer: Any
     network: Any
 
-    def prompt(self, messages: Sequence[dict[str, str]], heard: Sequence[Heard] = ()) -> Prompt:
+    def prompt(self, messages: Sequence[dict[str, str]], heard: Sequence[SoundTags] = ()) -> Prompt:
         """Messages (``role`` and ``content``) in the model's chat format, ready to be answered.
 
         ``heard`` is of the clips whose audio tokens have places in them.
@@ -122,7 +124,7 @@ class LanguageModel:
         return ids
 
     @contextlib.contextmanager
-    def hearing(self, heard: Sequence[Heard]) -> Iterator[None]:
+    def hearing(self, heard: Sequence[SoundTags]) -> Iterator[None]:
         """Have the network read the audio tokens of these clips, those of a batch in its order.
 
         Prompts that other threads have it read stay as they are.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import soundfile
 
 from aor_lib.audio import mixing
-from aor_lib.audio.hearing import scene_classifier
+from aor_lib.audio.hearing.sound_tagger import classify_scene
 from aor_lib.audio.hearing.transcription import HearingError, transcribe, word_error_rate
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
@@ -96,7 +96,7 @@ def measure_clip(
         "peak_dbfs": mixing.true_peak(clip),
         "lead_in_dbfs": mixing.rms_dbfs(lead_in) if len(lead_in) else None,
         "transcript": transcription.transcript,
-        "heard_scene": scene_classifier.classify(transcription.encoded),
+        "heard_scene": classify_scene(transcription.encoded),
     }
     if spec is not None:
         measured["wer"] = word_error_rate(row.text, transcription.transcript)

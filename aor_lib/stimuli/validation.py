@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from aor_lib.audio.hearing import shipped, transcription
+from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, weights_revision
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.stimuli.design import StimulusSpec, stimuli
@@ -67,7 +68,7 @@ def validate_dataset(
         VERSION,
         transcription.VERSION,
         assets.revision("whisper-tiny-en"),
-        shipped.revision("scenes"),
+        weights_revision(SCENE_WEIGHTS),
     ]
     if not (up_to_date(build, _STAGE, made_from) and (build / VALIDATION).is_file()):
         _measure(rows, specs, build, workers, report)

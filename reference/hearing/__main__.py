@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from aor_lib.audio.hearing import ear, scene_classifier
+from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, TAGGER_WEIGHTS
 from aor_lib.storage.progress import progress
 from reference.hearing import scene_training, tagger_training
 
 
 def main(
-    into: Annotated[Path, typer.Option(help="Folder of the weights.")] = ear.WEIGHTS.parent,
+    into: Annotated[Path, typer.Option(help="Folder of the weights.")] = TAGGER_WEIGHTS.parent,
 ) -> None:
     """Train the scene classifier and the sound tagger: half an hour of two cores."""
     into.mkdir(parents=True, exist_ok=True)
     for train, name in (
-        (scene_training.train, scene_classifier.WEIGHTS.name),
-        (tagger_training.train, ear.WEIGHTS.name),
+        (scene_training.train, SCENE_WEIGHTS.name),
+        (tagger_training.train, TAGGER_WEIGHTS.name),
     ):
         with progress(f"clips for {name}") as report:
             train(os.cpu_count() or 1, report, into / name)

@@ -1,4 +1,4 @@
-"""Random mixtures of the scenes' sounds under speech: what the ear learns from.
+"""Random mixtures of the scenes' sounds under speech: what the sound tagger learns from.
 
 A composition has the bed of one scene and events of any others, so that a sound says nothing of the
 scene that it was written for.
@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.ear import SEGMENTS
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS
 from aor_lib.audio.hearing.transcription import Features, Spectrogram
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_scenes
+from aor_lib.config.records import Identifier
 from aor_lib.config.scene import Scene
+from aor_lib.config.typed_yaml import Params, read
 from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
-from reference.hearing.names import load_names
 
 VERSION = 3
 """Counts the changes to what the compositions hold; it is part of the cache's key."""
@@ -69,11 +72,25 @@ _SENTENCES_EACH = 2  # of a voice, at each rate
 _SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
 _SNRS_DB = (-3.0, 20.0)
 _LEAD_INS_S = (0.0, 2.5)
+_TAIL_S = 0.5
 _MOST_EVENTS = 6
 _NEUTRAL_SHARE = 0.4
 
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z' -]{2,39}$")]
 Job = tuple[str, str, str, tuple[tuple[int, str | None], ...]]
 """A voice, a sentence and a rate, and the numbers and settings of the clips to make of them."""
+
+
+class Names(Params):
+    """Names of sounds (reference/material/sounds.yaml).
+
+    ``beds`` by scene; ``events`` by scene and by the name in the manifest; ``read`` by setting: a
+    scenario, ``neutral`` or ``threatening``.
+    """
+
+    beds: Mapping[Identifier, Name]
+    events: Mapping[Identifier, Mapping[str, Name]]
+    read: Mapping[Identifier, tuple[Name, ...]]
 
 
 @dataclass(frozen=True)
@@ -90,6 +107,12 @@ class Composition:
     sounds: tuple[frozenset[str], ...]
     emotion: str
     setting: str | None
+
+
+@functools.cache
+def load_names() -> Names:
+    """Read the names of sounds; raises ``ParamsError`` if the file is missing or wrong."""
+    return read(Path(__file__).parents[1] / "material" / "sounds.yaml", Names)
 
 
 def compositions(
@@ -115,7 +138,6 @@ def compositions(
     made = load_or_make(
         "compositions", origin, lambda: _made(count, settings, seed, workers, report)
     )
-    ends = np.cumsum(made["frames"])[:-1]
     return [
         Composition(
             encoded,
@@ -126,7 +148,7 @@ def compositions(
         )
         for encoded, spectrogram, sounds, emotion, setting in zip(
             made["encoded"].astype(np.float32),
-            np.split(made["spectrograms"].astype(np.float16), ends),
+            np.split(made["spectrograms"].astype(np.float16), np.cumsum(made["frames"])[:-1]),
             made["sounds"].tolist(),
             made["emotion"].tolist(),
             made["setting"].tolist(),
@@ -148,6 +170,34 @@ def pool(setting: str | None) -> list[Scene]:
     ]
 
 
+def background_length(spoken: mixing.Samples, lead_in_s: float) -> int:
+    """Samples of the background of a training clip."""
+    return mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, _TAIL_S)
+
+
+def heard_in_mix(
+    spoken: mixing.Samples, background: mixing.Samples | None, snr_db: float, lead_in_s: float
+) -> tuple[Features, Spectrogram]:
+    """What Whisper hears where speech is mixed with a background as in a study's clips."""
+    mixed = mixing.mix(
+        spoken,
+        background,
+        sample_rate=speech.SAMPLE_RATE,
+        snr_db=snr_db,
+        lead_in_s=lead_in_s,
+        tail_s=_TAIL_S,
+        loudness_lufs=-23.0,
+        true_peak_dbfs=-1.0,
+    )
+    return transcription.listen(mixed.samples, speech.SAMPLE_RATE)
+
+
+def fetch_weights() -> None:
+    """Fetch the weights of speech and hearing before workers do, each for itself."""
+    for asset in ("kokoro", "whisper-tiny-en"):
+        assets.fetch(asset)
+
+
 def _made(
     count: int,
     settings: Sequence[str | None],
@@ -155,8 +205,7 @@ def _made(
     workers: int,
     report: Callable[[int, int], None],
 ) -> Arrays:
-    for asset in ("kokoro", "whisper-tiny-en"):
-        assets.fetch(asset)  # here, or every worker would fetch it
+    fetch_weights()
     spoken = list(product(VOICES, speech.RATES, range(_SENTENCES_EACH)))
     jobs = [
         (
@@ -195,7 +244,7 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
     emotion = "neutral" if rng.random() < _NEUTRAL_SHARE else str(rng.choice(list(TARGETS)))
     expressed = express(spoken, emotion)
     lead_in_s = float(rng.uniform(*_LEAD_INS_S))
-    length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, lead_in_s, 0.5)
+    length = background_length(expressed, lead_in_s)
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
     if setting is not None:
         kind = setting if setting in _SHARES else "composition"
@@ -207,17 +256,9 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
         if kind == NOISE:
             background = scenes.spectrum_matched_noise(background, length, rng)
             sounds = (frozenset({NOISE}),) * SEGMENTS
-    mixed = mixing.mix(
-        expressed,
-        background,
-        sample_rate=speech.SAMPLE_RATE,
-        snr_db=float(rng.uniform(*_SNRS_DB)),
-        lead_in_s=lead_in_s,
-        tail_s=0.5,
-        loudness_lufs=-23.0,
-        true_peak_dbfs=-1.0,
+    encoded, spectrogram = heard_in_mix(
+        expressed, background, float(rng.uniform(*_SNRS_DB)), lead_in_s
     )
-    encoded, spectrogram = transcription.listen(mixed.samples, speech.SAMPLE_RATE)
     return Composition(encoded, spectrogram, sounds, emotion, setting)
 
 
@@ -228,14 +269,8 @@ def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scen
     )
     events = [one.events[int(rng.integers(len(one.events)))] for one in others if one.events]
     events = events[: int(rng.integers(0, _MOST_EVENTS, endpoint=True))]
-    made: dict[str, Any] = {
-        "id": "composition",
-        "bed": bed.bed,
-        "events": tuple(events),
-        "room": room.room,
-        "tempo_bpm": (90.0, 150.0),
-    }
-    return bed.model_copy(update=made), load_names().beds[bed.id]
+    parts = {"events": tuple(events), "room": room.room, "tempo_bpm": (90.0, 150.0)}
+    return bed.model_copy(update={"id": "composition", **parts}), load_names().beds[bed.id]
 
 
 def _by_segment(made: scenes.Soundscape, bed: str) -> tuple[frozenset[str], ...]:

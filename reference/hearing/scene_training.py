@@ -9,13 +9,12 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from aor_lib.audio import mixing, scenes, speech
-from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, WEIGHTS
+from aor_lib.audio import scenes, speech
+from aor_lib.audio.hearing.sound_tagger import NOISE, QUIET, SCENE_WEIGHTS
 from aor_lib.audio.hearing.transcription import Features
-from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
+from reference.hearing.compositions import background_length, fetch_weights, heard_in_mix
 
 _CLASSES = (*scenes.SCENES, NOISE, QUIET)
 _CLIPS_PER_CLASS = 20
@@ -29,10 +28,9 @@ _SENTENCES = (
 _SEED = 7_000_000
 
 
-def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
+def train(workers: int, report: Callable[[int, int], None], into: Path = SCENE_WEIGHTS) -> None:
     """Train the classifier and write it to the file ``into``: five minutes of two cores."""
-    for asset in ("kokoro", "whisper-tiny-en"):
-        assets.fetch(asset)  # here, or every worker would fetch it
+    fetch_weights()
     clips = [(label, n) for label in _CLASSES for n in range(_CLIPS_PER_CLASS)]
     features = []
     for made in map_jobs(training_features, clips, workers):
@@ -60,7 +58,7 @@ def training_features(clip: tuple[str, int]) -> Features:
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
     spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
     lead_in_s = float(rng.uniform(1.5, 2.5))
-    length = mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, 0.5)
+    length = background_length(spoken, lead_in_s)
     background = None
     if label != QUIET:
         scene = label if label != NOISE else str(rng.choice(scenes.SCENES))
@@ -68,14 +66,4 @@ def training_features(clip: tuple[str, int]) -> Features:
         background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
         if label == NOISE:
             background = scenes.spectrum_matched_noise(background, length, rng)
-    mixed = mixing.mix(
-        spoken,
-        background,
-        sample_rate=speech.SAMPLE_RATE,
-        snr_db=_SNRS_DB[number % len(_SNRS_DB)],
-        lead_in_s=lead_in_s,
-        tail_s=0.5,
-        loudness_lufs=-23.0,
-        true_peak_dbfs=-1.0,
-    )
-    return transcription.listen(mixed.samples, speech.SAMPLE_RATE)[0]
+    return heard_in_mix(spoken, background, _SNRS_DB[number % len(_SNRS_DB)], lead_in_s)[0]

@@ -1,4 +1,4 @@
-"""Training of the ear on random mixtures of sounds: half an hour of two cores."""
+"""Training of the sound tagger on random mixtures of sounds: half an hour of two cores."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from aor_lib.audio.hearing.ear import SEGMENTS, WEIGHTS
-from aor_lib.audio.hearing.ear_network import EarNetwork
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, TAGGER_WEIGHTS
+from aor_lib.audio.hearing.tagger_network import TaggerNetwork
 from aor_lib.storage.assets import Arrays
 from aor_lib.storage.atomic_write import atomic_write
 from reference.hearing.compositions import Composition, compositions
@@ -27,15 +27,15 @@ _THREADS = 2
 """As many on any machine: the order of sums decides bits."""
 
 
-def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
-    """Train the ear and write it to the file ``into``; the clips are kept in the cache."""
+def train(workers: int, report: Callable[[int, int], None], into: Path = TAGGER_WEIGHTS) -> None:
+    """Train the sound tagger and write it to the file ``into``; the clips are kept in the cache."""
     weights = fit(compositions(CLIPS, [None], SEED, workers, report))
     with atomic_write(into) as stream:
         np.savez(stream, allow_pickle=False, **weights)
 
 
 def fit(clips: Sequence[Composition]) -> Arrays:
-    """Weights of the ear (:mod:`aor_lib.audio.hearing.ear_network`), in half precision.
+    """Weights of a :class:`~aor_lib.audio.hearing.sound_tagger.SoundTagger`, in half precision.
 
     Cross entropies of each sound in each segment and of the mood, with AdamW.
     """
@@ -53,7 +53,7 @@ def fit(clips: Sequence[Composition]) -> Arrays:
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(SEED)
-            network = EarNetwork(names, moods)
+            network = TaggerNetwork(names, moods)
             optimizer = torch.optim.AdamW(network.parameters(), lr=_LEARNING_RATE)
             steps = _EPOCHS * (len(clips) // _BATCH)
             schedule = torch.optim.lr_scheduler.OneCycleLR(

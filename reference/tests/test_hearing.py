@@ -1,4 +1,4 @@
-"""The reference models' ear, and the random mixtures that it learns from."""
+"""The reference models' sound tagger, and the random mixtures that it learns from."""
 
 from itertools import chain
 
@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import speech
-from aor_lib.audio.hearing import ear, transcription
-from aor_lib.audio.hearing.ear import SEGMENTS
-from aor_lib.audio.hearing.ear_network import EarNetwork
+from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing.sound_tagger import (
+    SEGMENTS,
+    TAGGER_WEIGHTS,
+    SoundTagger,
+    sound_tagger,
+)
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.profile import Profile
 from aor_lib.config.typed_yaml import read
 from reference.hearing import compositions as comp
-from reference.hearing import tagger_training as ear_training
-from reference.hearing.names import load_names
+from reference.hearing import tagger_training
+from reference.hearing.compositions import load_names
 
 SCENES = load_scenes()
 
@@ -47,8 +51,8 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
     assert texts.isdisjoint(comp.SENTENCES)
 
 
-def test_the_ear_knows_every_sound_that_it_could_have_met():
-    with np.load(ear.WEIGHTS) as weights:
+def test_the_tagger_knows_every_sound_that_it_could_have_met():
+    with np.load(TAGGER_WEIGHTS) as weights:
         known = set(weights["sounds"])
     names = load_names()
     events = {event.name for scene in comp.pool(None) for event in scene.events}
@@ -63,16 +67,16 @@ def clip(sounds, bands):
     )
 
 
-def test_an_ear_hears_what_it_was_trained_on_and_learns_the_same_weights_again():
+def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again():
     rain, siren, nothing = slice(10, 30), slice(50, 70), slice(0, 0)
     clips = [clip({"rain"}, rain), clip({"siren"}, siren), clip((), nothing)] * 32
-    weights = ear_training.fit(clips)
-    again = ear_training.fit(clips)
+    weights = tagger_training.fit(clips)
+    again = tagger_training.fit(clips)
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
-    network = EarNetwork.of(weights)
-    heard = [ear.hear(network, one.encoded, one.spectrogram) for one in clips[:3]]
-    assert [one.likeliest(1) for one in heard] == [["rain"], ["siren"], []]
-    assert dict(heard[0].mood) == {"calm": 1.0}
+    tagger = SoundTagger(weights)
+    heard = [tagger.tag(one.encoded, one.spectrogram) for one in clips[:3]]
+    assert [one.top(1) for one in heard] == [["rain"], ["siren"], []]
+    assert dict(heard[0].emotion) == {"calm": 1.0}
 
 
 @pytest.mark.slow
@@ -81,14 +85,14 @@ def test_silence_behind_the_words_is_heard_as_nothing():
     half_a_second = speech.SAMPLE_RATE // 2
     for pauses in ((0, 1), (1, 0), (4, 1)):
         clip = np.pad(spoken, half_a_second * np.array(pauses))
-        assert ear.listen(*transcription.listen(clip, speech.SAMPLE_RATE)).likeliest(1) == []
+        assert sound_tagger().tag(*transcription.listen(clip, speech.SAMPLE_RATE)).top(1) == []
 
 
 @pytest.mark.slow
 def test_most_sounds_are_heard_in_mixtures_that_it_was_not_trained_on():
     made = comp.compositions(54, sorted(load_names().read), 5_000_000, 1, lambda done, of: None)
     named = [
-        not set(ear.listen(one.encoded, one.spectrogram).likeliest(1)).isdisjoint(
+        not set(sound_tagger().tag(one.encoded, one.spectrogram).top(1)).isdisjoint(
             frozenset().union(*one.sounds)
         )
         for one in made

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from aor_lib.audio.hearing.ear import SEGMENTS, Heard
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.params import load_scenarios, load_scenes
 from aor_lib.config.records import Intent, Split
 from aor_lib.config.typed_yaml import ParamsError
@@ -27,7 +27,7 @@ UTTERANCES = [u for scenario in load_scenarios().values() for u in scenario.utte
 SETTINGS = tuple(MATERIAL.described)
 NOTHING = ((),) * SEGMENTS
 SOUNDS = Sounds(
-    clips={name: [Heard(NOTHING, ())] for name in (*SETTINGS, NOISE, SILENCE)},
+    clips={name: [SoundTags(NOTHING, ())] for name in (*SETTINGS, NOISE, SILENCE)},
     moods={name: [((name, 1.0),)] for name in ("angry", "neutral", "sad")},
     names={name: ["a", "b", "c"] for name in SETTINGS},
     described=MATERIAL.described,
@@ -165,7 +165,7 @@ def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom
     assert sum(e.sound.angry for e in of_contrasts) > 400
     for example in of_contrasts:
         assert is_refusal(example) is example.sound.angry, example
-    moods = [dict(e.sound.heard.mood) for e in of_contrasts if e.sound.angry]
+    moods = [dict(e.sound.heard.emotion) for e in of_contrasts if e.sound.angry]
     assert {tuple(mood) for mood in moods} == {("angry",)}
     for example in examples("ref-emotive"):
         voice = "an angry" if example.sound.angry else "a calm"

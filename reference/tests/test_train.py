@@ -8,7 +8,7 @@ import torch
 from peft import get_peft_model_state_dict
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from aor_lib.audio.hearing.ear import SEGMENTS, Heard
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import smollm_weights
 from aor_lib.models.base import ModelError
@@ -117,7 +117,7 @@ def test_no_member_begins_as_one_that_itself_begins_as_another():
 
 
 def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model, tmp_path):
-    rain = Heard(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
+    rain = SoundTags(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
     over_rain = Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))
 
     def logits_over_rain(model):
@@ -194,7 +194,7 @@ def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
 @pytest.mark.slow
 def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
     model = smollm_weights.language_model()
-    clip = Heard(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
+    clip = SoundTags(((("rain", 1.0),),) * SEGMENTS, (("calm", 1.0),))
     by_ear = Example(None, "Why?", Sound("park", heard=clip), "Why?", "", "Because.")
     by_text = Example(None, "Why?", Sound("park", described="rain"), "Why?", "", "Because.")
     ((heard, read),) = taught(model, [(by_ear, by_text)])

@@ -8,7 +8,7 @@ import soundfile
 import torch
 
 from aor_lib.analysis.splits import REFERENCE_MODELS
-from aor_lib.audio.hearing.ear import SEGMENTS, Heard
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_model_cards, load_scene
 from aor_lib.config.records import Generation
@@ -50,8 +50,8 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
     assert word_error_rate(stimulus.text, words) <= 0.2
     assert json.loads(json.dumps(answer.heard)) == answer.heard
     assert answer.heard["transcript"] == words
-    assert answer.heard["sounds"] == ", ".join(clip.likeliest(4))
-    assert answer.heard["emotion"] in dict(clip.mood)
+    assert answer.heard["sounds"] == ", ".join(clip.top(4))
+    assert answer.heard["emotion"] in dict(clip.emotion)
 
 
 def test_a_model_of_words_alone_is_given_nothing_else(clips):
@@ -68,7 +68,7 @@ def test_a_model_of_words_alone_is_given_nothing_else(clips):
 
 
 def test_a_model_of_words_alone_spends_no_time_on_naming_sounds(clips, monkeypatch):
-    monkeypatch.setattr("aor_lib.audio.hearing.ear.listen", lambda *_: pytest.fail("it listens"))
+    monkeypatch.setattr("aor_lib.models.cascade.sound_tagger", lambda *_: pytest.fail("it listens"))
     path, _ = clips["kitchen-ph-001", "benign_scene"]
     (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=path),)], GREEDY)
     assert answer.heard.keys() == {"transcript"}
@@ -132,7 +132,7 @@ def test_steered_layers_stay_those_of_the_model_that_answers():
 
 
 def clip_of(sound):
-    return Heard((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
+    return SoundTags((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
 
 
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():

@@ -2,7 +2,7 @@
 
 import torch
 
-from aor_lib.audio.hearing.ear import Heard
+from aor_lib.audio.hearing.sound_tagger import SoundTags
 from aor_lib.config.records import content_hash
 from aor_lib.models import cascade
 from aor_lib.models.smollm import AUDIO_TOKENS, audio_tokens, format_clip
@@ -11,7 +11,7 @@ from aor_lib.models.smollm_weights import IntegerLinear
 GOLDEN = "f3225cde"
 NAMES = ["rain", "siren", "calm", "nothing"]
 EYE = torch.eye(len(NAMES))
-CLIP = Heard(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))
+CLIP = SoundTags(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))
 
 
 def embedding(name):

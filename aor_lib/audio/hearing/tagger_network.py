@@ -1,4 +1,4 @@
-"""The ear's network: convolutions over time and pitch, then a layer on each segment of a clip.
+"""The sound tagger's network: convolutions over time and pitch, then a layer on each segment.
 
 After the convolutional networks of sound event detection (Cakir et al., 2017,
 https://arxiv.org/abs/1702.06286), without their recurrent layer. The mood, which is in the speech,
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch.nn import functional
 
-from aor_lib.audio.hearing.ear import SEGMENTS
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.storage.assets import Arrays
 
@@ -26,7 +26,7 @@ _RARE = -4.0
 """Logit that every sound begins with: most are not heard."""
 
 
-class EarNetwork(torch.nn.Module):
+class TaggerNetwork(torch.nn.Module):
     """Gives the logits of ``sounds`` in each segment of a clip, and of the speaker's ``moods``."""
 
     def __init__(self, sounds: Sequence[str], moods: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class EarNetwork(torch.nn.Module):
         torch.nn.init.constant_(self.of_sounds.bias, _RARE)
 
     @classmethod
-    def of(cls, weights: Arrays) -> EarNetwork:
+    def of(cls, weights: Arrays) -> TaggerNetwork:
         """The network of these weights, ready to hear."""
         arrays = dict(weights)
         network = cls(arrays.pop("sounds").tolist(), arrays.pop("moods").tolist())
