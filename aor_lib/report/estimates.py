@@ -13,13 +13,12 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.config.typed_yaml import did_you_mean
-from aor_lib.report.display import Figure, Figures, Html, Prose, nothing_for, table
+from aor_lib.report.display import Figure, Figures, Html, Prose, table
 from aor_lib.report.measures import measure_of, sample_size, shown, with_interval
 from aor_lib.report.style import cell_title, ordered, title_of
 
 TRADE_OFF = ("orr", "hrr")
 """Columns of a frame that holds two rates a row: over-refusal and harmful refusal."""
-_P_VALUE = "p (Holm)"
 
 
 @dataclass(frozen=True)
@@ -128,27 +127,24 @@ class Estimates:
         >>> Estimates(frame, ("model",), "rate").plot("Refused in the benign scene").description
         '1 estimate with 95% intervals, from 20.0% to 20.0%.'
         """
+        from aor_lib.report import plots  # altair takes a second to import
+
         for name, column in {"x": x, "colour": colour, "facet": facet}.items():
             if column is not None and column not in self.frame:
                 raise ValueError(f"{name}: no column {column!r}{did_you_mean(column, self.frame)}")
-        from aor_lib.report import plots  # altair takes a second to import
-
-        if facet is None:
+        if facet is None or self.frame.empty:
             return plots.draw(self, title, x, colour)
-        values = ordered(self.frame[facet], self.titles)
-        figures = [
-            plots.draw(
-                self.where(**{facet: value}),
-                f"{title}: {cell_title(facet, value, self.titles)}",
-                x,
-                colour,
-            )
-            for value in values
-        ]
-        return Figures(figures) if figures else nothing_for(title)
+        titled = {
+            value: f"{title}: {cell_title(facet, value, self.titles)}"
+            for value in ordered(self.frame[facet], self.titles)
+        }
+        return Figures(
+            plots.draw(self.where(**{facet: value}), of_value, x, colour)
+            for value, of_value in titled.items()
+        )
 
     def table(self, title: str = "") -> Html | Prose:
-        """Table of the estimates with their intervals, folded under its title if it is long.
+        """Table of the estimates: their keys, intervals, p values and sample sizes.
 
         Examples
         --------
@@ -159,9 +155,7 @@ class Estimates:
         return table(self.rows(), title)
 
     def rows(self) -> pd.DataFrame:
-        """What :meth:`table` shows, as text: titled keys, estimate, n, and p after Holm.
-
-        Trials that were not judged are counted where there are any.
+        """Text of the table; trials that were not judged are counted where there are any.
 
         Examples
         --------
@@ -169,19 +163,17 @@ class Estimates:
         >>> Estimates(frame, ("model",), "rate").rows().to_dict("records")
         [{'Model': 'a', 'Refused': '20.0% (10.0% to 40.0%)'}]
         """
-        frame = self.frame
-        columns: dict[str, list[str]] = {
-            title_of(key): [cell_title(key, value, self.titles) for value in frame[key]]
+        frame, records = self.frame, self.frame.to_dict("records")
+        columns = {
+            title_of(key): [cell_title(key, row[key], self.titles) for row in records]
             for key in self.keys
         }
-        records = frame.to_dict("records")
-        measures = [m for m in TRADE_OFF if m in frame] or [self.measure]
-        for measure in measures:
+        for measure in [m for m in TRADE_OFF if m in frame] or [self.measure]:
             columns[measure_of(measure).heading] = [with_interval(measure, row) for row in records]
         if "p_holm" in frame:
-            columns[_P_VALUE] = [_p_value(value) for value in frame["p_holm"]]
+            columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
         sizes = [sample_size(row) for row in records]
-        if any(size is not None for size in sizes):
+        if any(sizes):
             columns["n"] = [shown("count", size) for size in sizes]
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
             columns["Not judged"] = [str(number) for number in frame["trials"] - frame["judged"]]
@@ -194,13 +186,11 @@ class Estimates:
 
         Examples
         --------
-        >>> keys = {"model": ["a", "a"], "level": ["noise", "text"], "baseline": ["words", "words"]}
-        >>> found = {"difference": [0.5, 0.1], "low": [0.3, 0.0], "high": [0.7, 0.3]}
-        >>> frame = pd.DataFrame(keys | found | {"p_holm": [0.001, 0.4]})
-        >>> changes = Estimates(frame, ("model", "level", "baseline"), "difference")
-        >>> print(changes.where(level="text").sentences())
-        None of 1 tested difference is significant (Holm-adjusted). Intervals of the others \
-reach from +0.0 to +30.0 points.
+        >>> frame = pd.DataFrame({"model": ["a"], "level": ["noise"], "baseline": ["text_only"]})
+        >>> frame = frame.assign(difference=0.1, low=0.0, high=0.3, p_holm=0.4)
+        >>> print(Estimates(frame, ("model", "level", "baseline"), "difference").sentences())
+        None of 1 tested difference is significant (Holm-adjusted). Intervals of \
+non-significant ones reach from +0.0 to +30.0 points.
         """
         from aor_lib.report.sentences import sentences
 

@@ -55,7 +55,7 @@ def _tests(estimates: Estimates, known: pd.DataFrame) -> str:
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(f"Intervals of the others reach from {low} to {high}.")
+        told.append(f"Intervals of non-significant ones reach from {low} to {high}.")
     if few := len(known) - len(tested):
         count = _count(few, len(known), "difference")
         told.append(f"{count} based on too few utterances to be significant, whatever the answers.")

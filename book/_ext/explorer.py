@@ -22,7 +22,7 @@ import soundfile
 
 import aor_lib as aor
 from aor_lib.config.records import Label
-from aor_lib.report.listening import VERDICTS, answer_of, facts
+from aor_lib.report.listening import answer_of, facts
 from aor_lib.report.style import OUTCOMES, ordered, title_of
 
 BINS = 96
@@ -52,7 +52,12 @@ _OF_ANSWERS = {
 _TITLES: dict[str, Mapping[str, str]] = {
     "background_scene": {_UNKNOWN: "No scene"},
     "label": {outcome: title_of(outcome) for outcome in OUTCOMES},
-    "verdict": VERDICTS,
+    "verdict": {
+        "right": "Right",
+        "wrong": "Wrong",
+        "open": "Not scored",
+        "none": "No verdict",
+    },
     "elsewhere": {"nowhere": "Answered in no form", "somewhere": "Answered in some form"},
 }
 

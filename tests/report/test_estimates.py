@@ -119,7 +119,7 @@ def test_sentences_tell_significant_differences_from_the_rest_and_from_those_unt
     text = str(differences.sentences())
     assert "1 of 5 tested differences is significant" in text
     assert "Context-aware, speech only against benign scene, +30.0 points" in text
-    assert "Intervals of the others reach from +21.0 to +45.0 points." in text
+    assert "Intervals of non-significant ones reach from +21.0 to +45.0 points." in text
     assert "1 of 6 differences is based on too few utterances" in text
     assert "**Context-aware:** refuses significantly more in speech alone or over noise" in text
 
