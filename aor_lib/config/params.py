@@ -14,8 +14,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, model_validator
 
-from aor_lib.config.profile import PROBES, Histories, History, Profile
-from aor_lib.config.prompts import Mitigation
+from aor_lib.config.profile import PROBES, Histories, History, Mitigation, Profile
 from aor_lib.config.records import Identifier, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (
@@ -114,10 +113,12 @@ def load_study(path: Path) -> StudyParams:
     """
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
-    _check_names(f"{path}: scenes", profile.scenes or (), "scene", scenes)
+    _check_names(f"{path}: scenes", profile.scenes or (), scenes)
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
     prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
-    histories = _find(path, "", "histories") if profile.multi_turn else None
+    histories: tuple[History, ...] = ()
+    if profile.multi_turn:
+        histories = read(_find(path, "", "histories"), Histories).histories
     return StudyParams(
         profile=profile,
         scenarios=tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios),
@@ -127,7 +128,7 @@ def load_study(path: Path) -> StudyParams:
             for name in prompts
             for arm in read_named(_find(path, "prompts", name), Mitigation).arms
         ),
-        histories=read(histories, Histories).histories if histories else (),
+        histories=histories,
         other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
 
@@ -135,20 +136,19 @@ def load_study(path: Path) -> StudyParams:
 def _scenario_of(path: Path, profile: Profile, name: str, scenes: Mapping[str, Scene]) -> Scenario:
     """A scenario with the utterances that suit the profile's scenes, if there are enough."""
     scenario = read_scenario(_find(path, "scenarios", name), scenes)
-    if profile.scenes is not None:
-        own = {scene.id for scene in scenario.scenes}
-        if own.isdisjoint(profile.scenes):
-            raise ParamsError(f"{path}: scenes: none is of {name}: it has {', '.join(sorted(own))}")
-        suiting = (
-            u.model_copy(update={"scenes": tuple(s for s in u.scenes if s in profile.scenes)})
-            for u in scenario.utterances
-        )
+    if (wanted := profile.scenes) is not None:
+        suiting = [
+            utterance.model_copy(
+                update={"scenes": tuple(s for s in utterance.scenes if s in wanted)}
+            )
+            for utterance in scenario.utterances
+        ]
         suited = tuple(utterance for utterance in suiting if utterance.scenes)
         scenario = scenario.model_copy(update={"utterances": suited})
     have = Counter(utterance.intent for utterance in scenario.utterances)
     for intent, want in profile.utterances_per_scenario.items():
         if have[intent] < want:
-            where = " in these scenes" if profile.scenes else ""
+            where = " in the profile's scenes" if wanted else ""
             raise ParamsError(
                 f"{path}: utterances_per_scenario.{intent.value}: {want} asked for, "
                 f"but {name}.yaml has {have[intent]}{where}; lower it or write more"
@@ -169,14 +169,7 @@ def load_prompts(params: Path = PARAMS) -> list[Mitigation]:
 
 
 def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
-    """Read a scenario, with those of ``scenes`` that name it.
-
-    Raises
-    ------
-    ParamsError
-        The file is wrong, fewer than two scenes are its own, or an utterance names a scene or an
-        utterance that does not exist.
-    """
+    """Read a scenario, with those of ``scenes`` that name it; ``ParamsError`` if it is wrong."""
     scenario = read_named(path, Scenario)
     own = tuple(scene for scene in scenes.values() if scene.scenario == scenario.id)
     if scenario.scenes or len(own) < 2:
@@ -191,21 +184,16 @@ def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
         if ids[utterance.id] > 1:
             raise ParamsError(f"{where} appears twice")
         partner = [utterance.contrast_of] if utterance.contrast_of else []
-        _check_names(f"{where}: scenes", utterance.scenes, "scene of this scenario", benign)
-        _check_names(
-            f"{where}: threatening_scenes",
-            utterance.threatening_scenes,
-            "threatening scene",
-            threatening,
-        )
-        _check_names(f"{where}: contrast_of", partner, "utterance of this scenario", ids)
+        _check_names(f"{where}: scenes", utterance.scenes, benign)
+        _check_names(f"{where}: threatening_scenes", utterance.threatening_scenes, threatening)
+        _check_names(f"{where}: contrast_of", partner, ids)
     return scenario.model_copy(update={"scenes": own})
 
 
-def _check_names(where: str, names: Iterable[str], what: str, options: Collection[str]) -> None:
+def _check_names(where: str, names: Iterable[str], options: Collection[str]) -> None:
     for name in names:
         if name not in options:
-            raise ParamsError(f"{where}: no {what} {name!r}{did_you_mean(name, options)}")
+            raise ParamsError(f"{where}: there is no {name!r}{did_you_mean(name, options)}")
 
 
 def scene_ids(params: Path = PARAMS) -> tuple[str, ...]:
@@ -222,7 +210,7 @@ def load_scene(name: str | Path, params: Path = PARAMS) -> Scene:
     """Read a scene by its id, or by the path of its YAML file."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        _check_names(f"{params}/scenes", [str(name)], "scene", scene_ids(params))
+        _check_names(f"{params}/scenes", [str(name)], scene_ids(params))
         path = params / "scenes" / f"{name}.yaml"
     return read_named(path, Scene)
 
@@ -235,11 +223,8 @@ def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str,
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
     """A model card's settings and reach, as its adapter's type.
 
-    Raises
-    ------
-    ParamsError
-        A value does not fit, or a key is under ``settings`` that cannot change an answer (its
-        change would ask every trial again), or under ``reach`` that can.
+    ``ParamsError`` if a value does not fit, or a key is under ``settings`` that cannot change an
+    answer (its change would ask every trial again), or under ``reach`` that can.
     """
     deciding = kind.model_fields.keys() - kind.REACH
     for place, keys, other in (

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 class AorError(Exception):
     """An error whose one-line message says what is wrong, where, and what to do about it.
 
-    The command line prints the message and exits with 1; anything else is a defect and shows its
-    traceback.
+    The command line prints it and exits with 1; anything else is a defect.
     """
 
 

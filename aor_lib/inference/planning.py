@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aor_lib.config.params import ModelCard, StudyParams
-from aor_lib.config.profile import PROBES, SomeUtterances
-from aor_lib.config.prompts import Mitigation
+from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
 

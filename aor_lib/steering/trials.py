@@ -18,7 +18,7 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import StudyParams
-from aor_lib.config.prompts import Mitigation
+from aor_lib.config.profile import Mitigation
 from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.engine import answer_trials
 from aor_lib.inference.planning import conversation, trials_of

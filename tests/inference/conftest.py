@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from aor_lib.config.params import StudyParams
-from aor_lib.config.profile import Profile
-from aor_lib.config.prompts import Mitigation
+from aor_lib.config.profile import Mitigation, Profile
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
 from aor_lib.inference.bundles import export_results
 from aor_lib.inference.engine import answer_trials, record_plan

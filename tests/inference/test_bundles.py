@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.cli import app, results
-from aor_lib.config.prompts import Decoding
+from aor_lib.config.profile import Decoding
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.inference import bundles
 from aor_lib.inference.bundles import BundleError, forget_model, import_results
