@@ -30,9 +30,6 @@ def ascending(value: tuple[float, float]) -> tuple[float, float]:
 _T = TypeVar("_T")
 _Ordered = Annotated[_T, BeforeValidator(as_range), AfterValidator(ascending)]
 Range: TypeAlias = _Ordered[tuple[float, float]]
-LevelDb: TypeAlias = _Ordered[
-    tuple[Annotated[float, Field(ge=-60)], Annotated[float, Field(le=20)]]
-]
 Interval: TypeAlias = _Ordered[
     tuple[Annotated[float, Field(ge=0.02)], Annotated[float, Field(le=60)]]
 ]
@@ -53,7 +50,7 @@ class Layer(Params):
 
     sound: str
     params: dict[str, Any] = Field(default={})
-    level_db: LevelDb
+    level_db: Range
     swell: Swell | None = None
 
 
@@ -64,14 +61,14 @@ class Part(Params):
     params: dict[str, Any] = Field(default={})
     each: dict[str, Any] = Field(default={})
     at_s: Range = (0.0, 0.0)  # delay within the event
-    level_db: LevelDb = (0.0, 0.0)  # peak, relative to other parts
+    level_db: Range = (0.0, 0.0)  # peak, relative to other parts
 
 
 class Occurrence(Params):
     """Content of an event: one sound, or several parts. ``level_db`` is its peak level."""
 
     name: Annotated[str, Field(min_length=2, max_length=40)]  # in the manifest
-    level_db: LevelDb
+    level_db: Range
     sound: str | None = None
     params: dict[str, Any] = Field(default={})
     each: dict[str, Any] = Field(default={})
