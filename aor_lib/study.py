@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.sensitivity import headline_changes
 from aor_lib.analysis.words_only import words_only_trials
-from aor_lib.config.params import load_prompts, load_scenarios
-from aor_lib.config.typed_yaml import AorError, did_you_mean
+from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
+from aor_lib.config.profile import Histories
+from aor_lib.config.typed_yaml import AorError, did_you_mean, read
 from aor_lib.report.estimates import Estimates
 from aor_lib.report.listening import gallery
 from aor_lib.report.style import titles
+from aor_lib.steering import tables
 from aor_lib.stimuli.emotion_check import emotion_changes
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
@@ -38,6 +40,8 @@ SELECTIONS = {
     "histories": selections.histories,
     "mitigation": selections.mitigation,
     "steering": selections.steering,
+    "steering_hearing": partial(selections.steering, arm="steering_hearing"),
+    "steering_strength": partial(selections.steering, arm="steering_strength"),
 }
 """What :meth:`Study.select` takes, and the rule that selects it."""
 
@@ -198,6 +202,13 @@ class Selection:
         frame = trials.groupby(keys, observed=True).size().reset_index(name="count")
         return self._estimates(frame, keys, "count", "Trials")
 
+    def differ(self, factor: str) -> pd.Series[float]:
+        """P value for each model: do its refusals differ among the values of ``factor``?
+
+        One permutation test per model; utterances have one value of the factor each.
+        """
+        return stats.groups_differ(self.frame, factor)
+
     def without_each(self, factor: str) -> Estimates:
         """Range of each model's rate when one value of ``factor`` at a time is left out."""
         keys = self._keys(())
@@ -326,6 +337,15 @@ class Study:
         return pd.DataFrame(rows, columns=["mitigation", "title", "instruction", "steps"])
 
     @cached_property
+    def histories(self) -> pd.DataFrame:
+        """What is said before the request in each history, one per row."""
+        rows = [
+            (one.id, one.title, " / ".join(f"{turn.said} — {turn.answered}" for turn in one.turns))
+            for one in read(PARAMS / "histories.yaml", Histories).histories
+        ]
+        return pd.DataFrame(rows, columns=["history_id", "title", "turns"])
+
+    @cached_property
     def emotions(self) -> pd.DataFrame:
         """Change of the prosody from neutral speech, as asked for and as measured."""
         return emotion_changes(self.stimuli, self.validation)
@@ -353,7 +373,9 @@ class Study:
         about
             ``headline`` (the benign scene), ``context`` (every condition), ``snr``, ``speaker``
             (voice, emotion and speaking rate), ``histories`` (earlier turns), ``mitigation``
-            (prompts and other decodings, with their controls), ``steering``.
+            (prompts and other decodings, with their controls), ``steering`` (with no steering and
+            random controls, told apart by ``role``), ``steering_hearing`` (the chosen steering
+            over threatening scenes), ``steering_strength`` (at other strengths).
         split
             ``test``, or ``dev``, on which the reference models were trained and steering is
             chosen.
@@ -368,7 +390,24 @@ class Study:
         if split not in ("test", "dev"):
             raise SelectionError(f"split: {split!r} is neither 'test' nor 'dev'")
         trials = self.trials[self.trials["method"] != "probe"]
-        return Selection(self, SELECTIONS[about](selections.of_split(trials, split)))
+        selected = SELECTIONS[about](selections.of_split(trials, split))
+        if about.startswith("steering"):
+            selected = self._with_roles(selected)
+        return Selection(self, selected)
+
+    def steering(self, table: str) -> pd.DataFrame:
+        """A table of ``aor steer``: ``points``, ``layer_sweep``, ``compared`` or ``left_out``."""
+        return tables.load(self.build, table)
+
+    def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """Trials with ``role``: none, chosen, tried (another method), random or random_gate."""
+        points = self.steering("points")
+        chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
+        role = trials["method"].where(trials["is_control"] | trials["method"].eq("none"), "tried")
+        role = role.mask(trials["method"] == trials["model"].map(chosen), "chosen")
+        fitted = trials["model"].map(self.steering("fitted").set_index("model")["fitted_on"])
+        fitted = fitted.where(trials["arm"] != selections.NONE, None)
+        return trials.assign(role=role, fitted_on=fitted)
 
     def known_effects(self) -> Estimates:
         """What was planted in the reference models, beside what this study measures."""
