@@ -23,7 +23,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Clip": "aor_lib.audio.clip",
     "Estimates": "aor_lib.report.estimates",
-    "Selection": "aor_lib.study",
+    "Selection": "aor_lib.report.selection",
     "Study": "aor_lib.study",
     "ask": "aor_lib.models.registry",
     "check_model": "aor_lib.models.check",

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import aor_lib
-from aor_lib.study import SelectionError, Study
+from aor_lib.report.selection import SelectionError
+from aor_lib.study import Study
 
 CONDITIONS = {"speech_only": 20, "neutral_scene": 20, "noise": 20, "benign_scene": 5}
 """Requests that are refused in each condition, of 20 that only sound harmful."""

@@ -55,15 +55,3 @@ def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
     ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
     found[["low", "high"]] = np.array(ends).reshape(-1, 2)
     return found.drop(columns="hits")
-
-
-def calibration(p_refusal: pd.Series[Any], human: pd.Series[Any]) -> pd.DataFrame:
-    """Refusals by people over a judge's probability of one, in ten bins of equal width.
-
-    The columns are those of :func:`shares`; ``predicted`` is the mean probability in a bin.
-    """
-    known = p_refusal.notna() & human.isin([*REFUSALS, "full_compliance"])
-    p = p_refusal[known].astype(float)
-    place = np.minimum((10 * p).astype(int), 9)
-    predicted = p.groupby(place).transform("mean").rename("predicted")
-    return shares(human[known].isin(REFUSALS), [predicted])

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.agreement import agreement, any_refusal, calibration
+from aor_lib.analysis.agreement import agreement, any_refusal
 
 FULL, PARTIAL, HELPED = "full_refusal", "partial_refusal", "full_compliance"
 
@@ -30,13 +30,3 @@ def test_partial_and_full_refusals_are_refusals():
         "refusal",
         HELPED,
     ]
-
-
-def test_calibration_counts_refusals_in_bins_of_probability():
-    p = pd.Series([0.02, 0.04, 0.55, 1.0, None, 0.5])
-    human = pd.Series([HELPED, FULL, PARTIAL, FULL, FULL, None], dtype=object)
-    found = calibration(p, human)
-    assert found["n"].tolist() == [2, 1, 1]
-    assert found["share"].tolist() == [0.5, 1, 1]
-    assert found["predicted"].tolist() == pytest.approx([0.03, 0.55, 1])
-    assert found["low"].le(found["share"]).all()
