@@ -1,7 +1,8 @@
-"""A study of any size to explore, and the times that its page takes."""
+"""A study of any size to explore, and a browser to explore it in."""
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+from playwright.sync_api import Browser, Playwright
 
 from aor_lib.config.records import (
     Arm,
@@ -31,6 +33,17 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.stimuli.manifest import write_manifest
 from book._ext.explorer import write_data
 
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome", "chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    # No name of any other host can be looked up.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
 MODELS = ("model-a", "model-b")
 MITIGATIONS = ("none", "context_reminder")
 HOSTILE = '<img src=x onerror="document.title = 1"><script>document.title = 2</script></b>"'
@@ -43,41 +56,6 @@ _SCENES = {
     "medical_emergency": ("hospital_ward", "dental_surgery"),
 }
 _CLIP = "clips/tone.flac"
-
-FILTERS = (
-    "scenario=kitchen",
-    "scene=film_set",
-    "condition=benign_scene",
-    "intent=pseudo_harmful",
-    "model=model-a",
-    "mitigation=context_reminder",
-    "label=full_refusal",
-    "split=test&verdict=wrong&elsewhere=nowhere",
-    "q=oven",
-    "q=number+7&label=partial_refusal",
-    "condition=noise&intent=harmful&model=model-b&label=unjudged",
-)
-
-# Times are taken on the page, from the press to the frame after the cards were drawn.
-_FILTER_MS = """async filter => {
-  const root = document.querySelector(".aor-explorer");
-  const start = performance.now();
-  for (const field of root.querySelectorAll("[name]")) {
-    field.value = new URLSearchParams(filter).get(field.name) || "";
-  }
-  root.querySelector("[name=q]").dispatchEvent(new Event("input", {bubbles: true}));
-  while (root.dataset.drawn !== (location.hash || "#")) await new Promise(requestAnimationFrame);
-  await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
-  return performance.now() - start;
-}"""
-
-_FIRST_CARD = """() => {
-  const look = () => {
-    if (document.querySelector(".aor-explorer .aor-clip")) window.firstCard = performance.now();
-    else requestAnimationFrame(look);
-  };
-  requestAnimationFrame(look);
-}"""
 
 
 def write_study(folder: Path, n: int) -> None:
@@ -126,6 +104,14 @@ def book_of(study: Path, html: Path, folder: Path) -> Path:
     return folder
 
 
+def chromium(playwright: Playwright) -> Browser | None:
+    """A browser that reaches only this machine; None if there is none."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        return None
+    return playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+
+
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """Address of a folder on this machine."""
@@ -134,20 +120,6 @@ def serve(folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-def first_paint_ms(tab, address: str) -> tuple[float, float]:
-    """Time from the request to the first contentful paint, and to the explorer's first card."""
-    tab.add_init_script(f"({_FIRST_CARD})()")
-    tab.goto(address)
-    tab.wait_for_function("window.firstCard")
-    paint = tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    return paint, tab.evaluate("window.firstCard")
-
-
-def filter_ms(tab, choice: str) -> float:
-    """Time from choosing, on an open page, until the cards that fit are drawn."""
-    return tab.evaluate(_FILTER_MS, choice)
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):

@@ -193,26 +193,6 @@
     update();
   }
 
-  /** One switch for the code of all cells that hide it, in place of a toggle at each. */
-  function addCodeSwitch() {
-    const cells = [...document.querySelectorAll(".tag_hide-input > details.above-input")];
-    if (!cells.length) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "aor-more";
-    const show = (shown) => {
-      for (const cell of cells) {
-        cell.hidden = !shown;
-        cell.open = shown;
-      }
-      button.setAttribute("aria-pressed", shown);
-      button.textContent = `${shown ? "Hide" : "Show"} all code`;
-    };
-    button.addEventListener("click", () => show(cells[0].hidden));
-    document.querySelector(".bd-article h1").after(button);
-    show(false);
-  }
-
   /** One clip at a time: starting one pauses the others. */
   function playOne(event) {
     for (const other of document.querySelectorAll("audio")) {
@@ -237,7 +217,6 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     drawCharts();
-    addCodeSwitch();
     document.querySelectorAll(".aor-gallery").forEach(addFilters);
     document.addEventListener("play", playOne, true);
   });

@@ -1,35 +1,15 @@
 """The built smoke book in a real browser that reaches nothing but the book."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
 
-from benchmarks.explorer_study import serve
+from benchmarks.explorer_study import chromium, serve
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "smoke"
-HTML = BUILD / "html"
-# The first is made for tests: it has no windows.
-BROWSERS = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-    # No name of any other host can be looked up.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)
-AXE = "_static/vendor/axe-core/axe.min.js"
+HTML = ROOT / "build" / "smoke" / "html"
+PHONE = {"width": 390, "height": 844}
 
 # Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
 RUN_AXE = """rules => axe.run(document, {
@@ -39,6 +19,9 @@ RUN_AXE = """rules => axe.run(document, {
 }).then(result => result.violations
     .filter(found => ["serious", "critical"].includes(found.impact))
     .map(found => `${found.id}: ${found.nodes.map(node => node.html).join(" ")}`))"""
+
+THEME_IS_SHOWN = """theme => document.getAnimations().every(one => one.playState !== "running")
+  && [...document.querySelectorAll(".aor-chart")].every(one => one.dataset.drawn === theme)"""
 
 
 @pytest.fixture(scope="session")
@@ -51,11 +34,11 @@ def html():
 
 @pytest.fixture(scope="session")
 def browser(html):
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no Chromium or Chrome found; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+        browser = chromium(playwright)
+        if browser is None:
+            pytest.skip("no Chromium or Chrome found; on Debian: apt-get install chromium")
+        yield browser
 
 
 both_ways = pytest.mark.parametrize("address", ["file", "server"], indirect=True)
@@ -80,9 +63,10 @@ def tab(browser):
 def switch_theme(tab, theme):
     """Set the theme as the page's own switch does; wait until charts and colours have followed."""
     tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    tab.wait_for_function(
-        "theme => [...document.querySelectorAll('.aor-chart')]"
-        ".every(chart => chart.dataset.drawn === theme)"
-        " && document.getAnimations().every(motion => motion.playState !== 'running')",
-        arg=theme,
-    )
+    tab.wait_for_function(THEME_IS_SHOWN, arg=theme)
+
+
+def axe_finds(tab, rules=None):
+    """Serious violations of accessibility."""
+    tab.evaluate((HTML / "_static/vendor/axe-core/axe.min.js").read_text("utf-8"))
+    return tab.evaluate(RUN_AXE, rules)

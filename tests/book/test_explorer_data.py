@@ -53,13 +53,6 @@ def test_a_request_is_answered_nowhere_if_the_model_complies_in_none_of_its_form
         assert shown == somewhere
 
 
-def test_a_card_has_the_answers_of_each_model_and_the_outline_of_its_sound(build):
-    first = received(build, "part-0")[0]
-    assert {answer["model"] for answer in first["answers"]} == {"model-a", "model-b"}
-    assert len(first["outline"]) == BINS
-    assert first["path"] == "clips/tone.flac"
-
-
 @given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
 def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "sound.wav"

@@ -1,6 +1,5 @@
 """Buttons that lead from a page to its source and to a kernel, in a book of two pages."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -8,14 +7,15 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
+from tests.book.conftest import ROOT
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/my-name/my-fork"
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
 NOTEBOOK = "notebooks/results.ipynb"
 LINKS = {
     "intro": {REPOSITORY, f"{REPOSITORY}/edit/main/book/intro.md", f"{REPOSITORY}/clone"},
@@ -34,23 +34,20 @@ def test_with_a_repository_pages_lead_to_their_source_and_notebooks_to_a_kernel(
     named = config.replace('repository_url: ""', f"repository_url: {REPOSITORY}")
     (tmp_path / "_config.yml").write_text(named, encoding="utf-8")
     (tmp_path / "references.bib").touch()
-    toc = "format: jb-book\nroot: intro\nchapters: [{file: results}]\n"
-    (tmp_path / "_toc.yml").write_text(toc)
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [file: results]\n")
     (tmp_path / "intro.md").write_text("# Intro\n\n[Clone](REPOSITORY_URL/clone)\n")
-    notebook = new_notebook(cells=[new_markdown_cell("# Results")], metadata=KERNEL)
-    (tmp_path / "results.ipynb").write_text(json.dumps(notebook))
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    notebook = new_notebook(cells=[new_markdown_cell("# Results")], metadata=kernel)
+    nbformat.write(notebook, tmp_path / "results.ipynb")
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-W", "--quiet", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     for name, expected in LINKS.items():
         page = (tmp_path / "_build" / "html" / f"{name}.html").read_text("utf-8")
-        links = {unescape(link) for link in re.findall('href="([^"]*)"', page)}
-        assert expected <= links
+        assert expected <= {unescape(link) for link in re.findall('href="([^"]*)"', page)}
         assert name == "results" or not re.search("mybinder|colab.research", page)
 
 
 def test_without_a_repository_no_page_has_such_buttons(html):
     for page in html.glob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        assert "mybinder.org" not in text
-        assert "source-edit-button" not in text
+        assert not re.search("mybinder.org|source-edit-button", page.read_text(encoding="utf-8"))
