@@ -38,7 +38,8 @@ def banner(asked: pd.DataFrame) -> str:
     titles = asked["title"][asked["kind"] != "cascade"].map(escape)
     if len(titles):
         return f"Audio language models asked in this build: {', '.join(sorted(titles))}."
-    return f"{_NOBODY} {_INSTRUMENT}" if asked["id"].isin(REFERENCE_MODELS).all() else _NOBODY
+    are_reference_models = len(asked) and asked["id"].isin(REFERENCE_MODELS).all()
+    return f"{_NOBODY} {_INSTRUMENT}" if are_reference_models else _NOBODY
 
 
 def _announce(app: Sphinx, config: Config) -> None:

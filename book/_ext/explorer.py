@@ -49,6 +49,7 @@ _OF_ANSWERS = {
     "verdict": "Right or wrong",
     "elsewhere": "The same request",
 }
+_FACETS = _OF_STIMULI | _ARM | _OF_ANSWERS
 _TITLES: dict[str, Mapping[str, str]] = {
     "background_scene": {_UNKNOWN: "No scene"},
     "label": {outcome: title_of(outcome) for outcome in OUTCOMES},
@@ -253,9 +254,10 @@ def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, 
             where = dict(zip(by, counts.index[0], strict=True))
             model, *scenario = (title_of(value, titles) for value in where.values())
             extent = ", ".join([*scenario, str(counts.iloc[0])])
-            presets.append(
-                {"title": f"{model} {title} ({extent})", "link": urlencode(where | wished)}
-            )
+            # In the order in which the page's script writes its links.
+            choice = {name: (where | wished).get(name) for name in _FACETS}
+            link = urlencode({name: value for name, value in choice.items() if value})
+            presets.append({"title": f"{model} {title} ({extent})", "link": link})
             break
     return presets
 
