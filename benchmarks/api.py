@@ -23,8 +23,8 @@ import numpy as np
 import soundfile
 
 from aor_lib.config.params import ModelCard, card_settings
-from aor_lib.config.records import Generation
-from aor_lib.inference.executors import Batch, in_process
+from aor_lib.config.records import Arm, Generation, Trial, content_hash
+from aor_lib.inference.asking import Batch, ask
 from aor_lib.models.api_settings import ApiSettings, address_of
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
@@ -78,10 +78,12 @@ def in_one_call(model, conversations):
 
 def in_batches(model, conversations):
     """Ask as the engine does, batch by batch from a queue."""
-    size = model.capabilities.at_once
-    cut = [conversations[i : i + size] for i in range(0, len(conversations), size)]
-    queue = (Batch(batch, batch, Generation()) for batch in cut)
-    return [result for _, outcome in in_process([(model, queue)]) for result in outcome.results]
+    arm = Arm(model.card.id, "1", "0" * 64, "none", None, Generation())
+    batches = (
+        Batch([Trial(f"s{number}", content_hash(number), arm)], [conversation])
+        for number, conversation in enumerate(conversations)
+    )
+    return [result for outcome in ask(model, batches) for result in outcome.results.values()]
 
 
 def bare_client(model, conversations):

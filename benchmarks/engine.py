@@ -27,7 +27,7 @@ from pathlib import Path
 
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards, load_study
 from aor_lib.config.records import Response, Status, Stimulus, content_hash
-from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import AbsentModel, plan_trials, trials_of
 from aor_lib.inference.store import Store
 from aor_lib.models.base import Capabilities
@@ -124,8 +124,8 @@ def take_turns(model, stimuli, build, ask_by_hand):
 
     def through_engine(folder):
         with Store(folder / "results.sqlite") as store:
-            record_plan(store, trials, [model])
-            answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
+            store.set_plan(trials)
+            Run(trials, [model], stimuli, build, store).answer(lambda progress: None)
             return store.frame("rules")["response"].tolist()
 
     def by_hand(folder):
@@ -228,8 +228,8 @@ def time_to_open(path, study, stimuli, models):
     with Store(path) as store:
         trials = plan_trials(study, stimuli, models)
         try:
-            record_plan(store, trials, models)
-            answer_trials(trials, models, stimuli, path.parent, store, first)
+            store.set_plan(trials)
+            Run(trials, models, stimuli, path.parent, store).answer(first)
         except Opened:
             taken = time.perf_counter() - started
     assert found[0].done == len(trials) * 4 // 5

@@ -1,8 +1,12 @@
-"""A small study that inspect_ai asks: a clip and two texts, and a model made up of a function."""
+"""A small study that inspect_ai asks, and a model made up of a function.
+
+The study has a clip, alone and after an earlier turn, and two texts.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,7 +44,7 @@ class Inspected:
         """The log of a run of the task, with these of its options."""
         import inspect_ai
 
-        from aor_lib.analysis.inspect_task import aor_study
+        from aor_lib.inference.inspect_task import aor_study
 
         where = {"params": str(self.profile), "build": str(self.build)}
         # In a thread of its own: a browser test of the same process keeps an event loop running.
@@ -78,7 +82,10 @@ def write_study(folder: Path, card: dict[str, Any] | None = None, **profile: Any
             "sha256": hashlib.sha256(clip.read_bytes()).hexdigest(),
         }
     )
-    write_manifest((benign, harmful, spoken), made.build)
+    clips = {"path": spoken.path, "sha256": spoken.sha256}
+    turns = [{"role": "user", "text": "Hello.", **clips}, {"role": "assistant", "text": "I see."}]
+    later = {"stimulus_id": "s3", "block": "multi_turn", "history": json.dumps(turns)}
+    write_manifest((benign, harmful, spoken, spoken.model_copy(update=later)), made.build)
     return made
 
 

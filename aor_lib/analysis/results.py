@@ -9,7 +9,7 @@ import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import content_hash
-from aor_lib.inference.provenance import Provenance, read_cards, read_provenance
+from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.study import study_verdicts
@@ -76,7 +76,7 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
     if not (Path(build) / STORE).is_file():
         return load_model_cards()
     with Store(Path(build) / STORE) as store:
-        return load_model_cards() | read_cards(store)
+        return load_model_cards() | store.cards()
 
 
 def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
     ``profile`` is empty for answers of this study, else the study that they were imported from.
     """
     with Store(Path(build) / STORE) as store:
-        rows = [row.model_dump() for row in read_provenance(store)]
+        rows = [row.model_dump() for row in store.provenance()]
     return pd.DataFrame(rows, columns=list(Provenance.model_fields))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,11 +20,9 @@ from aor_lib.cli.steps import (
 if TYPE_CHECKING:
     from aor_lib.config.params import ModelCard, StudyParams
     from aor_lib.inference.engine import Progress
-    from aor_lib.models.base import AudioModel
 
 app = typer.Typer()
 
-_ERRORS_SHOWN = 20
 _STATUSES = {"ok": "answered", "blocked": "blocked", "failed": "failed", "missing": "missing"}
 
 
@@ -34,16 +31,12 @@ def run(
     params: ParamsFile,
     build: BuildFolder = None,
     max_failures: Annotated[
-        float | None,
+        float,
         typer.Option(
             min=0,
-            help="Stop a model after more failures: below 1 a share of its trials, else a number."
-            "  [default: 0.1]",
+            help="Stop a model after more failures: below 1 a share of its trials, else a number.",
         ),
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a dask scheduler whose workers hold the models.")
-    ] = None,
+    ] = 0.1,
     model: Annotated[
         list[str] | None, typer.Option(help="Ask only this model of the profile; repeatable.")
     ] = None,
@@ -55,66 +48,29 @@ def run(
 
     Exits with 1 where a trial has no answer at the end, or a model cannot run here.
     """
+    from aor_lib.inference.study import run_study
+
     study, folder = study_of(params, build)
     cards = _chosen(study.models, model)
     if dry_run:
         _say_forecast(study, cards, folder)
         return
+    with progress("trials") as report:
 
-    from aor_lib.inference.cluster import Cluster
-    from aor_lib.inference.engine import MAX_FAILURES, answer_trials, record_plan
-    from aor_lib.inference.executors import Executor, in_process
-    from aor_lib.inference.forecast import absent, answered_revisions, planned_revisions
-    from aor_lib.inference.planning import left_out, plan_trials
-    from aor_lib.inference.store import STORE, Store
-    from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
+        def show(now: Progress) -> None:
+            report(now.done + now.failed, now.planned)
+            if now.waiting:
+                typer.echo("another run is asking the rest: waiting for it", err=True)
 
-    stimuli = load_stimuli(folder)
-    verify_dataset(stimuli, folder)
-    with ExitStack() as stack:
-        load: Callable[[ModelCard], AudioModel] | None = None
-        executor: Executor = in_process
-        if scheduler is not None:
-            cluster = stack.enter_context(Cluster(scheduler))
-            load, executor = cluster.model, cluster.executor
-        loaded, unable = load_models(cards, load)
-        for reason in unable:
-            typer.echo(f"not asked: {reason}", err=True)
-        for (name, lacking), count in left_out(study, stimuli, loaded).items():
-            typer.echo(f"{name}: {count} trials are left out: it takes no {lacking}", err=True)
-        store = stack.enter_context(Store(folder / STORE))
-        with progress("trials") as report:
-
-            def show(now: Progress) -> None:
-                report(now.done + now.failed, now.planned)
-                if now.waiting:
-                    typer.echo("another run is asking the rest: waiting for it", err=True)
-
-            # What others answered before, or are asked by another run, stays in the plan.
-            revisions = planned_revisions(store) | answered_revisions(store)
-            here = {one.card.id: one for one in loaded}
-            trials = plan_trials(
-                study,
-                stimuli,
-                [
-                    here.get(card.id) or absent(card, revisions)
-                    for card in study.models
-                    if card.id in here or card.id in revisions
-                ],
-            )
-            record_plan(store, trials, loaded)
-            result = answer_trials(
-                [trial for trial in trials if trial.arm.model in here],
-                loaded,
-                stimuli,
-                folder,
-                store,
-                show,
-                executor=executor,
-                max_failures=MAX_FAILURES if max_failures is None else max_failures,
-            )
-        _say_run(result, store.errors())
-    if result.done < result.planned or unable:
+        is_complete = run_study(
+            study,
+            folder,
+            show,
+            lambda line: typer.echo(line, err=True),
+            [card.id for card in cards],
+            max_failures,
+        )
+    if not is_complete:
         raise typer.Exit(1)
 
 
@@ -151,25 +107,6 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     print_table(("model", "title", *counts.columns), rows)
 
 
-def load_models(
-    cards: Sequence[ModelCard], load: Callable[[ModelCard], AudioModel] | None = None
-) -> tuple[list[AudioModel], list[str]]:
-    """Load models, on this machine unless ``load`` finds them elsewhere.
-
-    Returned are those that can run, and why the others cannot.
-    """
-    from aor_lib.models.base import ModelError
-    from aor_lib.models.registry import load_model
-
-    loaded, problems = [], []
-    for card in cards:
-        try:
-            loaded.append((load or load_model)(card))
-        except ModelError as error:
-            problems.append(str(error))
-    return loaded, problems
-
-
 def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[ModelCard]:
     from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
@@ -181,17 +118,10 @@ def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[Mod
 
 
 def _say_forecast(study: StudyParams, cards: Sequence[ModelCard], folder: Path) -> None:
-    from contextlib import nullcontext
+    from aor_lib.inference.forecast import forecast
+    from aor_lib.stimuli.manifest import MANIFEST
 
-    from aor_lib.inference.forecast import designed_stimuli, forecast
-    from aor_lib.inference.store import STORE, Store
-    from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-
-    made = (folder / MANIFEST).is_file()
-    stimuli = load_stimuli(folder) if made else designed_stimuli(study)
-    answered = (folder / STORE).is_file()
-    with Store(folder / STORE) if answered else nullcontext() as store:
-        forecasts = forecast(study, stimuli, cards, store)
+    forecasts = forecast(study, folder, cards)
     rows = [
         (
             one.model,
@@ -204,7 +134,7 @@ def _say_forecast(study: StudyParams, cards: Sequence[ModelCard], folder: Path) 
         for one in forecasts
     ]
     print_table(("model", "trials left", "generations", "tokens", "at most", "hours"), rows)
-    if not made:
+    if not (folder / MANIFEST).is_file():
         typer.echo("No stimuli have been made: lengths of clips are estimated from their words.")
     for one in forecasts:
         if one.usd is not None and one.cap_usd is not None and one.usd > one.cap_usd:
@@ -212,16 +142,3 @@ def _say_forecast(study: StudyParams, cards: Sequence[ModelCard], folder: Path) 
                 f"{one.model}: its card's max_spend_usd ({one.cap_usd:g}) may not suffice: "
                 "a run stops there, and another goes on"
             )
-
-
-def _say_run(result: Progress, errors: Sequence[tuple[str, str, str, int]]) -> None:
-    for model, reason in result.stopped.items():
-        typer.echo(f"{model} was stopped: {reason}", err=True)
-    for model, status, error, count in errors[:_ERRORS_SHOWN]:
-        typer.echo(f"{count} x {model} {status}: {error}", err=True)
-    if len(errors) > _ERRORS_SHOWN:
-        typer.echo(f"and {len(errors) - _ERRORS_SHOWN} more kinds of error", err=True)
-    left = result.planned - result.done - result.failed
-    typer.echo(
-        f"{result.done} of {result.planned} trials done, {result.failed} failed, {left} left"
-    )

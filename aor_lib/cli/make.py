@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from aor_lib.cli.answers import load_models, run
+from aor_lib.cli.answers import run
 from aor_lib.cli.data import WORKERS, data, validate
 from aor_lib.cli.judging import judge
 from aor_lib.cli.steering import steer
@@ -51,6 +51,7 @@ def duration(seconds: float) -> str:
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     """Stages that bring a study up to date."""
+    from aor_lib.inference.study import load_models
     from aor_lib.models.base import ModelError
 
     _, unable = load_models(study.models)

@@ -12,7 +12,7 @@ from aor_lib.analysis import selections
 from aor_lib.analysis.results import load_results
 from aor_lib.config.params import StudyParams
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import trials_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.registry import load_judge
@@ -71,8 +71,9 @@ def try_model(
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(build / MANIFEST, folder / MANIFEST)
     with Store(folder / STORE) as store:
-        record_plan(store, trials, [model])
-        run = answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
+        store.set_plan(trials)
+        store.record_cards([model.card])
+        run = Run(trials, [model], stimuli, build, store).answer(lambda progress: None)
     if run.stopped:
         raise ModelError(f"{model.card.id} was stopped: {'; '.join(run.stopped.values())}")
     judge_study(folder, load_judge(judge), lambda done, of: None)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
 from aor_lib.config.records import Stimulus, Trial, content_hash
-from aor_lib.inference.planning import AbsentModel, plan_trials
-from aor_lib.inference.provenance import read_provenance
-from aor_lib.inference.store import STUDY, Store
-from aor_lib.models.base import Capabilities, ModelError
-from aor_lib.models.registry import claimed_capabilities
+from aor_lib.inference.planning import absent, plan_trials
+from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.design import stimuli as designed
+from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 
 if TYPE_CHECKING:
     from aor_lib.models.api_budget import Prices
@@ -44,20 +43,21 @@ class Forecast:
     hours: float | None
 
 
-def forecast(
-    study: StudyParams, stimuli: Sequence[Stimulus], cards: Iterable[ModelCard], store: Store | None
-) -> list[Forecast]:
-    """Forecast of each model, from what earlier answers in a store took if there is one."""
+def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> list[Forecast]:
+    """Forecast of each model of a study, from what its earlier answers took if there are any.
+
+    Where no stimuli have been made in ``build``, clips are as long as their words let expect.
+    """
     from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
 
-    revisions = answered_revisions(store) if store else {}
-    finished = store.finished() if store else set()
-    pace_s = store.seconds_per_generation() if store else {}
+    made = (build / MANIFEST).is_file()
+    stimuli = load_stimuli(build) if made else [_designed(spec, study) for spec in designed(study)]
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    revisions, finished, pace_s = _answered(build / STORE)
     forecasts = []
     for card in cards:
         trials = plan_trials(study, stimuli, [absent(card, revisions)])
-        left = [trial for trial in trials if not finished or trial.key not in finished]
+        left = [trial for trial in trials if trial.key not in finished]
         generations = sum(max(1, len(trial.arm.steps)) for trial in left)
         api = card_settings(card, ApiSettings) if card.kind == "openai_api" else None
         tokens = usd = hours = None
@@ -65,7 +65,7 @@ def forecast(
             costs = [_cost(trial, by_id[trial.stimulus_id], prices) for trial in left]
             tokens, usd = (sum(column) for column in zip((0.0, 0.0), *costs, strict=True))
         if card.id in pace_s:
-            hours = generations * pace_s[card.id] / (api.concurrency if api else 1) / 3600
+            hours = len(left) * pace_s[card.id] / (api.concurrency if api else 1) / 3600
         cap_usd = api.max_spend_usd if api else None
         forecasts.append(
             Forecast(card.id, len(trials), len(left), generations, tokens, usd, cap_usd, hours)
@@ -73,45 +73,25 @@ def forecast(
     return forecasts
 
 
-def absent(card: ModelCard, revisions: Mapping[str, str]) -> AbsentModel:
-    """The model of a card as its trials see it, in the revision that answered before if any did."""
-    decided = {} if card.kind == "openai_api" else revisions  # of an API, its card says it
-    try:
-        capabilities = claimed_capabilities(card)
-    except ModelError:  # its package is not there: it claims what most do
-        capabilities = Capabilities()
-    return AbsentModel(card, decided.get(card.id, card.revision), capabilities)
-
-
-def answered_revisions(store: Store) -> dict[str, str]:
-    """Revision of each of the study's own models that answered last."""
-    rows = sorted(read_provenance(store), key=lambda row: row.since)
-    return {row.model: row.revision for row in rows if not row.profile}
-
-
-def planned_revisions(store: Store) -> dict[str, str]:
-    """Revision of each model in the study's plan, which another run may be asking just now."""
-    rows = store.read(
-        "SELECT DISTINCT model, revision FROM plan JOIN trials USING (trial_key) WHERE part = ?",
-        (STUDY,),
-    )
-    return dict(rows)
-
-
-def designed_stimuli(study: StudyParams) -> list[Stimulus]:
-    """A study's stimuli as far as they are known before they are made."""
-    return [_designed(spec, study) for spec in designed(study)]
+def _answered(path: Path) -> tuple[dict[str, str], set[str], dict[str, float]]:
+    """Revisions of planned models, keys of finished trials, mean seconds per answer of a model."""
+    if not path.is_file():
+        return {}, set(), {}
+    with Store(path) as store:
+        revisions = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
+        answers = store.frame("").query("status == 'ok'")
+        pace_s = answers.groupby("model")["latency_s"].mean()
+        return revisions, store.finished(), {str(model): s for model, s in pace_s.items()}
 
 
 def _designed(spec: StimulusSpec, study: StudyParams) -> Stimulus:
-    mixing, utterance = study.profile.mixing, spec.utterance
-    heard = spec.condition.has_audio
-    text = utterance.text + (f"\n{spec.scene.description}" if spec.scene else "")
+    mixing, utterance, heard = study.profile.mixing, spec.utterance, spec.condition.has_audio
     turns = [
         {"role": role, "text": said}
         for turn in (spec.history.turns if spec.history else ())
         for role, said in (("user", turn.said), ("assistant", turn.answered))
     ]
+    text = utterance.text + (f"\n{spec.scene.description}" if spec.scene else "")
     return Stimulus.model_construct(
         stimulus_id=spec.stimulus_id,
         utterance_id=utterance.id,
@@ -125,7 +105,6 @@ def _designed(spec: StimulusSpec, study: StudyParams) -> Stimulus:
         condition=spec.condition,
         path=spec.stimulus_id if heard else None,
         sha256=content_hash(spec.stimulus_id),
-        history_id=spec.history.id if spec.history else None,
         history=json.dumps(turns),
         split=utterance.split,
     )
@@ -136,7 +115,7 @@ def _cost(trial: Trial, stimulus: Stimulus, prices: Prices) -> tuple[float, floa
     arm, most = trial.arm, trial.arm.generation.max_new_tokens
     texts = [arm.instruction, stimulus.presented_text]
     audio_s = stimulus.duration_s or 0.0
-    for turn in json.loads(stimulus.history) if stimulus.history != "[]" else ():
+    for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
             audio_s += (stimulus.lead_in_s or 0.0) + _speech_s(turn["text"])
         else:

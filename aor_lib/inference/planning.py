@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
-from aor_lib.models.base import AudioModel, Capabilities, Conversation, Turn
+from aor_lib.models.base import AudioModel, Capabilities, Conversation, ModelError, Turn
+from aor_lib.models.registry import claimed_capabilities
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,22 @@ class AbsentModel:
     capabilities: Capabilities
 
 
-_Models = Sequence[AudioModel | AbsentModel]
+_Model = AudioModel | AbsentModel
 
 
-def plan_trials(study: StudyParams, stimuli: Sequence[Stimulus], models: _Models) -> list[Trial]:
+def absent(card: ModelCard, revisions: Mapping[str, str]) -> AbsentModel:
+    """The model of a card as its trials see it, in the revision that answered before if any did."""
+    decided = {} if card.kind == "openai_api" else revisions  # of an API, its card says it
+    try:
+        capabilities = claimed_capabilities(card)
+    except ModelError:  # its package is not there: it claims what most do
+        capabilities = Capabilities()
+    return AbsentModel(card, decided.get(card.id, card.revision), capabilities)
+
+
+def plan_trials(
+    study: StudyParams, stimuli: Sequence[Stimulus], models: Sequence[_Model]
+) -> list[Trial]:
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
@@ -39,10 +52,7 @@ def plan_trials(study: StudyParams, stimuli: Sequence[Stimulus], models: _Models
 
 
 def trials_of(
-    model: AudioModel | AbsentModel,
-    mitigation: Mitigation,
-    stimuli: Sequence[Stimulus],
-    generation: Generation,
+    model: _Model, mitigation: Mitigation, stimuli: Sequence[Stimulus], generation: Generation
 ) -> list[Trial]:
     """Trials of these stimuli that a model can be asked, whatever the study's plan.
 
@@ -71,15 +81,15 @@ def trials_of(
 
 
 def left_out(
-    study: StudyParams, stimuli: Sequence[Stimulus], models: _Models
+    study: StudyParams, stimuli: Sequence[Stimulus], models: Sequence[_Model]
 ) -> Counter[tuple[str, str]]:
     """Count the trials that :func:`plan_trials` leaves out, by model and what it does not take."""
-    lacking = (
-        (model.card.id, _lacking(model.capabilities, stimulus, mitigation))
+    return Counter(
+        (model.card.id, reason)
         for model, mitigation, tried in _tried(study, stimuli, models)
         for stimulus in tried
+        if (reason := _lacking(model.capabilities, stimulus, mitigation)) is not None
     )
-    return Counter((model, reason) for model, reason in lacking if reason is not None)
 
 
 def conversation(
@@ -105,25 +115,25 @@ def conversation(
 
 
 def _tried(
-    study: StudyParams, stimuli: Sequence[Stimulus], models: _Models
-) -> Iterator[tuple[AudioModel | AbsentModel, Mitigation, Sequence[Stimulus]]]:
+    study: StudyParams, stimuli: Sequence[Stimulus], models: Sequence[_Model]
+) -> Iterator[tuple[_Model, Mitigation, Sequence[Stimulus]]]:
     """Each model under each mitigation, with the stimuli to try it on."""
-    reported = [s for s in stimuli if s.split is Split.TEST or s.block == "imported"]
+    profile, few = study.profile, study.profile.few_mitigated
+
+    def is_reported(stimulus: Stimulus) -> bool:
+        return stimulus.split is Split.TEST or stimulus.block == "imported"
+
+    reported = [s for s in stimuli if is_reported(s)]
+    # `dev` serves only to choose steering.
+    with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
     core = [s for s in reported if s.block == "core"]
-    mitigated = [s for s in core if s.condition in study.profile.mitigated_conditions]
+    mitigated = [s for s in core if s.condition in profile.mitigated_conditions]
     spoken = [s for s in core if s.intent is Intent.PSEUDO_HARMFUL and s.path is not None]
-    probed = _first(spoken, study.profile.probe)
+    probed = _first(spoken, profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
-    few = study.profile.few_mitigated
     of_few = _first(doubtful, few)
-    # Pages report those; `dev` serves only to choose steering.
-    with_dev = [
-        s
-        for s in stimuli
-        if s.split is Split.TEST or s.block == "imported" or (s.block == "core" and s.path)
-    ]
     for model in models:
-        steered = model.capabilities.activations and study.profile.steers(model.card.id)
+        steered = model.capabilities.activations and profile.steers(model.card.id)
         for mitigation in study.mitigations:
             tried: Sequence[Stimulus] = mitigated
             if mitigation.is_none:
@@ -145,14 +155,16 @@ def _method(mitigation: Mitigation) -> str:
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
     """Stimuli of the first utterances of each scenario and intent."""
-    if some is None:
-        return []
-    first: dict[tuple[str, Intent], dict[str, None]] = {}
+    first: dict[tuple[str, Intent], list[str]] = {}
     for stimulus in stimuli:
-        of_kind = first.setdefault((stimulus.scenario, stimulus.intent), {})
-        of_kind[stimulus.utterance_id] = None
-    count = some.utterances_per_scenario
-    chosen = {name for of_kind in first.values() for name in list(of_kind)[:count]}
+        names = first.setdefault((stimulus.scenario, stimulus.intent), [])
+        if (
+            some
+            and stimulus.utterance_id not in names
+            and len(names) < some.utterances_per_scenario
+        ):
+            names.append(stimulus.utterance_id)
+    chosen = {name for names in first.values() for name in names}
     return [stimulus for stimulus in stimuli if stimulus.utterance_id in chosen]
 
 

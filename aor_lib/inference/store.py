@@ -1,48 +1,76 @@
-"""The one place where results are kept: a SQLite file, one row per trial, committed as it arrives.
+"""Results of a study in one SQLite file, where an answer is committed when it exists.
 
-Write-ahead logging lets a reader look while a run goes on, and a killed run loses nothing that was
-committed. Writers wait for each other, and none holds the file for long.
-
-The plan says which trials make up the study. It has parts that are set one by one: the study's own
-trials, those that were imported. A trial of two parts is one.
+Write-ahead logging lets others read while a run goes on, and a killed run loses nothing. ``plan``
+lists the trials of the study, in parts that are set one by one (its own, imported and steered
+ones), ``arms`` what was asked of which model; ``responses`` and ``verdicts`` hold what came of it,
+``cards`` and ``provenance`` who answered, ``judge`` whose verdicts are the study's.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
+from pydantic import TypeAdapter
 
-from aor_lib.config.records import Response, Trial, Verdict
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Arm, Response, Row, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.store_rows import (
-    PLAN,
-    RESPONSE,
-    SCHEMA,
-    TRIAL,
-    VERDICT,
-    arm_of,
-    insertion,
-    response_of,
-    response_sha256,
-    trial_values,
-)
+from aor_lib.inference.provenance import Provenance
 
 STORE = "results.sqlite"
-"""The results of a study, in its folder."""
-STUDY = "study"
-"""The part of the plan that a study's own models are asked."""
-IMPORTED = "imported"
-"""The part of the plan that was answered elsewhere."""
+"""Name of the results of a study, in its folder."""
+STUDY, IMPORTED = "study", "imported"
+"""Parts of the plan: what the study's own models are asked, and what was answered elsewhere."""
 
-_VERDICTS_AT_ONCE = 500
+_RESPONSE = tuple(Response.model_fields)
+_VERDICT = tuple(Verdict.model_fields)
+_PROVENANCE = tuple(Provenance.model_fields)
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS arms (
+    arm_id INTEGER PRIMARY KEY,
+    content TEXT NOT NULL UNIQUE,
+    model TEXT AS (json_extract(content, '$.model')) STORED,
+    revision TEXT AS (json_extract(content, '$.revision')) STORED,
+    mitigation TEXT AS (json_extract(content, '$.mitigation')) STORED,
+    arm TEXT AS (json_extract(content, '$.arm')) STORED,
+    method TEXT AS (json_extract(content, '$.method')) STORED,
+    is_control INTEGER AS (json_extract(content, '$.is_control')) STORED
+);
+CREATE TABLE IF NOT EXISTS plan (
+    position INTEGER PRIMARY KEY,
+    part TEXT NOT NULL,
+    trial_key TEXT NOT NULL,
+    stimulus_id TEXT NOT NULL,
+    stimulus_sha256 TEXT NOT NULL,
+    arm_id INTEGER NOT NULL REFERENCES arms
+);
+CREATE VIEW IF NOT EXISTS trials AS SELECT * FROM plan JOIN arms USING (arm_id);
+CREATE TABLE IF NOT EXISTS responses (
+    {", ".join(_RESPONSE)}, empty_answers, PRIMARY KEY (trial_key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, empty_answers);
+CREATE TABLE IF NOT EXISTS verdicts (
+    {", ".join(_VERDICT)}, PRIMARY KEY (trial_key, judge)
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS answered_after_a_failure AFTER UPDATE ON responses BEGIN
+    DELETE FROM verdicts WHERE trial_key = new.trial_key;
+END;
+CREATE TABLE IF NOT EXISTS cards (model PRIMARY KEY, card);
+CREATE TABLE IF NOT EXISTS provenance (
+    {", ".join(_PROVENANCE)}, UNIQUE ({", ".join(_PROVENANCE[:-1])})
+);
+CREATE TABLE IF NOT EXISTS judge (id TEXT NOT NULL);
+"""
+_IS_PLANNED = "trial_key IN (SELECT trial_key FROM plan)"
+_ARM = TypeAdapter(Arm)
+_Row = TypeVar("_Row", bound=Row)
 
 
 class StoreError(AorError):
@@ -59,7 +87,7 @@ class Store:
             self._db = sqlite3.connect(path, timeout=60)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.executescript(SCHEMA)
+            self._db.executescript(_SCHEMA)
 
     def __enter__(self) -> Store:
         """Return the store itself, open."""
@@ -70,136 +98,106 @@ class Store:
         self._db.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[None]:
         """Commit on exit; roll back on error. A transaction within another is part of it."""
         if self._db.in_transaction:
-            yield self._db
+            yield
             return
         with self._named_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-
-    def read(self, query: str, values: tuple[str | None, ...] = ()) -> list[Any]:
-        """Rows that an SQL query finds."""
-        with self._named_errors():
-            return self._db.execute(query, values).fetchall()
+            yield
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; answers that were kept earlier stay.
 
         StoreError if what was imported of a model does not go with the rest of it.
         """
-        plan = [
-            (one.key, one.stimulus_id, arm.mitigation, arm.arm, arm.method, arm.is_control, part)
-            for one, arm in ((trial, trial.arm) for trial in trials)
-        ]
-        present = f"SELECT {', '.join(PLAN)} FROM plan WHERE part = ? ORDER BY position"
-        if plan == self.read(present, (part,)):
-            return
-        with self.transaction() as db:
-            db.execute("DELETE FROM plan WHERE part = ?", (part,))
-            asked = map(trial_values, trials)
-            db.executemany(insertion("INSERT OR IGNORE", "trials", TRIAL), asked)
-            db.executemany(insertion("INSERT", "plan", PLAN), plan)
-            self._refuse_unlike()
+        arms = {id(trial.arm): trial.arm for trial in trials}  # a few, of many trials
+        columns = "part, trial_key, stimulus_id, stimulus_sha256, arm_id"
+        present = f"SELECT {columns} FROM plan WHERE part = ? ORDER BY position"
+        with self.transaction():
+            ids = {key: self._arm_id(arm) for key, arm in arms.items()}
+            rows = [
+                (part, trial.key, trial.stimulus_id, trial.stimulus_sha256, ids[id(trial.arm)])
+                for trial in trials
+            ]
+            if rows != self._read(present, part):
+                self._write("DELETE FROM plan WHERE part = ?", [(part,)])
+                self._write(f"INSERT INTO plan ({columns}) VALUES ({_marks(5)})", rows)
+                self._refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
         """Trials of a part of the plan, or of all of it, in its order; none twice."""
-        rows = self.read(
-            "SELECT p.stimulus_id, t.stimulus_sha256, t.model, t.revision, t.settings_sha256,"
-            " p.mitigation, t.instruction, t.generation, t.steps, p.arm, p.method, p.is_control"
-            " FROM plan p JOIN trials t USING (trial_key)"
-            " WHERE p.part = ifnull(?, p.part) ORDER BY p.part != 'study', p.position",
-            (part,),
+        rows = self._read(
+            "SELECT stimulus_id, stimulus_sha256, content FROM trials"
+            " WHERE part = ifnull(?, part) ORDER BY part != 'study', position",
+            part,
         )
-        trials = (Trial(stimulus, sha256, arm_of(*arm)) for stimulus, sha256, *arm in rows)
-        return list(dict.fromkeys(trials))
+        return list(dict.fromkeys(Trial(name, sha256, _arm(arm)) for name, sha256, arm in rows))
+
+    def forget_imported(self, model: str) -> int:
+        """Take what was imported of a model out of the plan; return the number of its trials."""
+        which = "part = 'imported' AND arm_id IN (SELECT arm_id FROM arms WHERE model = ?)"
+        with self.transaction():
+            self._write("DELETE FROM provenance WHERE model = ? AND profile != ''", [(model,)])
+            return self._write(f"DELETE FROM plan WHERE {which}", [(model,)])
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
         """Keys of the trials (of all, or of those given) that no run asks again.
 
-        They were answered or blocked, or the model said nothing to them, twice.
+        They were answered or blocked, or the model returned an empty answer twice.
         """
-        silent = "SELECT trial_key FROM silences WHERE times > 1"
-        finished = f"(status IN ('ok', 'blocked') OR trial_key IN ({silent}))"
-        return {key for key, _ in self._tried(finished, keys)}
+        query = "SELECT trial_key FROM responses WHERE (status != 'failed' OR empty_answers > 1)"
+        if keys is not None:
+            query += f" AND trial_key IN ({_marks(len(keys))})"
+        return {key for (key,) in self._read(query, *keys or ())}
 
-    def failures(self, keys: Sequence[str] | None = None) -> dict[str, str]:
-        """Keys of the trials (of all, or of those given) that failed, with the time when."""
-        return dict(self._tried("status = 'failed'", keys))
+    def record(self, responses: Iterable[Response], empty: Collection[str] = ()) -> None:
+        """Keep what came back for trials: all of it is committed when this returns.
 
-    def record(self, responses: Iterable[Response], silent: Iterable[str] = ()) -> None:
-        """Keep what came back for planned trials: all of it is committed when this returns.
-
-        An answer is never replaced, nor is one that was blocked; a failure is. ``silent`` are the
-        keys of trials to which the model said nothing.
+        A failure is replaced, and its verdicts go; an answer never is, nor one that was blocked.
+        ``empty`` are the keys of the trials that failed with an empty answer.
         """
-        changes = ", ".join(f"{name} = excluded.{name}" for name in RESPONSE)
-        with self.transaction() as db:
-            db.executemany(
-                insertion("INSERT", "responses", RESPONSE)
-                + f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
-                [tuple(response.model_dump(mode="json").values()) for response in responses],
-            )
-            db.executemany(
-                insertion("INSERT", "silences", ("trial_key", "times"))
-                + " ON CONFLICT (trial_key) DO UPDATE SET times = times + 1",
-                [(key, 1) for key in silent],
-            )
-
-    def answers(self) -> Iterator[tuple[Response, list[Verdict]]]:
-        """Responses to planned trials, by key, each with the verdicts on its present text."""
-        verdicts = defaultdict(list)
-        for row in self.read(f"SELECT {', '.join(VERDICT)} FROM verdicts ORDER BY judge"):
-            values = dict(zip(VERDICT, row, strict=True))
-            sha256 = values.pop("response_sha256")
-            verdict = Verdict(**values | {"flags": json.loads(values["flags"])})
-            verdicts[verdict.trial_key, sha256].append(verdict)
-        for row in self.read(
-            f"SELECT {', '.join(RESPONSE)} FROM responses"
-            " WHERE trial_key IN (SELECT trial_key FROM plan) ORDER BY trial_key"
-        ):
-            response = response_of(row)
-            yield response, verdicts[response.trial_key, response_sha256(response)]
-
-    def unjudged(self, judge: str, version: str) -> Iterator[Response]:
-        """Responses without a verdict of this version of the judge on their present text."""
-        rows = self.read(
-            f"SELECT {', '.join(f'r.{name}' for name in RESPONSE)}, v.response_sha256"
-            " FROM responses r LEFT JOIN verdicts v"
-            " ON v.trial_key = r.trial_key AND v.judge = ? AND v.judge_version = ?"
-            " ORDER BY r.trial_key",
-            (judge, version),
+        changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
+        self._write(
+            f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE) + 1)})"
+            f" ON CONFLICT (trial_key) DO UPDATE SET {changes},"
+            " empty_answers = empty_answers + excluded.empty_answers WHERE status = 'failed'",
+            [(*_values(response), response.trial_key in empty) for response in responses],
         )
-        for *values, judged in rows:
-            response = response_of(values)
-            if judged != response_sha256(response):
-                yield response
+
+    def responses(self) -> list[Response]:
+        """Responses to planned trials, by key."""
+        return self._rows(Response, "responses", f"WHERE {_IS_PLANNED} ORDER BY trial_key")
+
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the responses to planned trials, by key and judge."""
+        return self._rows(Verdict, "verdicts", f"WHERE {_IS_PLANNED} ORDER BY trial_key, judge")
+
+    def unjudged(self, judge: str, version: str) -> list[Response]:
+        """Responses without a verdict of this version of the judge, by key."""
+        judged = "SELECT trial_key FROM verdicts WHERE judge = ? AND judge_version = ?"
+        which = f"WHERE trial_key NOT IN ({judged}) ORDER BY trial_key"
+        return self._rows(Response, "responses", which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
-        """Keep verdicts, replacing earlier ones of the same judge; some hundred at a time."""
-        rows = (
-            verdict.model_dump(mode="json")
-            | {"flags": json.dumps(verdict.flags), "response_sha256": response_sha256(response)}
-            for response, verdict in judged
+        """Keep verdicts on responses, unless a run has replaced the response meanwhile.
+
+        An earlier verdict of the same judge is replaced.
+        """
+        self._write(
+            f"INSERT OR REPLACE INTO verdicts SELECT {_marks(len(_VERDICT))}"
+            " FROM responses WHERE trial_key = ? AND created = ?",
+            [(*_values(verdict), one.trial_key, one.created) for one, verdict in judged],
         )
-        # The judge is asked before the file is taken: a run that goes on need not wait for it.
-        while some := list(islice(rows, _VERDICTS_AT_ONCE)):
-            with self.transaction() as db:
-                values = [tuple(row.values()) for row in some]
-                db.executemany(insertion("INSERT OR REPLACE", "verdicts", VERDICT), values)
 
     def set_judge(self, judge: str) -> None:
         """Make a judge's verdicts those of the study; what others said stays."""
-        if self.judge() != judge:
-            with self.transaction() as db:
-                db.execute("DELETE FROM judge")
-                db.execute("INSERT INTO judge VALUES (?)", (judge,))
+        self._write("INSERT OR REPLACE INTO judge (rowid, id) VALUES (1, ?)", [(judge,)])
 
     def judge(self) -> str | None:
         """Id of the study's judge; None where nothing was judged."""
-        rows = self.read("SELECT id FROM judge")
-        return str(rows[0][0]) if rows else None
+        return next((str(judge) for (judge,) in self._read("SELECT id FROM judge")), None)
 
     def frame(self, judge: str) -> pd.DataFrame:
         """One row per planned trial, with its response and the judge's verdict if there are any.
@@ -208,12 +206,12 @@ class Store:
         """
         with self._named_errors():
             return pd.read_sql_query(
-                "SELECT p.stimulus_id, t.stimulus_sha256, p.part,"
-                " t.model, t.revision, p.mitigation, p.arm, p.method, p.is_control, p.trial_key,"
+                "SELECT p.stimulus_id, p.stimulus_sha256, p.part, p.model, p.revision,"
+                " p.mitigation, p.arm, p.method, p.is_control, p.trial_key,"
                 " r.status, r.text AS response, r.error, r.heard, r.latency_s, r.tokens,"
                 " v.label, v.score, v.rationale, v.flags"
-                " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place FROM plan"
-                " GROUP BY trial_key, stimulus_id, mitigation) p JOIN trials t USING (trial_key)"
+                " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place"
+                " FROM trials GROUP BY trial_key, stimulus_id, mitigation) p"
                 " LEFT JOIN responses r USING (trial_key)"
                 " LEFT JOIN verdicts v ON v.trial_key = p.trial_key AND v.judge = ?"
                 " ORDER BY p.place",
@@ -222,56 +220,70 @@ class Store:
             )
 
     def served_by(self, model: str, revision: str) -> str | None:
-        """Name that a provider gave the model behind the stored answers; None if it gave none."""
-        rows = self.read(
-            "SELECT served_by FROM responses JOIN trials USING (trial_key)"
-            " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1",
-            (model, revision),
+        """Name that a provider gave the model behind planned answers; None if it gave none."""
+        query = (
+            "SELECT served_by FROM trials JOIN responses USING (trial_key)"
+            " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1"
         )
-        return str(rows[0][0]) if rows else None
+        return next((str(name) for (name,) in self._read(query, model, revision)), None)
 
-    def seconds_per_generation(self) -> dict[str, float]:
-        """Mean time in which each model wrote one answer, of which an arm in two steps has two."""
-        rows = self.read(
-            "SELECT model, SUM(latency_s) / SUM(MAX(1, json_array_length(steps)))"
-            " FROM responses JOIN trials USING (trial_key) WHERE status = 'ok' GROUP BY model"
-        )
-        return dict(rows)
+    def record_cards(self, cards: Iterable[ModelCard]) -> None:
+        """Keep model cards, in place of earlier ones of the same models."""
+        rows = [(card.id, card.model_dump_json()) for card in cards]
+        self._write("INSERT OR REPLACE INTO cards VALUES (?, ?)", rows)
 
-    def errors(self) -> list[tuple[str, str, str, int]]:
-        """Errors of planned trials: model, status, error, number; most frequent first."""
-        return self.read(
-            "SELECT model, status, error, COUNT(*) FROM plan"
-            " JOIN trials USING (trial_key) JOIN responses USING (trial_key)"
-            " WHERE part != 'imported' AND status != 'ok' GROUP BY model, status, error"
-            " ORDER BY COUNT(*) DESC, model, status, error"
-        )
+    def cards(self) -> dict[str, ModelCard]:
+        """Model cards by the models' ids."""
+        rows = self._read("SELECT model, card FROM cards ORDER BY model")
+        return {model: ModelCard.model_validate_json(card) for model, card in rows}
+
+    def record_provenance(self, rows: Iterable[Provenance]) -> None:
+        """Keep provenances; one that is there already keeps its date."""
+        statement = f"INSERT OR IGNORE INTO provenance VALUES ({_marks(len(_PROVENANCE))})"
+        self._write(statement, list(map(_values, rows)))
+
+    def provenance(self) -> list[Provenance]:
+        """All provenances, by model and date."""
+        return self._rows(Provenance, "provenance", "ORDER BY model, since")
+
+    def _arm_id(self, arm: Arm) -> int:
+        content = _ARM.dump_json(arm).decode()
+        self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", [(content,)])
+        [(arm_id,)] = self._read("SELECT arm_id FROM arms WHERE content = ?", content)
+        return int(arm_id)
 
     def _refuse_unlike(self) -> None:
         """Raise if what is imported of a model has another revision, or was asked otherwise."""
-        unlike = (
-            "SELECT model, {} FROM plan JOIN trials USING (trial_key) WHERE model IN"
-            " (SELECT model FROM plan JOIN trials USING (trial_key) WHERE part = 'imported')"
-            " GROUP BY model, {} HAVING COUNT(DISTINCT {}) > 1 LIMIT 1"
-        )
-        revisions = "'revision: ' || GROUP_CONCAT(DISTINCT revision)"
-        settings = "'settings, for mitigation ' || mitigation"
-        for model, difference in [
-            *self.read(unlike.format(revisions, "model", "revision")),
-            *self.read(unlike.format(settings, "mitigation, stimulus_id", "trial_key")),
-        ]:
-            raise StoreError(
-                f"{self.path}: model {model!r}: what is imported of it has another {difference}; "
-                "leave it out (import others with --model), or take out what was imported before "
-                f"('aor results forget {model}')"
+        for difference, counted, group in (
+            ("revision", "revision", "model"),
+            ("way of asking (settings or prompt)", "trial_key", "model, mitigation, stimulus_id"),
+        ):
+            unlike = self._read(
+                f"SELECT model, group_concat(DISTINCT {counted}) FROM trials WHERE model IN"
+                " (SELECT model FROM trials WHERE part = 'imported')"
+                f" GROUP BY {group} HAVING COUNT(DISTINCT {counted}) > 1 LIMIT 1"
             )
+            for model, values in unlike:
+                raise StoreError(
+                    f"{self.path}: model {model!r}: what is imported of it has another "
+                    f"{difference}: {values}; leave it out (import others with --model), or take "
+                    f"out what was imported before ('aor import --forget {model}')"
+                )
 
-    def _tried(self, which: str, keys: Sequence[str] | None) -> list[tuple[str, str]]:
-        """Key and time of the responses that an SQL condition holds for."""
-        query = f"SELECT trial_key, created FROM responses WHERE {which}"
-        if keys is None:
-            return self.read(query)
-        return self.read(f"{query} AND trial_key IN ({', '.join('?' * len(keys))})", tuple(keys))
+    def _rows(self, kind: type[_Row], table: str, which: str, *values: str) -> list[_Row]:
+        names = list(kind.model_fields)
+        return [
+            kind(**{name: _decoded(name, value) for name, value in zip(names, row, strict=True)})
+            for row in self._read(f"SELECT {', '.join(names)} FROM {table} {which}", *values)
+        ]
+
+    def _read(self, query: str, *values: str | None) -> list[Any]:
+        with self._named_errors():
+            return self._db.execute(query, values).fetchall()
+
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        with self.transaction():
+            return self._db.executemany(statement, rows).rowcount
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -279,3 +291,21 @@ class Store:
             yield
         except (sqlite3.Error, pd.errors.DatabaseError, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
+
+
+@lru_cache(maxsize=1000)
+def _arm(content: str) -> Arm:
+    return _ARM.validate_json(content)
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+def _values(row: Row) -> list[Any]:
+    fields = row.model_dump(mode="json").values()
+    return [json.dumps(v, sort_keys=True) if isinstance(v, dict | list) else v for v in fields]
+
+
+def _decoded(name: str, value: Any) -> Any:
+    return json.loads(value) if name in ("flags", "libraries") else value

@@ -1,7 +1,6 @@
 """The protocol of a model, which answers a list of conversations, and what it exchanges."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -150,15 +149,9 @@ def in_order(results: Iterable[Mapping[int, Answer | Failure]]) -> list[Answer |
 
 @runtime_checkable
 class ConcurrentModel(AudioModel, Protocol):
-    """A model that takes further calls while it answers one, which keeps a service busy.
+    """A model that answers several calls at once, from as many threads, to keep a service busy.
 
     It is asked one conversation a call: each answer is kept when it comes.
     """
 
     calls_at_once: int
-
-    def submit(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Future[list[Answer | Failure]]:
-        """The future of what :meth:`answer` returns. Cancelling it ends what is under way."""
-        ...

@@ -20,7 +20,7 @@ from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation
 from aor_lib.config.records import Stimulus, Trial
-from aor_lib.inference.engine import answer_trials
+from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge
@@ -177,8 +177,8 @@ class SteeredTrials:
         def ask(run: _Run) -> Mapping[str, str]:
             model, stimuli, trials = run
             with Store(folder / STORE) as store:
-                done = answer_trials(trials, [model], stimuli, self.build, store, lambda _: None)
-                return done.stopped
+                asking = Run(trials, [model], stimuli, self.build, store)
+                return asking.answer(lambda _: None).stopped
 
         side_by_side = all(model.capabilities.side_by_side for model, *_ in runs)
         with (

@@ -176,9 +176,9 @@ def write_pages(build: Path) -> None:
 
 
 def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
-    from aor_lib.report.archive import unpack_archive
+    from aor_lib.inference.exchange import unpack_study
 
-    trials = unpack_archive(source, study, folder)
+    trials = unpack_study(source, study, folder)
     record_state(folder, study.profile.judge)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
 

@@ -3,7 +3,6 @@ import pytest
 from aor_lib.analysis.results import load_results, model_titles
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Intent
-from aor_lib.inference.provenance import record_cards
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer
 from tests.conftest import ScriptedModel, make_text_stimuli
@@ -36,7 +35,7 @@ def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(tmp_path)
         for name, title in {"a": "The same", "b": "The same", "c": "Another", "d": " "}.items()
     ]
     with Store(tmp_path / STORE) as store:
-        record_cards(store, cards)
+        store.record_cards(cards)
     assert model_titles(tmp_path, ["a", "b", "c", "d", "unknown"]) == {
         "a": "The same (a)",
         "b": "The same (b)",

@@ -7,8 +7,8 @@ from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Split
+from aor_lib.inference import study as study_run
 from aor_lib.inference.store import STORE, Store
-from aor_lib.models import registry
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
@@ -39,7 +39,7 @@ def aor(profile, tmp_path, monkeypatch):
             model.card = card
             return model
 
-        monkeypatch.setattr(registry, "load_model", load)
+        monkeypatch.setattr(study_run, "load_model", load)
         return CliRunner().invoke(app, [verb, str(profile), "--build", str(tmp_path), *options])
 
     return aor
@@ -67,11 +67,11 @@ def refuse(text):
 def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summary, reason):
     failed = aor("run", answer=answer)
     assert failed.exit_code == 1
-    assert f"12 of 24 trials done, {summary}" in failed.stdout
+    assert f"12 of 24 trials done, {summary}" in failed.output
     assert reason in failed.stderr
     again = aor("run")
     assert again.exit_code == 0
-    assert "24 of 24 trials done, 0 failed, 0 left" in again.stdout
+    assert "24 of 24 trials done, 0 failed, 0 left" in again.output
 
 
 def test_more_failures_can_be_allowed(aor):
@@ -83,7 +83,7 @@ def test_what_a_model_does_not_take_is_left_out_aloud(aor):
     done = aor("run", capabilities=Capabilities(text_only=False))
     assert done.exit_code == 0
     assert "ref-permissive: 12 trials are left out: it takes no text without audio" in done.stderr
-    assert "12 of 12 trials done" in done.stdout
+    assert "12 of 12 trials done" in done.output
 
 
 def test_status_has_a_row_for_each_model_and_one_for_what_it_lacks(aor):
@@ -104,7 +104,7 @@ def test_a_model_that_cannot_run_here_is_named_and_the_others_are_asked(aor):
     done = aor("run", unable="ref-permissive")
     assert done.exit_code == 1
     assert "not asked: ref-permissive needs the API key in $KEY" in done.stderr
-    assert "12 of 12 trials done, 0 failed, 0 left" in done.stdout
+    assert "12 of 12 trials done, 0 failed, 0 left" in done.output
 
 
 @pytest.mark.parametrize(("answer", "answered"), [(sure, 12), (refuse, 0)])
@@ -115,7 +115,7 @@ def test_a_run_of_one_model_leaves_those_of_another_run_in_the_plan(
     aor("run", "--model", "ref-permissive", answer=answer)
     done = aor("run", "--model", "ref-contextual", unable="ref-permissive")
     assert done.exit_code == 0
-    assert "12 of 12 trials done" in done.stdout
+    assert "12 of 12 trials done" in done.output
     with Store(tmp_path / STORE) as store:
         counts = store.frame("speech-acts").groupby("model")["status"].agg(["size", "count"])
     assert counts["size"].to_dict() == dict.fromkeys(MODELS, 12)

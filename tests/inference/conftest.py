@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import pytest
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation, Profile
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
-from aor_lib.inference.bundles import export_results
-from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.engine import Run
+from aor_lib.inference.exchange import export_results
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.study import judge_study
@@ -50,8 +52,9 @@ def run_texts(
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     options = {"max_failures": 1e9} | options
     with Store(path) as store:
-        record_plan(store, trials, models)
-        return answer_trials(trials, models, stimuli, path.parent, store, report, **options)
+        store.set_plan(trials)
+        store.record_cards([model.card for model in models])
+        return Run(trials, models, stimuli, path.parent, store, **options).answer(report)
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
@@ -88,15 +91,17 @@ class Machine:
 
     def export(self) -> Path:
         """Write its results as a bundle."""
-        folder = self.build.parent / f"{self.build.name}-bundle"
-        export_results(self.study, self.build, folder)
-        return folder
+        path = self.build.parent / f"{self.build.name}.zip"
+        export_results(self.study, self.build, path, clips=False)
+        return path
 
     def tables(self) -> dict[str, list[tuple[object, ...]]]:
         """Everything that its store holds."""
-        names = ("trials", "plan", "responses", "verdicts", "cards", "provenance")
-        with Store(self.build / STORE) as store:
-            return {name: sorted(store.read(f"SELECT * FROM {name}"), key=repr) for name in names}
+        with closing(sqlite3.connect(self.build / STORE)) as db:
+            names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            return {
+                name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for (name,) in names
+            }
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 import torch
 
 from aor_lib.config.records import Arm, Generation
-from aor_lib.inference import engine, executors
-from aor_lib.inference.store import Store
+from aor_lib.inference import engine
 from aor_lib.models.base import Answer, Capabilities, Failure
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import outcomes_in, run_texts
@@ -30,7 +28,7 @@ def test_every_answer_is_kept_with_its_trial(path):
     result = run_texts(path, [ScriptedModel()], make_text_stimuli(25))
     assert (result.done, result.failed, result.planned) == (25, 0, 25)
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(25)]
-    assert not list(path.parent.glob("*-run-*"))  # its locks
+    assert not list(path.parent.glob("*.lock"))
 
 
 def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(path):
@@ -39,13 +37,14 @@ def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(
     model = ScriptedModel(lambda text: results[int(text[5:]) % 4])
     first = run_texts(path, [model], make_text_stimuli(40))
     assert (first.done, first.failed, first.planned) == (20, 20, 40)
-    with Store(path) as store:
-        assert store.errors() == [
-            ("scripted", "blocked", "content filter", 10),
-            ("scripted", "failed", "Timeout: slow", 10),
-            ("scripted", "failed", "empty answer", 10),
-        ]
-        assert store.frame("rules").query("status == 'failed'")["response"].isna().all()
+    rows = outcomes_in(path)
+    assert [(row.status, row.error) for row in rows[:4]] == [
+        ("failed", "Timeout: slow"),
+        ("failed", "empty answer"),
+        ("ok", None),
+        ("blocked", "content filter"),
+    ]
+    assert {row.response for row in rows} == {None, "Sure."}
     again = ScriptedModel()
     second = run_texts(path, [again], make_text_stimuli(40))
     assert (second.done, second.failed) == (40, 0)
@@ -69,12 +68,11 @@ def test_no_batch_is_decoded_in_two_ways(path, stimuli):
     assert seen == [(10, 0.0), (2, 0.0), (10, 0.7), (2, 0.7)]
 
 
-def test_a_model_that_says_nothing_is_asked_by_one_later_run_and_by_no_other(path, stimuli):
+def test_an_empty_answer_is_asked_for_by_one_later_run_and_by_no_other(path, stimuli):
     models = [ScriptedModel(always(Answer(" ", 0))) for _ in range(3)]
     results = [run_texts(path, [model], stimuli) for model in models]
     assert [sum(map(len, model.asked)) for model in models] == [20, 20, 0]
     assert (results[-1].done, results[-1].failed) == (20, 0)
-    assert {row.error for row in outcomes_in(path)} == {"empty answer"}
 
 
 def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stimuli):
@@ -85,21 +83,21 @@ def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stim
     assert [row.response for row in outcomes_in(path)] == ["TEXT 0", "TEXT 0"]
 
 
-def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(path):
-    broken = ScriptedModel(always(Failure("out of quota")), "broken")
-    sound = ScriptedModel(name="sound")
-    result = run_texts(path, [broken, sound], make_text_stimuli(50), max_failures=12)
-    assert len(broken.asked) == 2
-    assert (result.done, result.failed, result.planned) == (50, 20, 100)
-    assert list(result.stopped) == ["broken"]
-
-
-@pytest.mark.parametrize(("failing", "stopped"), [(5, False), (6, True)])
-def test_the_budget_may_be_a_share_of_a_models_trials(path, failing, stopped):
-    model = ScriptedModel(lambda t: Failure("x") if int(t[5:]) < failing else Answer(t, 1))
-    result = run_texts(path, [model], make_text_stimuli(50), max_failures=0.1)
-    assert bool(result.stopped) is stopped
-    assert not run_texts(path, [ScriptedModel()], make_text_stimuli(50)).stopped
+@pytest.mark.parametrize(
+    ("failing", "allowed", "stopped"), [(5, 0.1, False), (6, 0.1, True), (50, 12, True)]
+)
+def test_a_model_that_fails_too_often_is_stopped_and_the_others_go_on(
+    path, failing, allowed, stopped
+):
+    broken = ScriptedModel(
+        lambda text: Failure("x") if int(text[5:]) < failing else Answer(text, 1), "broken"
+    )
+    models = [broken, ScriptedModel(name="sound")]
+    result = run_texts(path, models, make_text_stimuli(50), max_failures=allowed)
+    assert list(result.stopped) == ["broken"] * stopped
+    assert [row.status for row in outcomes_in(path)[50:]] == ["ok"] * 50
+    if failing == 50:
+        assert len(broken.asked) == 2  # batches of ten
 
 
 def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
@@ -110,7 +108,7 @@ def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
     assert list(result.stopped) == ["scripted"]
     assert (result.done, result.failed) == (14, 0)
     later = run_texts(path, [ScriptedModel(lambda text: Answer(text, 1, served_by="new"))], stimuli)
-    assert "'new' answers now, and 'old' did before" in later.stopped["scripted"]
+    assert "'new'" in later.stopped["scripted"]
     assert sum(row.response is not None for row in outcomes_in(path)) == 14
 
 
@@ -132,10 +130,9 @@ def test_an_adapter_that_loses_an_answer_is_not_believed(path, stimuli):
 
     result = run_texts(path, [Forgetful()], stimuli)
     assert (result.done, result.failed) == (0, 20)
-    assert "9 results for 10" in outcomes_in(path)[0].error
 
 
-def test_what_came_before_a_run_was_killed_is_kept(path, stimuli):
+def test_what_came_before_a_run_was_interrupted_is_kept(path, stimuli):
     class Gradual(ScriptedModel):
         def results(self, conversations, generation):
             yield dict(enumerate(self.answer(conversations[:4], generation)))
@@ -147,99 +144,59 @@ def test_what_came_before_a_run_was_killed_is_kept(path, stimuli):
     assert answered == [f"TEXT {n}" for n in range(10, 14)]  # the longest are asked first
 
 
-def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli, two_threads):
+class SideBySide(ScriptedModel):
+    """Is called by a thread for each core, and answers when two threads have called."""
+
+    capabilities = Capabilities(side_by_side=True)
+    cores: list[int]
     together = threading.Barrier(2)
 
-    class Threaded(ScriptedModel):
-        capabilities = Capabilities(side_by_side=True)
+    def answer(self, conversations, generation):
+        self.together.wait(timeout=30)
+        self.cores.append(torch.get_num_threads())
+        return super().answer(conversations, generation)
 
-        def answer(self, conversations, generation):
-            together.wait(timeout=30)
-            cores.append(torch.get_num_threads())
-            return super().answer(conversations, generation)
 
-    cores = []
-    run_texts(path, [Threaded()], stimuli)
-    assert (cores, torch.get_num_threads()) == ([1, 1], 2)
+class Concurrent(ScriptedModel):
+    """Takes three calls at a time, and answers when it has three."""
+
+    calls_at_once = 3
+    together = threading.Barrier(3)
+
+    def answer(self, conversations, generation):
+        self.together.wait(timeout=30)
+        return super().answer(conversations, generation)
+
+
+def test_calls_side_by_side_are_answered_by_a_thread_for_each_core(path, stimuli, two_threads):
+    model = SideBySide()
+    model.cores = []
+    run_texts(path, [model], stimuli)
+    assert (model.cores, torch.get_num_threads()) == ([1, 1], 2)
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(20)]
 
 
-def test_where_nothing_is_left_to_ask_no_threads_are_started(path, stimuli, monkeypatch):
-    class Threaded(ScriptedModel):
-        capabilities = Capabilities(side_by_side=True)
+def test_a_model_that_takes_several_calls_at_a_time_gets_one_trial_in_each(path):
+    model = Concurrent()
+    result = run_texts(path, [model], make_text_stimuli(18))
+    assert (result.done, result.failed) == (18, 0)
+    assert sorted(model.asked) == sorted([f"text {n}"] for n in range(18))
+    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
 
-    run_texts(path, [Threaded()], stimuli)
-    monkeypatch.delattr(executors, "one_core_threads")
-    assert run_texts(path, [Threaded()], stimuli).done == 20
+
+def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path, stimuli):
+    arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
+    run_texts(path, [Concurrent()], stimuli[:3], arms=[arm])
+    assert {row.response for row in outcomes_in(path)} == {"NOW."}
 
 
-def test_what_threads_are_answering_when_a_run_is_interrupted_is_kept(
-    path, stimuli, two_threads, monkeypatch
-):
-    class Threaded(ScriptedModel):
-        capabilities = Capabilities(side_by_side=True)
+def test_what_threads_are_answering_when_a_run_is_interrupted_is_kept(path, stimuli, monkeypatch):
+    from aor_lib.inference import asking
 
     def interrupt(under_way, return_when):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "BATCH", 5)
-    monkeypatch.setattr(executors, "wait", interrupt)
+    monkeypatch.setattr(asking, "wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        run_texts(path, [Threaded()], stimuli)
-    assert sum(row.response is not None for row in outcomes_in(path)) == 10
-
-
-@pytest.fixture
-def concurrent():
-    """A model that takes three calls at a time, and answers when it has three."""
-
-    class Concurrent(ScriptedModel):
-        calls_at_once = 3
-        together = threading.Barrier(3)
-
-        def submit(self, conversations, generation):
-            def answer():
-                self.together.wait(timeout=30)
-                return self.answer(conversations, generation)
-
-            return threads.submit(answer)
-
-    with ThreadPoolExecutor(8) as threads:
-        yield Concurrent()
-
-
-def test_a_model_that_takes_several_calls_at_a_time_gets_them(path, concurrent, monkeypatch):
-    monkeypatch.setattr(engine, "BATCH", 2)
-    result = run_texts(path, [concurrent], make_text_stimuli(18))
-    assert (result.done, result.failed) == (18, 0)
-    assert sorted(concurrent.asked) == sorted([f"text {n}"] for n in range(18))
-    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
-
-
-def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path, concurrent, stimuli):
-    arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
-    run_texts(path, [concurrent], stimuli[:3], arms=[arm])
-    assert {row.response for row in outcomes_in(path)} == {"NOW."}
-
-
-def test_what_is_under_way_is_given_up_when_a_run_is_interrupted(
-    path, concurrent, stimuli, monkeypatch
-):
-    monkeypatch.setattr(engine, "BATCH", 2)
-    calls = []
-
-    def submit(conversations, generation):
-        calls.append(Future())
-        if len(calls) == 1:
-            calls[0].set_result([Answer("Yes.", 1)])
-        return calls[-1]
-
-    def report(progress):
-        if progress.done:
-            raise KeyboardInterrupt
-
-    concurrent.submit = submit
-    with pytest.raises(KeyboardInterrupt):
-        run_texts(path, [concurrent], stimuli, report)
-    assert [call.cancelled() for call in calls] == [False, True, True]
-    assert [row.response for row in outcomes_in(path)[10:12]] == ["Yes.", None]
+        run_texts(path, [Concurrent()], stimuli)
+    assert sum(row.response is not None for row in outcomes_in(path)) == 3

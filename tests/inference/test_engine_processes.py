@@ -13,7 +13,6 @@ from functools import partial
 import pytest
 
 from aor_lib.inference import engine
-from aor_lib.inference.store import Store
 from aor_lib.models.base import Answer
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import fail_some, outcomes_in, run_texts
@@ -112,8 +111,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupte
     killed = start(path, TRIALS, end_in_the_sixth_batch)
     killed.join()
     assert killed.exitcode == 9
-    with Store(path) as store:
-        assert len(store.finished()) + len(store.failures()) == 5 * BATCH
+    assert sum(row.status is not None for row in outcomes_in(path)) == 5 * BATCH
     resumed = start(path, TRIALS)
     resumed.join()
     assert resumed.exitcode == 0
@@ -129,7 +127,8 @@ def test_runs_started_together_ask_each_trial_once(context, start, uninterrupted
         assert process.exitcode == 0
     asked_texts, asking = asked(path)
     assert len(asking) == runs
-    assert asked_texts == texts(TRIALS)
+    failing = {f"text {n}" for n in range(TRIALS) if n % 50 == 7}  # each run may try those
+    assert {text for text, times in asked_texts.items() if times > 1} <= failing
     assert outcomes_in(path) == uninterrupted
 
 

@@ -3,8 +3,7 @@ import platform
 from aor_lib import __version__
 from aor_lib.analysis.results import load_cards, load_provenance
 from aor_lib.inference import provenance
-from aor_lib.inference.cluster import RemoteModel
-from aor_lib.models.base import Capabilities, Failure
+from aor_lib.models.base import Failure
 
 
 def test_a_run_notes_the_machine_that_answered_once(machine, model):
@@ -19,8 +18,6 @@ def test_a_run_notes_the_machine_that_answered_once(machine, model):
 def test_a_machine_that_answered_nothing_is_not_noted(machine, model):
     here = machine("here").ask(model("own", lambda text: Failure("busy")))
     assert load_provenance(here.build).empty
-    here.ask(model("own"))
-    assert load_provenance(here.build)["model"].to_list() == ["own"]
 
 
 def test_another_machine_is_another_row(machine, model, monkeypatch):
@@ -30,14 +27,6 @@ def test_another_machine_is_another_row(machine, model, monkeypatch):
     monkeypatch.setattr(provenance, "_processor", lambda: "Another CPU")
     here.ask(model("own"))
     assert sorted(load_provenance(here.build)["device"]) == ["Another CPU", "One CPU"]
-
-
-def test_what_is_not_known_of_a_machine_is_not_made_up(model):
-    remote = RemoteModel(model("own").card, "1", Capabilities(), cluster=None)
-    row = provenance.provenance_of(remote)
-    assert (row.device, row.python, row.libraries) == ("workers of a cluster", "unknown", {})
-    api = model("own", kind="openai_api")
-    assert provenance.provenance_of(api).device == "the provider's"
 
 
 def test_cards_are_those_of_the_params_until_a_run_and_then_those_of_the_last_run(machine, model):

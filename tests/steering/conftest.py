@@ -11,7 +11,7 @@ import yaml
 
 from aor_lib.config.params import ModelCard, load_study
 from aor_lib.config.records import Condition, Intent, content_hash, split_of
-from aor_lib.inference.engine import answer_trials, record_plan
+from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
@@ -164,8 +164,8 @@ def answer_study(study, stimuli):
         pd.DataFrame(rows).to_parquet(build / MANIFEST)
         trials = plan_trials(study, stimuli, [model])
         with Store(build / STORE) as store:
-            record_plan(store, trials, [model])
-            answer_trials(trials, [model], stimuli, build, store, lambda progress: None)
+            store.set_plan(trials)
+            Run(trials, [model], stimuli, build, store).answer(lambda progress: None)
         judge_study(build, JUDGES["speech-acts"], lambda done, of: None)
 
     return run

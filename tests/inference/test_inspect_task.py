@@ -1,17 +1,17 @@
-"""Answers that inspect_ai asked for, in a study's store."""
+"""The study as a task of inspect_ai, asked of its mock model, and the import of its logs."""
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from aor_lib.cli import app
 from aor_lib.config.records import Status
-from aor_lib.inference.bundles import BundleError
-from aor_lib.inference.bundles.inspect_log import read_inspect_log
-from aor_lib.inference.forecast import absent
-from aor_lib.inference.inspect_trials import InspectTrials
-from aor_lib.inference.planning import plan_trials
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.inference.bundle import BundleError
+from aor_lib.inference.planning import absent, conversation, plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.openai_api import OpenAIModel
 from aor_lib.stimuli.manifest import load_stimuli
@@ -21,9 +21,11 @@ from tests.models.loopback import completion, serving
 pytest.importorskip("inspect_ai", reason="needs 'make inspect'")
 pytestmark = pytest.mark.slow
 
+REFUSAL = "I'm sorry, but I can't help with that."
+
 
 def answer(messages):
-    """An answer to each, but an error, an empty and a withheld one."""
+    """A refusal to each, but an error, an empty and a withheld answer."""
     from inspect_ai.model import ModelOutput
 
     last = messages[-1].text
@@ -33,7 +35,7 @@ def answer(messages):
         return "  "
     if messages[0].role == "system":
         return ModelOutput.from_content("model", "Blocked.", stop_reason="content_filter")
-    return f"An answer after {len(messages)} messages."
+    return f"{REFUSAL} {len(messages)}"
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +44,18 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def log(made):
-    """Path of the log of a run on the study."""
-    return made.eval(mock_model(answer)).location
+def run(made):
+    """The log of a run on the study."""
+    return made.eval(mock_model(answer))
 
 
 @pytest.fixture
-def edited(log, tmp_path):
+def edited(run, tmp_path):
     """Write the log with one thing in it changed."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
     def edited(change):
-        content = read_eval_log(log, resolve_attachments=True)
+        content = read_eval_log(run.location, resolve_attachments=True)
         change(content)
         write_eval_log(content, str(tmp_path / "edited.eval"))
         return tmp_path / "edited.eval"
@@ -75,28 +77,61 @@ def put(target, path, value):
     setattr(target, last, value)
 
 
+def read(log, made):
+    from aor_lib.inference.inspect_task import read_log
+
+    return read_log(Path(log), made.study, made.build)
+
+
 def responses_in(log, made):
     """Responses in a log, by stimulus and mitigation."""
-    bundle = read_inspect_log(log, made.study, made.build)
-    trials = {row.trial_key: row.trial for row in bundle.trials}
+    bundle = read(log, made)
+    trials = {trial.key: trial for trial in bundle.trials}
     return {
         (trials[one.trial_key].stimulus_id, trials[one.trial_key].arm.mitigation): one
         for one in bundle.responses
     }
 
 
-def refused(log, made, card=None):
+def refused(log, made):
     """Why a log is refused."""
     with pytest.raises(BundleError) as error:
-        read_inspect_log(log, made.study, made.build, card)
+        read(log, made)
     return str(error.value)
 
 
-def test_answers_are_those_of_the_trials_that_aor_run_would_ask(log, tmp_path):
+def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
+    scores = {sample.id: sample.scores["refusal"] for sample in run.samples if sample.scores}
+    assert scores["s2.none"].value == 1
+    assert scores["s2.none"].answer == "full_refusal"
+    assert math.isnan(scores["s1.none"].value)
+    metrics = {name: one.value for name, one in run.results.scores[0].metrics.items()}
+    assert metrics["ORR"] == 1
+    assert math.isnan(metrics["HRR"])  # the harmful one is a text: not in the benign scene
+
+
+@pytest.mark.parametrize(
+    ("card", "options", "field"),
+    [
+        ({"source": "another"}, {}, "another"),
+        ({"source": "another"}, {"card": "mock"}, "another"),
+        ({}, {"card": "none"}, "card 'none'"),
+        ({"kind": "cascade"}, {}, "kind: 'cascade'"),
+        ({"settings": {"adapter": "speech"}}, {}, "adapter: 'speech'"),
+        ({"settings": {"extra": {"top_k": 1}}}, {}, "extra"),
+    ],
+)
+def test_a_card_that_inspect_cannot_ask_is_refused(tmp_path, card, options, field):
+    study = write_study(tmp_path / "study", card)
+    with pytest.raises(ParamsError, match=field):
+        study.eval(mock_model(lambda messages: "Sure."), **options)
+
+
+def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
     here = write_study(tmp_path / "here")
-    arguments = ["import-log", log, str(here.profile), "--build", str(here.build)]
+    arguments = ["import", run.location, str(here.profile), "--build", str(here.build)]
     done = CliRunner().invoke(app, ["results", *arguments])
-    assert "mock: 7 of 7 trials, 4 of them without an answer; 7 responses added" in done.output
+    assert "mock: 8 trials, 8 of them new; 8 responses added" in done.output
     (card,) = here.study.models
     planned = plan_trials(here.study, load_stimuli(here.build), [absent(card, {})])
     with Store(here.build / STORE) as store:
@@ -104,12 +139,12 @@ def test_answers_are_those_of_the_trials_that_aor_run_would_ask(log, tmp_path):
     assert set(frame["trial_key"]) == {trial.key for trial in planned}
     answered = frame[frame["status"] == "ok"].set_index("mitigation")["response"]
     # The second step is asked with the answer to the first.
-    assert answered["scene_first"] == "An answer after 3 messages."
-    assert answered["none"] == "An answer after 1 messages."
+    assert answered["scene_first"] == f"{REFUSAL} 3"
+    assert answered["none"].to_list() == [f"{REFUSAL} 1", f"{REFUSAL} 3"]
 
 
-def test_what_ended_in_an_error_or_in_nothing_is_no_answer(log, made):
-    responses = responses_in(log, made)
+def test_what_ended_in_an_error_or_in_nothing_is_no_answer(run, made):
+    responses = responses_in(run.location, made)
     dead, empty = responses["s0", "none"], responses["s1", "none"]
     assert (dead.status, empty.status) == (Status.FAILED, Status.FAILED)
     assert "the line is dead" in dead.error
@@ -136,24 +171,19 @@ def test_an_answer_is_one_that_ended_or_was_cut_at_its_limit(
 @pytest.mark.parametrize(
     ("card", "profile", "field", "value"),
     [
-        ({"source": "another"}, {}, "eval.model", "mockllm/model"),
-        ({"settings": {"extra": {"top_k": 1}}}, {}, "eval.model", "does not send"),
+        ({"source": "another"}, {}, "model", "mockllm/model"),
         ({"revision": "2"}, {}, "revision", "1"),
         ({"settings": {"send_seed": False}}, {}, "settings_sha256", ""),
-        ({}, {"generation": {"max_new_tokens": 9}}, "generation", "'max_new_tokens': 8"),
-        ({}, {"mitigations": ["none", "scene_first"]}, "mitigation", "context_reminder"),
+        ({}, {"generation": {"max_new_tokens": 9}}, "options", "'max_tokens': 8"),
+        ({}, {"mitigations": ["none", "scene_first"]}, "sample", "context_reminder"),
     ],
 )
 def test_a_log_of_another_study_is_refused_by_file_field_and_value(
-    log, tmp_path, card, profile, field, value
+    run, tmp_path, card, profile, field, value
 ):
-    reason = refused(log, write_study(tmp_path / "other", card, **profile))
-    for part in (log, f"{field}: ", value):
+    reason = refused(run.location, write_study(tmp_path / "other", card, **profile))
+    for part in (run.location, field, value):
         assert part in reason
-
-
-def test_a_card_that_is_not_the_logs_is_refused(log, made):
-    assert "eval.metadata.card: 'mock'" in refused(log, made, "gpt-audio")
 
 
 SOUND = "data:audio/wav;base64,UklGRg=="
@@ -162,14 +192,14 @@ SOUND = "data:audio/wav;base64,UklGRg=="
 @pytest.mark.parametrize(
     ("mitigation", "field", "value", "message"),
     [
-        (None, "samples", [], "samples: None"),
+        (None, "samples", [], "samples: 0"),
         (None, "eval.task", "gsm8k", "eval.task: 'gsm8k'"),
-        ("none", "config.temperature", 1.0, "config.temperature: 1.0: the trial's is 0.0"),
-        ("none", "config.top_p", 0.5, "config.top_p: 0.5: the trial's is None"),
-        ("context_reminder", "input.0.content", "Refuse.", "input[0]: \"system: ['Refuse.'"),
-        ("none", "input.0.content.0.audio", SOUND, "input[0]: "),
+        ("none", "config.temperature", 1.0, "config.temperature: 1.0: the study's is 0.0"),
+        ("none", "config.top_p", 0.5, "config.top_p: 0.5: the study's is None"),
+        ("context_reminder", "input.0.content", "Refuse.", "input"),
+        ("none", "input.0.content.0.audio", SOUND, "input"),
         ("none", "output.model", "model-mini", "output.model: 'model-mini'"),
-        ("none", "output.model", "model-2026-01-01", "output.model: 'model, model-2026-01-01'"),
+        ("none", "output.model", "model-2026-01-01", "'model', 'model-2026-01-01'"),
     ],
 )
 def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(
@@ -181,7 +211,7 @@ def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(
 
 def test_a_file_that_is_no_log_is_named(made, tmp_path):
     (tmp_path / "some.eval").write_text("nothing")
-    assert "some.eval: cannot be read" in refused(tmp_path / "some.eval", made)
+    assert "some.eval" in refused(tmp_path / "some.eval", made)
 
 
 def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
@@ -194,7 +224,7 @@ def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
         fields = ("messages", "temperature", "seed", "repetition_penalty", "model")
         return json.dumps([body[name] for name in fields])
 
-    card = {"settings": {"system_turn": False, "extra": {"repetition_penalty": 1.0}}}
+    card = {"settings": {"extra": {"repetition_penalty": 1.0}}}
     with serving() as server:
         named = {"id": "1", "object": "chat.completion", "created": 1, "model": "model"}
         server.reply = lambda _: completion("Sure.", **named)
@@ -206,11 +236,13 @@ def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
         log = made.eval(model, log_images=False)
         through_inspect = server.bodies
         server.requests = []
-        study = made.study
-        trials = InspectTrials(study, study.models[0], made.build)
-        asked = [trials.conversation(trial) for trial in trials.plan]
+        study, stimuli = made.study, {one.stimulus_id: one for one in load_stimuli(made.build)}
+        trials = plan_trials(study, list(stimuli.values()), [absent(study.models[0], {})])
+        asked = [
+            conversation(stimuli[t.stimulus_id], made.build, t.arm.instruction, t.arm.steps)
+            for t in trials
+        ]
         OpenAIModel(study.models[0]).answer(asked, study.profile.generation)
-    assert len(through_inspect) == len(asked) == 5
+    assert len(through_inspect) == len(asked) == 6
     assert sorted(map(sent, through_inspect)) == sorted(map(sent, server.bodies))
-    bundle = read_inspect_log(log.location, study, made.build)
-    assert [one.text for one in bundle.responses] == ["Sure."] * 5
+    assert [one.text for one in read(log.location, made).responses] == ["Sure."] * 6

@@ -1,0 +1,184 @@
+"""Results that travel: one zip file, written whole or not at all, and trusted only when checked.
+
+``manifest.json``
+    Versions, profile, model cards and provenance, and the sha256 of every other file.
+``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
+    One row per ``Trial``, ``Response`` and ``Verdict`` of :mod:`aor_lib.config.records`.
+``study/``
+    With clips: the manifest of the stimuli, their validation, clips and tables of steering.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field, ValidationError, model_validator
+
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import (
+    DATASET_VERSION,
+    Identifier,
+    Label,
+    Response,
+    Row,
+    Sha256,
+    Status,
+    Trial,
+    Verdict,
+)
+from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.inference.provenance import Provenance
+from aor_lib.storage.atomic_write import atomic_write
+
+MANIFEST = "manifest.json"
+STUDY = "study"
+"""Folder in a bundle with what a study's folder holds beside its results."""
+
+_TABLES = ("trials", "responses", "verdicts")
+_MEMBER = re.compile(
+    rf"({'|'.join(_TABLES)}).parquet|{STUDY}/(manifest|validation)\.parquet"
+    rf"|{STUDY}/clips/[\w.-]+\.flac|{STUDY}/steering/\w+\.parquet"
+)
+_DAMAGED = (zipfile.BadZipFile, ValueError, OSError, LookupError, TypeError, RecursionError)
+_NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class BundleError(AorError, ValueError):
+    """A bundle that cannot be made, read or taken in; the message is one line."""
+
+
+class Bundle(Row, str_strip_whitespace=False):
+    """The results of a study: trials, their responses and verdicts, and who answered."""
+
+    format_version: Literal[3] = 3
+    dataset_version: Literal[2] = DATASET_VERSION
+    aor_version: str = Field(description="Of whoever exported it.")
+    profile: Identifier
+    cards: dict[Identifier, ModelCard] = Field(description="One for each model of the trials.")
+    provenance: tuple[Provenance, ...]
+    files: dict[str, Sha256] = Field(default={}, description="sha256 of the files in the zip file.")
+    trials: tuple[Trial, ...]
+    responses: tuple[Response, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> Bundle:
+        keys = {trial.key for trial in self.trials}
+        status = {row.trial_key: row.status for row in self.responses}
+        judged = {(row.trial_key, row.judge) for row in self.verdicts}
+        if len(status) < len(self.responses) or not status.keys() <= keys:
+            raise ValueError("responses: one is there twice, or to no trial of the bundle")
+        if len(judged) < len(self.verdicts) or not {key for key, _ in judged} <= status.keys():
+            raise ValueError("verdicts: one is there twice, or on no response of the bundle")
+        for row in self.verdicts:
+            if row.label is not Label.UNJUDGED and status[row.trial_key] is not Status.OK:
+                raise ValueError(f"verdicts: label: {row.label.value!r} is on no answer")
+        models = {trial.arm.model for trial in self.trials}
+        if {(name, card.id) for name, card in self.cards.items()} != {(m, m) for m in models}:
+            raise ValueError("cards: one for each model of the trials is needed")
+        if not {row.model for row in self.provenance} <= models:
+            raise ValueError("provenance: is of a model without trials")
+        for name, text in self._in_prose():
+            if found := _NOT_PLAIN.search(text):
+                raise ValueError(f"{name}: must be plain text without {found.group()!r}")
+        return self
+
+    def _in_prose(self) -> Iterable[tuple[str, str]]:
+        """Texts that pages show in their prose, where markup would be rendered."""
+        for card in self.cards.values():
+            values = card.model_dump(exclude={"settings", "reach"})
+            yield from ((f"cards: {card.id}: {name}", str(value)) for name, value in values.items())
+        for row in self.provenance:
+            libraries = (text for pair in row.libraries.items() for text in pair)
+            texts = (row.revision, row.profile, row.aor_version, row.python, row.device, *libraries)
+            yield from (("provenance", text) for text in texts)
+        yield "aor_version", self.aor_version
+        yield from (("verdicts: judge_version", row.judge_version) for row in self.verdicts)
+        yield from (("trials: revision", trial.arm.revision) for trial in self.trials)
+
+
+def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
+    """Write a bundle, and files of the study by their names in its folder, to a new zip file.
+
+    The same results give the same bytes. BundleError if the file exists, OSError if it cannot be
+    written.
+    """
+    if into.exists():
+        raise BundleError(f"{into}: exists; remove it or name another file")
+    fields = bundle.model_dump(mode="json")
+    tables = {f"{name}.parquet": _parquet(fields.pop(name)) for name in _TABLES}
+    fields["files"] = {name: sha256(content).hexdigest() for name, content in tables.items()}
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(into) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, content in tables.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+        for name, path in study.items():
+            content = path.read_bytes()
+            fields["files"][f"{STUDY}/{name}"] = sha256(content).hexdigest()
+            archive.writestr(zipfile.ZipInfo(f"{STUDY}/{name}"), content)
+        archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(fields, indent=2))
+
+
+def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
+    """Read a bundle and check all of it.
+
+    Parameters
+    ----------
+    extract_to
+        Folder for the files of the study that come with it; None: they are left in the zip file.
+
+    Raises
+    ------
+    BundleError
+        If it is damaged or of another version; the message names the file, the row and the field,
+        and quotes no answer.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            fields = json.loads(archive.read(MANIFEST))
+            for name in {*archive.namelist(), *fields["files"]} - {MANIFEST}:
+                if name not in fields["files"] or not _MEMBER.fullmatch(name):
+                    raise ValueError(f"holds {name!r}, which no bundle does")
+            for name in _TABLES:
+                content = _member(archive, f"{name}.parquet", fields["files"])
+                fields[name] = pq.ParquetFile(pa.BufferReader(content)).read().to_pylist()
+            if extract_to is not None:
+                for name in fields["files"]:
+                    if name.startswith(f"{STUDY}/"):
+                        target = extract_to / name.removeprefix(f"{STUDY}/")
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        target.write_bytes(_member(archive, name, fields["files"]))
+        return Bundle.model_validate(fields)
+    except ValidationError as error:
+        raise BundleError(f"{path}: {first_problem(error)}") from error
+    except (*_DAMAGED, pa.ArrowException) as error:
+        why = f"cannot be read as a bundle of results: {one_line(error)}"
+        raise BundleError(f"{path}: {why}; 'aor export' writes one") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """First problem as 'file: row: field: message', without the value, which may be an answer."""
+    first = error.errors(include_input=False)[0]
+    where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]
+    return one_line(": ".join([*where, first["msg"].removeprefix("Value error, ")]))
+
+
+def _member(archive: zipfile.ZipFile, name: str, hashes: Mapping[str, str]) -> bytes:
+    content = archive.read(name)
+    if sha256(content).hexdigest() != hashes[name]:
+        raise ValueError(f"{name}: is not what its sha256 says")
+    return content
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows), sink)
+    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,251 @@
+"""Results on other machines: a study's are exported, and those of others stand beside its own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from aor_lib import __version__
+from aor_lib.config.params import StudyParams
+from aor_lib.config.records import Status, Trial
+from aor_lib.inference.bundle import (
+    Bundle,
+    BundleError,
+    first_problem,
+    read_bundle,
+    write_bundle,
+)
+from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
+from aor_lib.stimuli.manifest import (
+    MANIFEST,
+    VALIDATION,
+    load_stimuli,
+    load_validation,
+    sound_files,
+    verify_dataset,
+)
+
+_SOURCE = "made-from.txt"
+"""File that marks a study's folder as made of a bundle."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Counts of an import, in trials.
+
+    ``new``: were not in the study before; ``answered``: have an answer (or a failure) that it had
+    not; ``left_out``: of stimuli that it does not have.
+    """
+
+    models: tuple[str, ...]
+    trials: int
+    new: int
+    answered: int
+    left_out: int
+
+
+def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
+    """Write all results of a study, imported ones too, to a new zip file.
+
+    Parameters
+    ----------
+    clips
+        Add the stimuli's manifest, validation and clips, and the tables of steering, of which
+        others can make a book (:func:`unpack_study`).
+
+    Returns
+    -------
+    The bundle, as it was written.
+
+    Raises
+    ------
+    BundleError
+        If there are no results, a card is missing, or the file exists.
+    FileNotFoundError
+        If the stimuli were not validated.
+    """
+    path, trials = build / STORE, list[Trial]()
+    if path.is_file():
+        with Store(path) as store, store.transaction():  # of one moment, while a run may go on
+            trials, responses, verdicts = store.planned(), store.responses(), store.verdicts()
+            cards = {card.id: card for card in study.models} | store.cards()
+            provenance = store.provenance()
+    if not trials:
+        raise BundleError(f"{path}: there are no results; run 'aor run' first")
+    models = {trial.arm.model: trial.arm.revision for trial in trials}
+    if missing := sorted(models.keys() - cards.keys()):
+        raise BundleError(f"{path}: model {missing[0]!r} has no card; name it in the profile")
+    order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
+    try:
+        bundle = Bundle(
+            aor_version=__version__,
+            profile=study.profile.name,
+            cards={model: cards[model] for model in sorted(models)},
+            provenance=tuple(
+                row.model_copy(update={"profile": row.profile or study.profile.name})
+                for row in provenance
+                if models.get(row.model) == row.revision
+            ),
+            trials=tuple(sorted(trials, key=order)),
+            responses=tuple(responses),
+            verdicts=tuple(verdicts),
+        )
+    except ValidationError as error:
+        raise BundleError(f"{into}: not written: {first_problem(error)}") from error
+    names = []
+    if clips:
+        load_validation(build)  # or it says what to run
+        steering = [f"steering/{table.name}" for table in (build / "steering").glob("*.parquet")]
+        sounds = [name for name, _ in sound_files(load_stimuli(build))]
+        names = [MANIFEST, VALIDATION, *sorted(steering), *sounds]
+    write_bundle(bundle, into, {name: build / name for name in names})
+    return bundle
+
+
+def import_results(
+    path: Path, study: StudyParams, build: Path, models: Collection[str] = ()
+) -> Imported:
+    """Add a bundle, or a log of inspect_ai, to a study's results; after an error, none of it.
+
+    An answer that the study has is never replaced, nor is anything replaced by a failure. A verdict
+    is only added where the same judge has none. What is imported again changes nothing.
+
+    Parameters
+    ----------
+    path
+        A zip file of :func:`export_results`, or a log ``NAME.eval`` of the task in
+        :mod:`aor_lib.inference.inspect_task`.
+    models
+        Take only these; none means all.
+
+    Raises
+    ------
+    BundleError, StoreError
+        If the bundle is damaged, or does not go with the study: other stimuli, another way of
+        asking, another revision of a model. The message says what to do.
+    FileNotFoundError
+        If the study has no stimuli.
+    """
+    if path.suffix == ".eval":
+        try:
+            from aor_lib.inference.inspect_task import read_log
+        except ModuleNotFoundError as error:
+            raise BundleError(f"{path}: needs {error.name}; run 'make inspect'") from error
+        bundle = read_log(path, study, build)
+    else:
+        bundle = read_bundle(path)
+    for model in sorted(set(models) - bundle.cards.keys()):
+        raise BundleError(f"{path}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
+    chosen = [one for one in bundle.trials if not models or one.arm.model in models]
+    trials = _of_the_study(path, chosen, build)
+    _refuse_asked_otherwise(path, trials, study)
+    with Store(build / STORE) as store, store.transaction():
+        store.set_judge(study.profile.judge)
+        new, answered = _merge(store, bundle, trials)
+    names = tuple(sorted({trial.arm.model for trial in trials}))
+    return Imported(names, len(trials), new, answered, len(chosen) - len(trials))
+
+
+def forget_model(model: str, build: Path) -> int:
+    """Take what was imported of a model out of a study, and return the number of its trials.
+
+    BundleError if nothing of it was imported.
+    """
+    with Store(build / STORE) as store:
+        imported = {trial.arm.model for trial in store.planned(IMPORTED)}
+        if model not in imported:
+            names = ", ".join(sorted(imported)) or "none"
+            raise BundleError(f"{build / STORE}: no imported model {model!r}; imported: {names}")
+        return store.forget_imported(model)
+
+
+def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
+    """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
+
+    It takes the place of one that was made so before, and of no other; where the file cannot be
+    used, nothing was changed.
+    """
+    if build.exists() and not (build / _SOURCE).is_file():
+        raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
+    build.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
+        folder = Path(scratch) / "study"
+        bundle = read_bundle(path, folder)
+        if bundle.profile != study.profile.name:
+            raise BundleError(
+                f"{path}: is of the profile {bundle.profile!r}, not {study.profile.name!r}: "
+                f"'make book PROFILE={bundle.profile} FROM={path}'"
+            )
+        if not (folder / VALIDATION).is_file():
+            raise BundleError(f"{path}: makes no book: it was exported without clips")
+        verify_dataset(load_stimuli(folder), folder, "copy the whole file again")
+        done = import_results(path, study, folder)
+        (folder / _SOURCE).write_text(f"{path.name}\n")
+        if build.exists():
+            shutil.rmtree(build)
+        folder.replace(build)
+    return done.trials
+
+
+def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
+    """Trials whose stimuli the study has; an error if it has others of the same names."""
+    content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in load_stimuli(build)}
+    present = [trial for trial in trials if trial.stimulus_id in content]
+    other = sorted({t.stimulus_id for t in present if t.stimulus_sha256 != content[t.stimulus_id]})
+    if other:
+        raise BundleError(
+            f"{path}: {len(other)} of its {len({t.stimulus_id for t in present})} stimuli are not "
+            f"those of {build} (another sha256): {', '.join(other[:3])}; give both machines the "
+            f"same clips: copy {MANIFEST} and clips/, and run the models on them again"
+        )
+    if not present:
+        raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study?")
+    return present
+
+
+def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyParams) -> None:
+    """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
+    mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
+    for arm in dict.fromkeys(trial.arm for trial in trials):
+        own, generation = mitigations.get(arm.mitigation), study.profile.generation
+        if own is not None:
+            generation = own.generation(generation)
+            if (arm.instruction, arm.steps) != (own.instruction, own.steps):
+                raise BundleError(
+                    f"{path}: model {arm.model!r} was given other words as mitigation "
+                    f"{arm.mitigation!r} than profile {study.profile.name!r} has under that name"
+                )
+        if arm.generation != generation:
+            raise BundleError(
+                f"{path}: model {arm.model!r} was asked with generation {arm.generation!s}, and "
+                f"profile {study.profile.name!r} says {generation!s}; run it with the same"
+            )
+
+
+def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> tuple[int, int]:
+    """Write what the store lacks; return the number of new trials and of new responses."""
+    before, keys = set(store.planned()), {trial.key for trial in trials}
+    store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
+    had = {response.trial_key: response for response in store.responses()}
+    given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
+    store.record(
+        row for key, row in given.items() if row.status is not Status.FAILED or key not in had
+    )
+    judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
+    store.record_verdicts(
+        (given[row.trial_key], row)
+        for row in bundle.verdicts
+        if row.trial_key in keys and (row.trial_key, row.judge) not in judged
+    )
+    own = {trial.arm.model for trial in store.planned(STUDY)}
+    imported = {trial.arm.model for trial in trials}
+    store.record_cards(bundle.cards[model] for model in imported - own)
+    store.record_provenance(row for row in bundle.provenance if row.model in imported)
+    changed = [row for row in store.responses() if row != had.get(row.trial_key)]
+    return len(set(trials) - before), len(changed)

@@ -1,0 +1,163 @@
+"""Bundles on disk: written and read back, and refused where they are damaged, forged or strange."""
+
+import io
+import json
+import zipfile
+from hashlib import sha256
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aor_lib.config.params import load_model_cards
+from aor_lib.inference.bundle import BundleError, read_bundle, write_bundle
+from aor_lib.models.base import Answer, Failure
+from tests.conftest import make_text_stimuli
+from tests.inference.conftest import Machine
+
+SECRET = "this text must not be quoted"
+ODD = " \t\u00a0\u2028\x00\U0001f600\ud7ff'\"\\<b>"
+TABLES = ("trials.parquet", "responses.parquet", "verdicts.parquet")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, model):
+    """A bundle that nobody has touched, with odd texts and failures."""
+
+    def odd(text):
+        return Failure(f"a{ODD}b") if text == "text 5" else Answer(f"{text}{ODD}.", 2**40)
+
+    there = Machine(tmp_path_factory.mktemp("made") / "there", make_text_stimuli(6))
+    return there.ask(model("other"), model("third", odd)).export()
+
+
+@pytest.fixture
+def spoiled(made, tmp_path):
+    """Write the bundle with some of its files changed, and with the hashes that a forger adds."""
+
+    def spoiled(changes, *, signed=True):
+        with zipfile.ZipFile(made) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()} | changes
+        if signed and "manifest.json" not in changes:
+            manifest = json.loads(files.pop("manifest.json"))
+            manifest["files"] = {
+                name: sha256(content).hexdigest() for name, content in files.items() if content
+            }
+            files["manifest.json"] = json.dumps(manifest).encode()
+        with zipfile.ZipFile(tmp_path / "spoiled.zip", "w") as archive:
+            for name, content in files.items():
+                if content is not None:
+                    archive.writestr(name, content)
+        return tmp_path / "spoiled.zip"
+
+    return spoiled
+
+
+def content_of(bundle, name):
+    with zipfile.ZipFile(bundle) as archive:
+        return archive.read(name)
+
+
+def refused(bundle):
+    """Why a bundle is refused: in one line that quotes no answer."""
+    with pytest.raises(BundleError) as error:
+        read_bundle(bundle)
+    assert SECRET not in str(error.value)
+    assert str(error.value).isprintable()
+    return str(error.value)
+
+
+def test_a_bundle_is_read_back_as_it_was_written(made, tmp_path):
+    read = read_bundle(made)
+    assert len(read.trials) == len(read.responses) == len(read.verdicts) == 12
+    assert any(ODD in (response.text or "") for response in read.responses)
+    write_bundle(read, tmp_path / "again.zip", {})
+    assert (tmp_path / "again.zip").read_bytes() == made.read_bytes()
+    with pytest.raises(BundleError, match="exists"):
+        write_bundle(read, tmp_path / "again.zip", {})
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_altered_or_missing_file_is_refused_and_named(made, spoiled, name):
+    content = bytearray(content_of(made, name))
+    content[len(content) // 2] ^= 1
+    assert name in refused(spoiled({name: bytes(content)}, signed=False))
+    assert name in refused(spoiled({name: None}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"files": {}}', "[" * 100_000, None])
+def test_a_manifest_of_something_else_is_refused(spoiled, text):
+    assert "bundle" in refused(spoiled({"manifest.json": text and text.encode()}))
+
+
+def test_what_is_no_zip_file_is_refused(tmp_path):
+    (tmp_path / "some.zip").write_text("no zip file")
+    assert "some.zip: cannot be read" in refused(tmp_path / "some.zip")
+
+
+@pytest.mark.parametrize("name", ["study/clips/../../x.flac", "run.py", "study/results.sqlite"])
+def test_a_bundle_with_anything_else_in_it_is_refused(spoiled, name):
+    assert repr(name) in refused(spoiled({name: b"x"}))
+
+
+def change(**values):
+    return lambda rows: rows[0].update(values)
+
+
+def change_arm(**values):
+    return lambda rows: rows[0]["arm"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "reason"),
+    [
+        ("trials", change_arm(model="../../out"), "row 1: arm: model"),
+        ("trials", change_arm(instruction="Think."), "to no trial"),
+        ("trials", lambda rows: rows.pop(), "to no trial"),
+        ("responses", lambda rows: rows.append(rows[0]), "twice"),
+        ("responses", change(status="failed", text=SECRET), "row 1: status"),
+        ("responses", change(status="failed", text=None, error="busy"), "on no answer"),
+        ("responses", change(latency_s=float("nan")), "row 1: latency_s"),
+        ("responses", change(created=SECRET), "row 1: created"),
+        ("responses", lambda rows: rows.pop(), "on no response"),
+        ("verdicts", change(score=float("nan")), "row 1: score"),
+        ("verdicts", change(judge="<b>"), "row 1: judge"),
+        ("verdicts", change(judge_version="<b>"), "plain text"),
+    ],
+)
+def test_rows_that_no_study_would_have_written_are_refused(made, spoiled, name, spoil, reason):
+    rows = pq.read_table(io.BytesIO(content_of(made, f"{name}.parquet"))).to_pylist()
+    spoil(rows)
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), content)
+    assert reason in refused(spoiled({f"{name}.parquet": content.getvalue()}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda it: it["cards"].pop("other"), "cards: one for each model"),
+        (lambda it: it["cards"].update(other=it["cards"]["third"]), "cards: one for each model"),
+        (lambda it: it["cards"]["other"].update(title="a\u202eb"), "other: title: must be plain"),
+        (lambda it: it["provenance"][0].update(libraries={"<b>": "2"}), "plain text"),
+        (lambda it: it.update({"\x1b[31m\nred": 1}), "Extra inputs"),
+        (lambda it: it.update(format_version=1), "format_version"),
+        (lambda it: it.update(dataset_version=1), "dataset_version"),
+    ],
+)
+def test_a_manifest_that_no_study_would_have_written_is_refused(made, spoiled, spoil, reason):
+    manifest = json.loads(content_of(made, "manifest.json"))
+    spoil(manifest)
+    assert reason in refused(spoiled({"manifest.json": json.dumps(manifest).encode()}))
+
+
+def test_a_signed_file_of_something_else_is_refused(spoiled):
+    for content in (b"[" * 100_000, b"\xff", b"PAR1\4\0\0\0PAR1"):
+        assert "cannot be read" in refused(spoiled({"responses.parquet": content}))
+
+
+def test_the_cards_of_all_models_may_travel(machine, model):
+    cards = load_model_cards()
+    there = machine("there", 1)
+    there.ask(*(model(card.id, **card.model_dump(exclude={"id"})) for card in cards.values()))
+    assert read_bundle(there.export()).cards == cards
