@@ -106,7 +106,7 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
 def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFrame) -> pd.DataFrame:
     if judge not in JUDGES:
         raise ValueError(f"judge: {judge!r} has judged nothing here; run 'aor judge --judge' first")
-    responses = [response for response, _ in store.answers()]
+    responses = store.responses()
     batches = study_verdicts(store, JUDGES[judge], manifest, responses)
     verdicts = [verdict for batch, _ in batches for _, verdict in batch]
     rows = pd.DataFrame([verdict.model_dump(mode="json") for verdict in verdicts])

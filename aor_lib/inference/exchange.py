@@ -184,7 +184,7 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
             )
         if not (folder / VALIDATION).is_file():
             raise BundleError(f"{path}: makes no book: it was exported without clips")
-        verify_dataset(load_stimuli(folder), folder, "copy the whole file again")
+        verify_dataset(load_stimuli(folder), folder)
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
         if build.exists():
