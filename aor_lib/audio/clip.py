@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import soundfile
 
-from aor_lib.audio.mixing import Samples
-
 if TYPE_CHECKING:
     from IPython.display import Audio
+
+    from aor_lib.audio.mixing import Samples
 
 
 @dataclass(frozen=True, eq=False)

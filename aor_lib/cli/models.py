@@ -52,62 +52,41 @@ def list_models(
 
 @app.command("check")
 def check_model_(
-    model_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Id of a card in params/models.")
-    ] = None,
-    card: Annotated[Path | None, typer.Option(help="A model card that is elsewhere.")] = None,
+    model: Annotated[str, typer.Argument(help="Id of a card in params/models, or its path.")],
     scene: Annotated[
-        Path | None, typer.Option(help="A scene of your own: does the model hear it?")
-    ] = None,
+        str, typer.Option(help="Id or path of a scene: does the model hear it?")
+    ] = "home_kitchen",
 ) -> None:
     """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
-    from aor_lib.config.params import load_scene
     from aor_lib.models.check import check_model
     from aor_lib.models.registry import load_model
 
-    model = load_model(_card(model_id, card))
-    if not _is_pinned(model.card):
+    loaded = load_model(model)
+    if not _is_pinned(loaded.card):
         typer.echo(
-            f"{model.card.id}: nothing pins revision {model.card.revision!r}, which may be another "
-            f"checkpoint tomorrow; put a commit into the card (found now: {model.revision})",
+            f"{loaded.card.id}: nothing pins revision {loaded.card.revision!r}, which may be "
+            "another checkpoint tomorrow; put a commit into the card (found now: "
+            f"{loaded.revision})",
             err=True,
         )
-    rows = check_model(model, load_scene(scene) if scene else None)
-    columns = ("check", "outcome", "what came of it", "what to do")
-    print_table(columns, [(r.check, r.outcome, r.detail, r.what_to_do) for r in rows])
-    if any(row.outcome == "failed" for row in rows):
+    rows = check_model(loaded, scene)
+    print_table(("check", "outcome", "what came of it", "what to do"), rows.to_numpy().tolist())
+    if "failed" in set(rows["outcome"]):
         raise typer.Exit(1)
 
 
 @app.command()
 def launch(
-    model_id: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of a card in params/models/served.")
-    ],
+    model: Annotated[str, typer.Argument(help="Id of a card in params/models/served.")],
 ) -> None:
     """Print the command that starts a model's server, for a shell on the machine with the GPU."""
     from aor_lib.config.typed_yaml import ParamsError
+    from aor_lib.models.registry import load_card
 
-    card = _card(model_id, None)
+    card = load_card(model)
     if card.launch is None:
         raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
     typer.echo(card.launch)
-
-
-def _card(model_id: str | None, file: Path | None) -> ModelCard:
-    """Read the card in a file, or the one of params/models with an id."""
-    from aor_lib.config.params import SERVED, ModelCard, load_model_cards
-    from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read
-
-    if file is not None:
-        card = read(file, ModelCard)
-        if model_id not in (None, card.id):
-            raise ParamsError(f"{file}: id: is {card.id!r}, not {model_id!r}")
-        return card
-    cards = load_model_cards() | load_model_cards(folder=SERVED)
-    if model_id not in cards:
-        raise ParamsError(f"no model {model_id!r}{did_you_mean(str(model_id), cards)}")
-    return cards[model_id]
 
 
 def _facts(card: ModelCard) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import openai
 import soundfile
 
-from aor_lib.models.base import Answer, Conversation, Failure, Waveform
+from aor_lib.audio.clip import Clip
+from aor_lib.models.base import Answer, Conversation, Failure
 
 AudioPart = Literal["input_audio", "audio_url"]
 """How a message holds sound: as OpenAI has it, or as a data URL, as vLLM and SGLang have it too."""
@@ -79,9 +80,9 @@ def build_request(
     return Request({"messages": messages, **fields}, most, audio_s)
 
 
-def as_wav(audio: Path | Waveform) -> tuple[bytes, float]:
+def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     """Sound as a 16-bit WAV file, the one format that all such APIs take; its seconds."""
-    if isinstance(audio, Waveform):
+    if isinstance(audio, Clip):
         samples, rate = audio.samples, audio.sample_rate
     else:
         samples, rate = soundfile.read(audio, dtype="int16")

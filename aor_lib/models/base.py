@@ -5,29 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import AorError, one_line
 
 
-@dataclass(frozen=True, eq=False)
-class Waveform:
-    """Sound in memory: mono, float32, ``(samples,)``, within ±1."""
-
-    samples: npt.NDArray[np.float32]
-    sample_rate: int
-
-
 @dataclass(frozen=True)
 class Turn:
-    """One message: text, or sound (a file, or a waveform), or both."""
+    """One message: text, or sound (a file, or in memory), or both."""
 
     role: Literal["system", "user", "assistant"]
     text: str | None = None
-    audio: Path | Waveform | None = None
+    audio: Path | Clip | None = None
 
 
 Conversation = tuple[Turn, ...]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import soundfile
 from pydantic import Field
 
+from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.sound_tagger import (
     TAGGER_WEIGHTS,
@@ -32,7 +33,6 @@ from aor_lib.models.base import (
     Capabilities,
     Conversation,
     Failure,
-    Waveform,
     failure_of,
     in_order,
 )
@@ -201,7 +201,7 @@ def _batches(model: LanguageModel, prompts: Iterable[Prompt]) -> Iterator[list[P
     return (alike[start : start + _BATCH] for start in range(0, len(alike), _BATCH))
 
 
-def _sound_file(audio: Path | Waveform) -> bytes:
+def _sound_file(audio: Path | Clip) -> bytes:
     """A sound file's bytes; of a waveform, those of a file that holds its very samples."""
     if isinstance(audio, Path):
         return audio.read_bytes()

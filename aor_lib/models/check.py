@@ -3,60 +3,248 @@
 The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
 """
 
+import re
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-from aor_lib.config.scene import Scene
+import pandas as pd
+import soundfile
+
+from aor_lib.audio.clip import Clip
+from aor_lib.config.params import ModelCard
+from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import one_line
-from aor_lib.models.asked import SCENES, Asked, Failed, Skipped
-from aor_lib.models.base import AudioModel, ModelError
-from aor_lib.models.checks import CHECKS, Check
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, ModelError, Turn
+from aor_lib.models.checked_model import (
+    GENERATION,
+    NOTICEABLE,
+    QUESTIONS,
+    CheckedModel,
+    Failed,
+    Skipped,
+    distance,
+)
+from aor_lib.models.hf_architectures import ARCHITECTURES
+from aor_lib.models.registry import load_model
+
+SCENES = ("home_kitchen", "city_street")
+_LONG, _SHORT = Generation(max_new_tokens=192), Generation(max_new_tokens=3)
+"""Long enough for a short answer and some of a next turn, and too short for most answers."""
+_NEXT_TURN = re.compile(
+    r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
+    re.IGNORECASE,
+)
+"""A line that only a turn's end or beginning brings, with its special tokens left out or not."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Outcome of one check. ``what_to_do`` is empty unless it failed."""
-
-    check: str
-    outcome: Literal["passed", "failed", "skipped"]
-    detail: str
-    what_to_do: str = ""
-
-
-def check_model(model: AudioModel, scene: Scene | None = None) -> list[Checked]:
+def check_model(
+    model: AudioModel | ModelCard | str | Path, scene: str | Path = SCENES[0]
+) -> pd.DataFrame:
     """Ask a model some twenty short questions and say what it does right and wrong.
 
     Checks of abilities that it does not claim (:class:`aor_lib.models.base.Capabilities`) are
     skipped, and so are those that cannot be decided. One that answers nothing is asked no further.
-    ``scene`` is one to be heard, in place of a scene of the study.
+
+    Parameters
+    ----------
+    model
+        A model, its card, the id of one of ``params/models``, or the path of one.
+    scene
+        What is to be heard behind the words: a scene's id, or the path of its YAML file.
+
+    Returns
+    -------
+    One row per check: ``check``, ``outcome`` (passed, failed or skipped), ``detail``, and
+    ``what_to_do``, which is empty unless it failed.
 
     Raises
     ------
     ModelError
         If it cannot run here at all.
     """
-    rows: list[Checked] = []
+    if isinstance(model, ModelCard | str | Path):
+        model = load_model(model)
+    rows: list[tuple[str, str, str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
-        asked = Asked(model, Path(folder), (scene or SCENES[0], SCENES[1]))
-        for name, what_to_do, check in CHECKS:
-            if rows and rows[0].outcome == "failed":
-                rows.append(Checked(name, "skipped", "there are no answers to go by"))
-            else:
-                rows.append(_outcome(asked, name, what_to_do, check))
-    return rows
+        checked = CheckedModel(model, Path(folder), (scene, SCENES[1]))
+        for check, what_to_do in CHECKS.items():
+            outcome, detail = "skipped", "there are no answers to go by"
+            if not rows or rows[0][1] != "failed":
+                outcome, detail = _outcome(checked, check)
+            name = check.__name__.strip("_").replace("_", " ")
+            rows.append((name, outcome, detail, what_to_do if outcome == "failed" else ""))
+    return pd.DataFrame(rows, columns=["check", "outcome", "detail", "what_to_do"])
 
 
-def _outcome(asked: Asked, name: str, what_to_do: str, check: Check) -> Checked:
+def _outcome(checked: CheckedModel, check: Callable[[CheckedModel], str | None]) -> tuple[str, str]:
     try:
-        return Checked(name, "passed", check(asked))
+        return "passed", check(checked) or ""
     except Skipped as reason:
-        return Checked(name, "skipped", str(reason))
+        return "skipped", str(reason)
     except Failed as reason:
-        return Checked(name, "failed", str(reason), what_to_do)
+        return "failed", str(reason)
     except ModelError:
         raise
     except Exception as error:  # noqa: BLE001 - an adapter in the making raises anything
-        text = one_line(error, 200)
-        return Checked(name, "failed", f"raised {type(error).__name__}: {text!r}", what_to_do)
+        return "failed", f"raised {type(error).__name__}: {one_line(error, 200)!r}"
+
+
+def _answers(model: CheckedModel) -> str:
+    return f"{QUESTIONS[0]!r} brought {model.alone[0][:60]!r}"
+
+
+def _is_deterministic(model: CheckedModel) -> str:
+    if not model.deterministic:
+        raise Failed("the same question brought another answer")
+    return f"{len(model.alone)} questions brought the same answers twice"
+
+
+def _ends_its_turn(model: CheckedModel) -> None:
+    (answer,) = model.answers(model.questions[:1], _LONG)
+    if any(_NEXT_TURN.fullmatch(line.strip()) for line in answer.text.splitlines()):
+        raise Failed("the answer to a short question goes on with a next turn")
+    if answer.finish_reason == "length" or answer.tokens >= _LONG.max_new_tokens:
+        # A model with random weights does so, and one that talks a lot may.
+        raise Skipped(f"a short question was answered up to the limit of {answer.tokens} tokens")
+
+
+def _says_where_it_was_cut_off(model: CheckedModel) -> None:
+    if model.answer(model.questions[0]).tokens <= _SHORT.max_new_tokens:
+        raise Skipped("its answers are too short to be cut off")
+    (answer,) = model.answers(model.questions[:1], _SHORT)
+    if answer.finish_reason is None:
+        raise Skipped("it does not say why its answers end")
+    if answer.finish_reason != "length":
+        raise Failed(f"{answer.finish_reason!r} is said to have ended an answer that was cut off")
+
+
+def _decodes_greedily(model: CheckedModel) -> None:
+    departures = getattr(model.model, "departures", None)
+    if departures is None:
+        raise Skipped("it does not show how likely its tokens were")
+    if count := sum(departures(question, GENERATION) for question in model.questions):
+        raise Failed(f"{count} generated tokens are not the argmax")
+
+
+def _hears(model: CheckedModel) -> str:
+    _require(model.model.capabilities.audio, "audio")
+    return model.require_change(model.questions[0], model.questions[1], "other words in the clip")
+
+
+def _hears_the_background(model: CheckedModel) -> str:
+    _require(model.model.capabilities.audio, "audio")
+    one, other = model.over_scenes
+    try:
+        return model.require_change(one, other, "another scene behind the same words")
+    except Failed as reason:
+        # No defect of an adapter: it is what the study asks of a model.
+        raise Skipped(f"{reason}; it may hear words alone") from reason
+
+
+def _batch_equals_single(model: CheckedModel) -> None:
+    model.require_determinism()
+    # The longest stands between the others: an adapter that sorts is noticed, whichever way.
+    order = (0, 2, 1)
+    together = model.answers([model.questions[place] for place in order])
+    if [answer.text for answer in together] != [model.alone[place] for place in order]:
+        raise Failed("questions of unlike length, asked together, bring other answers")
+
+
+def _file_equals_waveform(model: CheckedModel) -> None:
+    _require(model.model.capabilities.audio, "audio")
+    clip = Clip(*soundfile.read(model.clips[0], dtype="float32"))
+    in_memory = model.answer((Turn("user", audio=clip),))
+    model.require_determinism()
+    if in_memory.text != model.alone[0]:
+        raise Failed("the same sound brings another answer as a waveform than as a file")
+
+
+def _takes_an_instruction(model: CheckedModel) -> None:
+    model.answer((Turn("system", text="Answer in one word."), *model.questions[0]))
+
+
+def _text_only(model: CheckedModel) -> None:
+    _require(model.model.capabilities.text_only, "text_only")
+    model.answer((Turn("user", text=QUESTIONS[0]),))
+
+
+def _multi_turn(model: CheckedModel) -> str:
+    _require(model.model.capabilities.multi_turn, "multi_turn")
+    first, second, last = model.questions
+    between = Turn("assistant", text="I would have to look that up.")
+    conversation = (*first, between, *last)
+    model.answer(conversation)
+    return model.require_change(conversation, (*second, between, *last), "another first turn")
+
+
+def _decoder_layers(model: CheckedModel) -> str:
+    _require(model.model.capabilities.activations, "activations")
+    opened: Any = model.model
+    layers = list(opened.decoder_layers())
+    if not layers:
+        raise Failed("decoder_layers() names none")
+    # Layers of an audio encoder have nothing to do with a written question.
+    written: Conversation = (Turn("user", text=QUESTIONS[0]),)
+    question = written if model.model.capabilities.text_only else model.questions[0]
+    before, ran = model.logits(question), model.that_run(layers, question)
+    if idle := [number for number, layer in enumerate(layers) if layer not in ran]:
+        raise Failed(f"layers {idle} of {len(layers)} do not run when a question is read")
+    after = model.logits_without(layers[-1], question)
+    if not distance(before, after) > NOTICEABLE:
+        raise Failed("with the last layer's output set to zero, the logits stay the same")
+    return f"{len(layers)} layers run, and the logits follow the last one's output"
+
+
+def _its_adapter_hears(model: CheckedModel) -> None:
+    name: Any = model.model.card.settings.get("architecture")
+    architecture = ARCHITECTURES.get(name)
+    _require(architecture is not None and architecture.adapter_hears, "an adapter for audio alone")
+    opened: Any = model.model
+    modules = (pair for layer in opened.decoder_layers() for pair in layer.named_modules())
+    layers = [module for name, module in modules if ".lora_A." in name]
+    if not layers:
+        raise Skipped("no adapter was loaded")
+    written: Conversation = (Turn("user", text=QUESTIONS[0]),)
+    for question, kind, wanted in (model.questions[0], "spoken", True), (written, "written", False):
+        if (ran := bool(model.that_run(layers, question))) is not wanted:
+            raise Failed(f"its adapter is {'on' if ran else 'off'} for a {kind} question")
+
+
+def _failures_are_typed(model: CheckedModel) -> None:
+    _require(model.model.capabilities.audio, "audio")
+    missing, broken = model.folder / "missing.flac", model.folder / "broken.flac"
+    broken.write_bytes(b"not audio")
+    turns = [Turn("user", audio=path) for path in (missing, broken)]
+    good, *bad = model.results([model.questions[0], *((turn,) for turn in turns)])
+    for what, result in zip(("missing", "broken"), bad, strict=True):
+        if isinstance(result, Answer):
+            raise Failed(f"a {what} sound file brought an answer: {result.text[:60]!r}")
+    if isinstance(good, Failure):
+        raise Failed(f"beside broken sound files, a good one failed: {good.error[:200]!r}")
+
+
+def _require(claimed: bool, capability: str) -> None:
+    if not claimed:
+        raise Skipped(f"{capability} is not claimed")
+
+
+CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
+    _answers: "See that the card's source, architecture and settings fit the model.",
+    _is_deterministic: "Decode greedily without dropout, or say in the card's note why not.",
+    _ends_its_turn: "Stop at every token that ends a turn, the chat template's too.",
+    _says_where_it_was_cut_off: "Give each answer its finish_reason: length at the limit, or stop.",
+    _decodes_greedily: "Leave out the checkpoint's own penalties, beams and bans at temperature 0.",
+    _hears: "Pass Turn.audio on, and see that the prompt holds the model's audio token.",
+    _hears_the_background: "",
+    _batch_equals_single: "Keep the order, pad on the left with attention masks, or batch_size: 1.",
+    _file_equals_waveform: "Take Turn.audio as a path and as a Clip, and resample both alike.",
+    _takes_an_instruction: "Without a system turn, put its text at the start of the user's.",
+    _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
+    _multi_turn: "Pass on every turn, or declare multi_turn=False: no such trial is planned then.",
+    _decoder_layers: "Name the language model's layers, or declare activations=False.",
+    _its_adapter_hears: "Turn the adapter on where something is heard, and off elsewhere.",
+    _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
+}
+"""The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""

@@ -11,7 +11,8 @@ import numpy as np
 import soundfile
 import soxr
 
-from aor_lib.models.base import Conversation, Turn, Waveform, without_system_turns
+from aor_lib.audio.clip import Clip
+from aor_lib.models.base import Conversation, Turn, without_system_turns
 from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
 
 _WORDS = "words"
@@ -110,32 +111,32 @@ def _chat_template(processor: Any) -> Any:
     return own or getattr(processor.tokenizer, "chat_template", None)
 
 
-def _waveform(audio: Path | Waveform, sample_rate: int) -> Waveform:
+def _waveform(audio: Path | Clip, sample_rate: int) -> Clip:
     if isinstance(audio, Path):
         if not audio.is_file():
             raise FileNotFoundError(f"no sound file {audio}")
         samples, rate = soundfile.read(audio, dtype="float32", always_2d=True)
-        audio = Waveform(samples.mean(axis=1), rate)
+        audio = Clip(samples.mean(axis=1), rate)
     resampled = soxr.resample(audio.samples, audio.sample_rate, sample_rate)
     if not len(resampled):
         raise ValueError("an empty clip")
-    return Waveform(np.asarray(resampled, dtype=np.float32), sample_rate)
+    return Clip(np.asarray(resampled, dtype=np.float32), sample_rate)
 
 
-def _with_silent_end(clip: Waveform, at_least: int, multiple_of: int) -> Waveform:
+def _with_silent_end(clip: Clip, at_least: int, multiple_of: int) -> Clip:
     samples = len(clip.samples)
     silence = at_least + -(samples + at_least) % multiple_of
-    return Waveform(np.pad(clip.samples, (0, silence)), clip.sample_rate)
+    return Clip(np.pad(clip.samples, (0, silence)), clip.sample_rate)
 
 
 def _clips(conversation: Conversation) -> list[Any]:
-    return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Waveform)]
+    return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Clip)]
 
 
 def _content(processor: Any, name: ArchitectureName, turn: Turn) -> str | list[dict[str, str]]:
     """A turn as a chat template takes it. Words alone are a string: every template takes that."""
     words = turn.text or ""
-    if not isinstance(turn.audio, Waveform):
+    if not isinstance(turn.audio, Clip):
         return words
     if ARCHITECTURES[name].words_only:
         return words + str(processor.audio_token)
@@ -145,7 +146,7 @@ def _content(processor: Any, name: ArchitectureName, turn: Turn) -> str | list[d
     return [{"type": "text", "text": words}, clip] if words else [clip]
 
 
-def _as_wav(clip: Waveform) -> str:
+def _as_wav(clip: Clip) -> str:
     wav = io.BytesIO()
     soundfile.write(wav, clip.samples, clip.sample_rate, format="WAV", subtype="FLOAT")
     return f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"

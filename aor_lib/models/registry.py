@@ -1,14 +1,15 @@
-"""From a model's card to the adapter that runs it."""
+"""From a model's card to the adapter that runs it, and one question to any model."""
 
 import importlib
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from aor_lib.config.params import ModelCard
-from aor_lib.config.typed_yaml import ParamsError, did_you_mean
-from aor_lib.models.base import AudioModel, Capabilities, ModelError
+from aor_lib.audio.clip import Clip
+from aor_lib.config.params import PARAMS, SERVED, ModelCard, load_model_cards
+from aor_lib.config.records import Generation
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read
+from aor_lib.models.base import Answer, AudioModel, Capabilities, Failure, ModelError, Turn
 
-# Adapters import SDKs: only the one that is asked for is loaded.
 ADAPTERS = {
     "cascade": "aor_lib.models.cascade:Cascade",
     "hf": "aor_lib.models.hf:HuggingFaceModel",
@@ -17,17 +18,84 @@ ADAPTERS = {
 """The study's kinds of models. A card can also name a class of its own, as ``module:Class``."""
 
 
-def load_model(card: ModelCard) -> AudioModel:
+def load_card(name: str | Path) -> ModelCard:
+    """Read a model card by its id, or by the path of its YAML file.
+
+    Raises
+    ------
+    ParamsError
+        If there is no such card, or it is wrong.
+    """
+    if Path(name).suffix in (".yaml", ".yml"):
+        return read(Path(name), ModelCard)
+    cards = load_model_cards() | load_model_cards(folder=SERVED)
+    if name not in cards:
+        raise ParamsError(f"{PARAMS}/models: no model {name!r}{did_you_mean(str(name), cards)}")
+    return cards[str(name)]
+
+
+def load_model(model: ModelCard | str | Path) -> AudioModel:
     """Make the model of a card; its weights are loaded at the first question.
+
+    Parameters
+    ----------
+    model
+        A card, the id of one of ``params/models``, or the path of one.
 
     Raises
     ------
     ModelError
         If it cannot run here (no GPU, no key, no package); the message says what it needs.
     ParamsError
-        If its kind or its settings are wrong.
+        If there is no such card, or its kind or its settings are wrong.
     """
-    return _adapter(card)(card)
+    card = model if isinstance(model, ModelCard) else load_card(model)
+    loaded: AudioModel = _adapter(card)(card)
+    return loaded
+
+
+def ask(
+    model: AudioModel | ModelCard | str | Path,
+    clip: Clip | str | Path | None = None,
+    *,
+    text: str | None = None,
+    instruction: str | None = None,
+    generation: Generation = Generation(),  # noqa: B008 - immutable
+) -> Answer:
+    """Ask a model one question: a clip, a text, or both.
+
+    Parameters
+    ----------
+    model
+        A loaded model, or what :func:`load_model` takes.
+    clip
+        Sound in memory, or the path of a sound file.
+    text
+        What is written beside the clip, or in place of it.
+    instruction
+        A system prompt.
+    generation
+        Its ``temperature`` is 0, and ``max_new_tokens`` 64, unless given.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot run here, or has no answer.
+
+    Examples
+    --------
+    >>> from aor_lib.stimuli.clip import make_clip
+    >>> ask("ref-permissive", make_clip("What is the capital of France?")).text
+    'The capital of France is Paris.'
+    """
+    if isinstance(model, ModelCard | str | Path):
+        model = load_model(model)
+    turns = [Turn("system", text=instruction)] if instruction else []
+    sound = Path(clip) if isinstance(clip, str) else clip
+    (answer,) = model.answer([(*turns, Turn("user", text, sound))], generation)
+    if isinstance(answer, Failure):
+        raise ModelError(f"{model.card.id} has no answer: {answer.error}")
+    return answer
 
 
 def claimed_capabilities(card: ModelCard) -> Capabilities:
@@ -35,13 +103,14 @@ def claimed_capabilities(card: ModelCard) -> Capabilities:
 
     Raises as :func:`load_model`.
     """
-    adapter: Any = _adapter(card)
+    adapter = _adapter(card)
     of_card = getattr(adapter, "capabilities_of", None)
     claimed: Capabilities = of_card(card) if of_card else adapter.capabilities
     return claimed
 
 
-def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
+def _adapter(card: ModelCard) -> Any:
+    # Adapters import SDKs: only the one that is asked for is loaded.
     module, colon, name = ADAPTERS.get(card.kind, card.kind).partition(":")
     if not colon:
         raise ParamsError(
@@ -49,11 +118,10 @@ def _adapter(card: ModelCard) -> Callable[[ModelCard], AudioModel]:
             "or a class as module:Class"
         )
     try:
-        adapter: Callable[[ModelCard], AudioModel] = getattr(importlib.import_module(module), name)
+        return getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
             raise ModelError(f"{card.id} needs the package {error.name}") from error
         raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
     except AttributeError as error:
         raise ParamsError(f"model {card.id}: kind: {card.kind}: {error}") from error
-    return adapter

@@ -8,15 +8,15 @@ import soundfile
 import torch
 
 from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.audio.hearing.transcription import word_error_rate
-from aor_lib.config.params import load_model_cards, load_scene
+from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.models.base import Answer, Failure, ModelError, Turn, Waveform
+from aor_lib.models import check
+from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.cascade import WEIGHTS, Cascade, hear
-from aor_lib.models.check import check_model
-from aor_lib.models.checks import CHECKS
 from aor_lib.models.smollm import AUDIO, AUDIO_TOKENS, Prompt, Sampled, format_clip
 from aor_lib.models.smollm_weights import language_model
 from aor_lib.stimuli.manifest import load_stimuli
@@ -44,7 +44,7 @@ def clips(tiny_study):
 
 def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
     path, stimulus = clips["kitchen-ph-001", "benign_scene"]
-    waveform = Waveform(*soundfile.read(path, dtype="float32"))
+    waveform = Clip(*soundfile.read(path, dtype="float32"))
     (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=waveform),)], GREEDY)
     words, clip = hear(path.read_bytes())
     assert word_error_rate(stimulus.text, words) <= 0.2
@@ -87,13 +87,12 @@ events:
 
 
 def test_a_scene_of_a_users_own_is_heard(tmp_path, monkeypatch):
-    hears = [check for check in CHECKS if check[0] == "hears the background"]
-    monkeypatch.setattr("aor_lib.models.check.CHECKS", hears)
+    monkeypatch.setattr(check, "CHECKS", {check._hears_the_background: ""})
     file = tmp_path / "my_workshop.yaml"
     file.write_text(USERS_SCENE)
-    (heard,) = check_model(cascade("ref-contextual"), load_scene(file))
-    assert heard.outcome == "passed"
-    assert heard.detail.endswith("another answer")
+    rows = check.check_model("ref-contextual", file)
+    assert rows["outcome"].tolist() == ["passed"]
+    assert rows["detail"][0].endswith("another answer")
 
 
 def test_the_name_of_a_scene_reaches_no_model(clips):
@@ -207,7 +206,7 @@ def test_the_places_of_audio_tokens_are_those_of_the_prompt_and_none_of_words_al
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     broken = tmp_path / "broken.flac"
     broken.write_bytes(b"not audio")
-    short = Waveform(np.zeros(10, dtype=np.float32), 16_000)
+    short = Clip(np.zeros(10, dtype=np.float32), 16_000)
     clips = [(Turn("user", audio=one),) for one in (broken, tmp_path / "no.flac", short)]
     answer, of_broken, _, of_short = results = cascade("ref-permissive").answer(
         [(Turn("user", text="What is tea?"),), *clips], GREEDY

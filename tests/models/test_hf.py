@@ -9,12 +9,13 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference import executors
 from aor_lib.models import hf, hf_generate, hf_inputs
-from aor_lib.models.base import Answer, ModelError, Turn, Waveform
+from aor_lib.models.base import Answer, ModelError, Turn
 from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.models.hf_architectures import ARCHITECTURES
 from tests.models import checkpoints
@@ -39,12 +40,12 @@ def card(source="some/model", **changes):
 
 def noise(duration_s, seed=0):
     samples = np.random.default_rng(seed).normal(0, 0.1, round(duration_s * SAMPLE_RATE))
-    return Waveform(samples.astype(np.float32), SAMPLE_RATE)
+    return Clip(samples.astype(np.float32), SAMPLE_RATE)
 
 
 def tone(duration_s):
     time = np.arange(round(duration_s * SAMPLE_RATE)) / SAMPLE_RATE
-    return Waveform((0.3 * np.sin(2 * np.pi * 440 * time)).astype(np.float32), SAMPLE_RATE)
+    return Clip((0.3 * np.sin(2 * np.pi * 440 * time)).astype(np.float32), SAMPLE_RATE)
 
 
 def says(audio):
@@ -108,7 +109,7 @@ def test_a_batch_changes_no_logits(name, tiny):
 def test_the_end_of_a_long_clip_is_heard_or_the_clip_is_a_failure(name, tiny):
     model = tiny(name)
     ends = [np.concatenate([noise(31).samples, end.samples]) for end in (noise(2), tone(2))]
-    one, other = (says(Waveform(samples, SAMPLE_RATE)) for samples in ends)
+    one, other = (says(Clip(samples, SAMPLE_RATE)) for samples in ends)
     if ARCHITECTURES[name].truncates:
         too_long, heard = model.answer([one, says(tone(1))], GENERATION)
         assert "a clip of more than 30 s" in too_long.error
@@ -168,8 +169,8 @@ def test_silence_brings_clips_to_a_common_length_at_which_they_share_a_batch(tin
     asked = [says(noise(duration_s, seed=3)) for duration_s in (1.0, 1.7, 2.0, 2.3)]
     assert [list(some) for some in model.results(asked, GENERATION)] == [[0, 1, 2], [3]]
     clip = np.random.default_rng(0).normal(0, 0.1, 24_001).astype(np.float32)
-    silent = says(Waveform(np.pad(clip, (0, 7_999)), 16_000))
-    heard = model.logits(says(Waveform(clip, 16_000)))
+    silent = says(Clip(np.pad(clip, (0, 7_999)), 16_000))
+    heard = model.logits(says(Clip(clip, 16_000)))
     assert distance(heard, tiny("phi4_multimodal").logits(silent)) < EXACT
 
 

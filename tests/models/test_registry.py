@@ -8,10 +8,11 @@ import pytest
 from aor_lib.config.params import PARAMS, card_settings, load_model_cards, load_study
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import ModelError
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.models.hf import HuggingFaceSettings
 from aor_lib.models.hf_architectures import ARCHITECTURES
-from aor_lib.models.registry import claimed_capabilities, load_model
+from aor_lib.models.registry import ask, claimed_capabilities, load_card, load_model
+from tests.conftest import ScriptedModel
 
 CARDS = load_model_cards()
 STUDIED = [card for card in CARDS.values() if card.family != "Reference"]
@@ -84,3 +85,20 @@ def test_a_package_that_a_model_needs_is_named(tmp_path, monkeypatch):
 def test_an_unknown_kind_is_named(kind, message):
     with pytest.raises(ParamsError, match=message):
         load_model(CARD.model_copy(update={"kind": kind}))
+
+
+def test_a_card_is_loaded_by_its_id_or_its_path(tmp_path):
+    assert load_card("ref-permissive") == CARD
+    assert load_card("voxtral-mini-3b-2507-served").launch
+    assert load_card(PARAMS / "models/ref-permissive.yaml") == CARD
+    with pytest.raises(
+        ParamsError, match="no model 'ref-permisive'; did you mean 'ref-permissive'"
+    ):
+        load_card("ref-permisive")
+
+
+def test_a_model_is_asked_one_question_and_a_failure_is_no_answer(tmp_path):
+    assert ask(ScriptedModel(), text="Hello?") == Answer("HELLO?", 2)
+    silent = ScriptedModel(lambda text: Failure("busy"))
+    with pytest.raises(ModelError, match="scripted has no answer: busy"):
+        ask(silent, tmp_path / "clip.wav", instruction="Think first.")

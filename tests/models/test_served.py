@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import soundfile
 
+from aor_lib.audio.clip import Clip
 from aor_lib.config.params import SERVED, load_model_cards, load_study
 from aor_lib.config.records import Generation
 from aor_lib.inference.provenance import provenance_of
-from aor_lib.models.base import Answer, ModelError, Turn, Waveform
+from aor_lib.models.base import Answer, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
 from tests.models.loopback import completion
 
@@ -22,7 +23,7 @@ OPEN = {id: card for id, card in load_model_cards().items() if card.kind == "hf"
 QWEN = SHIPPED["qwen2-audio-7b-instruct-served"]
 MODEL = QWEN.source
 PHI4 = "microsoft/Phi-4-multimodal-instruct"
-SOUND = Waveform((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
+SOUND = Clip((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
 WRITTEN = (Turn("user", text="Hello"),)
 GENERATION = Generation(max_new_tokens=7)

@@ -1,18 +1,17 @@
 """A model under check: a few harmless spoken questions, and its answers to them."""
 
-import functools
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 
-from aor_lib.audio import mixing, scenes, speech
-from aor_lib.config.profile import Mixing
+from aor_lib.audio.clip import Clip
 from aor_lib.config.records import Generation
-from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
+from aor_lib.stimuli.clip import make_clip
 
 GENERATION = Generation(max_new_tokens=12)
 QUESTIONS = (
@@ -22,8 +21,6 @@ QUESTIONS = (
 )
 NOTICEABLE = 1e-3
 """A change of a logit that is no rounding."""
-SCENES = ("home_kitchen", "city_street")
-_VOICE = "af_heart"
 _OVER_SCENES = "What can you hear around me?"
 
 
@@ -35,58 +32,46 @@ class Skipped(Exception):  # noqa: N818 - an outcome
     """The model does not claim it, or it cannot be decided."""
 
 
-class Asked:
-    """A model, the questions to ask it, and its answers; a question is asked once."""
+class CheckedModel:
+    """A model, the questions to ask it, and its answers; a question is asked once.
 
-    def __init__(self, model: AudioModel, folder: Path, scenes: Sequence[Scene | str]) -> None:
+    ``scenes`` are two, behind the same words; clips are written to ``folder``.
+    """
+
+    def __init__(self, model: AudioModel, folder: Path, scenes: Sequence[str | Path]) -> None:
         self.model = model
         self.folder = folder
         self._scenes = scenes
         self._answers: dict[Conversation, Answer] = {}
 
-    @functools.cached_property
-    def clips(self) -> tuple[Path, ...]:
+    @cached_property
+    def clips(self) -> list[Path]:
         """A sound file per question; the first two are equally long, the third is longer."""
-        voice = speech.KokoroVoice(_VOICE)
-        spoken = [voice.synthesise(question, "normal") for question in QUESTIONS]
+        clips = [make_clip(question) for question in QUESTIONS]
         # A model that takes in no more than a clip's length must not pass for one that hears.
-        length = max(len(samples) for samples in spoken[:2])
-        clips = []
-        for number, samples in enumerate(spoken):
-            clips.append(self.folder / f"question-{number}.flac")
-            padded = np.pad(samples, (0, max(0, length - len(samples))))
-            soundfile.write(clips[-1], padded, speech.SAMPLE_RATE, subtype="PCM_16")
-        return tuple(clips)
+        length = max(len(clip.samples) for clip in clips[:2])
+        return [self._saved(f"question-{n}", clip, length) for n, clip in enumerate(clips)]
 
-    @functools.cached_property
+    @cached_property
     def over_scenes(self) -> list[Conversation]:
         """The same words over each of two scenes."""
-        spoken = speech.KokoroVoice(_VOICE).synthesise(_OVER_SCENES, "normal")
-        settings, rate = Mixing(), speech.SAMPLE_RATE
-        length = mixing.clip_length(len(spoken), rate, settings.lead_in_s, settings.tail_s)
-        asked: list[Conversation] = []
-        for number, scene in enumerate(self._scenes):
-            rng = np.random.default_rng(number)
-            background = scenes.render(scene, length / rate, rate, rng).samples
-            mixed = mixing.mix(spoken, background, sample_rate=rate, **settings.model_dump())
-            clip = self.folder / f"scene-{number}.flac"
-            soundfile.write(clip, mixed.samples, rate, subtype="PCM_16")
-            asked.append((Turn("user", audio=clip),))
-        return asked
+        clips = [make_clip(_OVER_SCENES, scene=scene) for scene in self._scenes]
+        files = [self._saved(f"scene-{n}", clip) for n, clip in enumerate(clips)]
+        return [(Turn("user", audio=file),) for file in files]
 
-    @functools.cached_property
+    @cached_property
     def questions(self) -> list[Conversation]:
         """Each question as the model can take it: spoken, or else written."""
         if self.model.capabilities.audio:
             return [(Turn("user", audio=clip),) for clip in self.clips]
         return [(Turn("user", text=question),) for question in QUESTIONS]
 
-    @functools.cached_property
+    @cached_property
     def alone(self) -> list[str]:
         """The answer to each question, asked by itself."""
         return [self.answer(question).text for question in self.questions]
 
-    @functools.cached_property
+    @cached_property
     def deterministic(self) -> bool:
         """True if asking each question by itself again brings the same."""
         return [self.answers([question])[0].text for question in self.questions] == self.alone
@@ -145,6 +130,31 @@ class Asked:
         opened: Any = self.model  # with the methods of those that claim activations
         logits = opened.logits(conversation)
         return logits.reshape(-1, logits.shape[-1])[-1]
+
+    def that_run(self, layers: Sequence[Any], question: Conversation) -> set[Any]:
+        """Those of the layers, modules of torch, that run when a question is read."""
+        ran: set[Any] = set()
+        with ExitStack() as hooks:
+            for layer in layers:
+                hook = layer.register_forward_hook(lambda layer, given, output: ran.add(layer))
+                hooks.enter_context(hook)
+            self.logits(question)
+        return ran
+
+    def logits_without(self, layer: Any, question: Conversation) -> Any:
+        """Logits with a layer's output set to zero."""
+
+        def silence(layer: Any, given: Any, output: Any) -> Any:
+            return (output[0] * 0, *output[1:]) if isinstance(output, tuple) else output * 0
+
+        with layer.register_forward_hook(silence):
+            return self.logits(question)
+
+    def _saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
+        path = self.folder / f"{name}.flac"
+        missing = max(0, at_least - len(clip.samples))
+        Clip(np.pad(clip.samples, (0, missing)), clip.sample_rate).save(path)
+        return path
 
 
 def distance(one: Any, other: Any) -> float:
