@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 VERSION = 3
 """Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
 
-Raise it when the same specification gives other bytes; tests/stimuli/test_identity.py and, for
-scenes, tests/audio/test_golden_scenes.py notice when that is forgotten.
+Raise it when the same specification gives other bytes; golden tests notice when it is forgotten.
 """
 
 
@@ -44,16 +43,15 @@ def build_dataset(
     source: str | None = None,
     make_missing: bool = False,
 ) -> Path:
-    """Make every stimulus of a study below ``build`` and write the manifest.
+    """Make every stimulus of a study below ``build``, and its manifest.
 
-    The result does not depend on ``workers``. Files of an earlier build that are no longer part of
-    the study are removed.
+    Files of an earlier build that are no longer part of the study are removed.
 
     Parameters
     ----------
     workers
         Number of processes on this machine, or an executor of ``concurrent.futures``, such as
-        ``dask.distributed.Client(address).get_executor()``.
+        ``dask.distributed.Client(address).get_executor()``. The result does not depend on it.
     report
         Called with the stimuli done and their number.
     source
@@ -101,7 +99,7 @@ def build_dataset(
         )
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, library) for group in groups]
-    for renderings in map_jobs(_render_group, jobs, workers):
+    for renderings in map_jobs(_render, jobs, workers):
         for rendering in renderings:
             for path, content in rendering.files.items():
                 with atomic_write(build / path) as stream:
@@ -128,9 +126,7 @@ def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str
     return content_hash(parts)
 
 
-def _render_group(
-    job: tuple[Sequence[StimulusSpec], Mixing, Path | None],
-) -> list[Rendering]:
+def _render(job: tuple[Sequence[StimulusSpec], Mixing, Path | None]) -> list[Rendering]:
     from aor_lib.stimuli.rendering import render  # takes longer than an unchanged build
 
     specs, settings, library = job
@@ -151,7 +147,6 @@ def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None
 def _remove_others(build: Path, rows: Mapping[str, Stimulus]) -> None:
     wanted = {build / "stimuli" / f"{name}.json" for name in rows}
     wanted |= {build / path for path, _ in sound_files(rows.values())}
-    for folder in (build / "clips", build / "stimuli"):
-        for path in folder.iterdir():
-            if path not in wanted:
-                path.unlink()
+    for path in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
+        if path not in wanted:
+            path.unlink()

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pydantic import model_validator
-
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
@@ -69,12 +67,6 @@ class StimulusSpec(Params):
     variant: int = 0
     seed: int = 0
 
-    @model_validator(mode="after")
-    def _has_the_scene_that_it_needs(self) -> StimulusSpec:
-        if self.condition.has_scene and self.scene is None:
-            raise ValueError(f"condition: {self.condition.value!r} needs a scene (see load_scene)")
-        return self
-
     @property
     def stimulus_id(self) -> str:
         """A readable name, unique within a study."""
@@ -125,10 +117,8 @@ class StimulusSpec(Params):
 def stimuli(study: StudyParams) -> list[StimulusSpec]:
     """All stimuli of a study, each once, in a fixed order: utterance by utterance.
 
-    Raises
-    ------
-    ParamsError
-        The profile names too few voices for what it asks for, or no scene is of a kind.
+    ``ParamsError`` if the profile names too few voices for what it asks for, or no scene is of a
+    kind.
     """
     by_id: dict[str, StimulusSpec] = {}
     for number, scenario in enumerate(study.scenarios):

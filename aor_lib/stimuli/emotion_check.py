@@ -17,15 +17,14 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
     """Change of each prosodic measure by each emotion: intended and measured.
 
     Each clip is compared with the neutral one of the same words, voice and rate, both without a
-    background. The level that is asked for is the one that the manifest states: loud speech of a
-    voice with high peaks is held down by the limit of the true peak.
+    background. The level that is asked for is the one that the manifest states, since the limit of
+    the true peak may hold it down.
 
     Returns
     -------
     One row per emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
-    ``low`` and ``high`` (its quartiles), ``clips``. The measures are differences (``f0_mean_st`` in
-    semitones, ``speech_dbfs`` in dB, ``tilt_db_per_octave``) or ratios (``f0_range_st`` and
-    ``speech_s``). Empty where emotion is not varied.
+    ``low`` and ``high`` (quartiles), ``clips``. ``f0_range_st`` and ``speech_s`` change by a
+    ratio, the others by a difference. Empty where emotion is not varied.
     """
     stated = manifest[["stimulus_id", *_SAME, "emotion", "block", "loudness_lufs"]]
     measured = validation.drop(columns="loudness_lufs", errors="ignore")

@@ -16,8 +16,6 @@ from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import DatasetError, sound_files, stimuli_in
 from aor_lib.storage.atomic_write import atomic_write
 
-_SOUNDS = ["audio", "history_audio"]
-
 
 def take_clips(
     source: str, specs: Mapping[str, StimulusSpec], lead_in_s: float, build: Path
@@ -51,24 +49,23 @@ def take_clips(
         for batch in pq.ParquetFile(path).iter_batches(batch_size=32):
             rows = batch.to_pandas()
             rows = rows[rows["stimulus_id"].isin(specs.keys())]
-            taken = stimuli_in(rows.drop(columns=_SOUNDS), path, "take an export of that version")
-            for stimulus, audio, earlier in zip(
-                taken, rows["audio"], rows["history_audio"], strict=True
-            ):
+            audio, earlier = rows.pop("audio"), rows.pop("history_audio")
+            stimuli = stimuli_in(rows, path, "take an export of that version")
+            for stimulus, clip, turns in zip(stimuli, audio, earlier, strict=True):
                 _check_design(path, stimulus, specs[stimulus.stimulus_id], lead_in_s)
-                sounds = [sound["bytes"] for sound in (audio, *earlier) if sound is not None]
+                sounds = [sound["bytes"] for sound in (clip, *turns) if sound is not None]
                 _write_sounds(path, stimulus, sounds, build)
                 yield stimulus
 
 
 def _fetch(source: str) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError
 
     name, _, revision = source.partition("@")
     try:
         return Path(snapshot_download(name, repo_type="dataset", revision=revision or None))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+    except (HFValidationError, OSError) as error:
         raise DatasetError(
             f"--from {source}: is no folder that 'aor export' wrote, and no data set OWNER/NAME"
             f"@REVISION that can be fetched from the hub: {one_line(error, 200)}"

@@ -69,10 +69,7 @@ def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
     """Path and sha256 of each sound file once: of the clips, and of earlier turns.
 
-    Raises
-    ------
-    DatasetError
-        A path leads out of the manifest's folder, which may be somebody else's.
+    ``DatasetError`` if a path leads out of the manifest's folder, which may be somebody else's.
     """
     files: dict[tuple[str, str], None] = {}
     for stimulus in stimuli:
@@ -89,13 +86,7 @@ def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
 
 
 def verify_dataset(stimuli: Iterable[Stimulus], build: Path) -> None:
-    """Check every sound file of a study against its sha256.
-
-    Raises
-    ------
-    DatasetError
-        A file is missing or altered; the message names it.
-    """
+    """Check every sound file of a study; ``DatasetError`` names one that is missing or altered."""
     for name, sha256 in sound_files(stimuli):
         path = build / name
         if not path.is_file():

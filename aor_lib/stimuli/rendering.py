@@ -35,21 +35,9 @@ class Rendering:
 
 
 def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
-    """Make one stimulus.
+    """Make one stimulus; recordings of ``library`` are preferred as backgrounds.
 
-    Parameters
-    ----------
-    spec
-        What it is made from.
-    settings
-        Levels and times of the mix.
-    library
-        Folder of recordings, which are preferred as backgrounds where it has them.
-
-    Raises
-    ------
-    SpeechError
-        The text cannot be spoken, or makes a clip longer than 30 s.
+    ``SpeechError`` if the text cannot be spoken, or makes a clip longer than 30 s.
     """
     if not spec.condition.has_audio:
         text = spec.utterance.text
@@ -73,11 +61,9 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
         )
     path = f"clips/{spec.stimulus_id}.flac"
     files[path] = flac(mixed.samples, "PCM_16")
-    events = [asdict(event) for event in background.events] if background else []
     measured = {
-        "background_source": background.source if background else None,
-        "background_licence": background.licence if background else None,
-        "events": json.dumps(events),
+        **_origin(background),
+        "events": json.dumps([asdict(event) for event in background.events] if background else []),
         "history": json.dumps(turns),
         "lead_in_s": settings.lead_in_s,
         "duration_s": duration_s,
@@ -117,8 +103,7 @@ def _earlier_turns(
                 "path": path,
                 "sha256": _sha256(files[path]),
                 "scene": scene.id if scene else None,
-                "background_source": background.source if background else None,
-                "background_licence": background.licence if background else None,
+                **_origin(background),
             }
         )
         turns.append({"role": "assistant", "text": turn.answered})
@@ -137,8 +122,7 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
 
 
 def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Generator) -> Background:
-    recorded = recorded_scene(library, scene.id, length, rng) if library else None
-    if recorded is not None:
+    if library and (recorded := recorded_scene(library, scene.id, length, rng)):
         return recorded
     made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
     return Background(made.samples, made.events, "procedural", "Apache-2.0")
@@ -156,6 +140,13 @@ def _with_call(scene: Background, call: Call) -> Background:
     event = scenes.Event(f"call: {call.text}", _CALL_AT_S, len(spoken) / speech.SAMPLE_RATE)
     events = sorted((*scene.events, event), key=lambda e: (e.onset_s, e.name))
     return replace(scene, samples=samples, events=tuple(events))
+
+
+def _origin(background: Background | None) -> dict[str, str | None]:
+    return {
+        "background_source": background.source if background else None,
+        "background_licence": background.licence if background else None,
+    }
 
 
 def _length(spoken: mixing.Samples, settings: Mixing) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ MIN_CLIPS = 30
 _STAGE = "validate"
 _CHUNK = 32
 
-_Job = tuple[Sequence[tuple[Stimulus, StimulusSpec | None, bool]], Path]
+_Clip = tuple[Stimulus, StimulusSpec | None, Path, bool]
 
 
 def validate_dataset(
@@ -59,9 +59,8 @@ def validate_dataset(
         The data has not been built.
     """
     rows = load_stimuli(build)
-    specs: dict[str, StimulusSpec] = {}
-    if any(row.block != "imported" for row in rows):  # of imported clips, nothing was planned
-        specs = {spec.stimulus_id: spec for spec in stimuli(study)}
+    imported = {row.stimulus_id for row in rows if row.block == "imported"}
+    specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
     files = [build / MANIFEST, *sorted((build / "clips").glob("*"))]
     made_from = [
         [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
@@ -71,38 +70,26 @@ def validate_dataset(
         weights_revision(SCENE_WEIGHTS),
     ]
     if not (up_to_date(build, _STAGE, made_from) and (build / VALIDATION).is_file()):
-        _measure(rows, specs, build, workers, report)
+        assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
+        varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
+        clips: list[_Clip] = [
+            (row, specs.get(row.stimulus_id), build, row.utterance_id in varied) for row in rows
+        ]
+        measured: list[dict[str, Any]] = []
+        chunks = [clips[i : i + _CHUNK] for i in range(0, len(clips), _CHUNK)]
+        for chunk in map_jobs(_measure, chunks, workers):
+            measured += chunk
+            report(len(measured), len(rows))
+        with atomic_write(build / VALIDATION) as stream:
+            pd.DataFrame(measured).to_parquet(stream, index=False)
         finished(build, _STAGE, made_from)
-    manifest, measured = load_manifest(build), load_validation(build)
-    planned = {*specs, *manifest.loc[manifest["block"] == "imported", "stimulus_id"]}
-    return list(_violations(manifest, planned, measured))
+    return list(_violations(load_manifest(build), imported | {*specs}, load_validation(build)))
 
 
-def _measure(
-    rows: Sequence[Stimulus],
-    specs: Mapping[str, StimulusSpec],
-    build: Path,
-    workers: int | Executor,
-    report: Callable[[int, int], None],
-) -> None:
-    varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
-    clips = [(row, specs.get(row.stimulus_id), row.utterance_id in varied) for row in rows]
-    assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
-    jobs: list[_Job] = [(clips[i : i + _CHUNK], build) for i in range(0, len(clips), _CHUNK)]
-    measurements: list[dict[str, Any]] = []
-    for chunk in map_jobs(_measure_chunk, jobs, workers):
-        measurements += chunk
-        report(len(measurements), len(rows))
-    with atomic_write(build / VALIDATION) as stream:
-        pd.DataFrame(measurements).to_parquet(stream, index=False)
+def _measure(clips: Sequence[_Clip]) -> list[dict[str, Any]]:
+    from aor_lib.stimuli.clip_measurement import measure_clip  # takes longer than the rest
 
-
-def _measure_chunk(job: _Job) -> list[dict[str, Any]]:
-    # Only here: the libraries of sound take longer to import than an unchanged validation takes.
-    from aor_lib.stimuli.clip_measurement import measure_clip
-
-    clips, build = job
-    return [measure_clip(row, spec, build, with_prosody) for row, spec, with_prosody in clips]
+    return [measure_clip(*clip) for clip in clips]
 
 
 def _violations(manifest: pd.DataFrame, planned: set[str], measured: pd.DataFrame) -> Iterator[str]:
