@@ -189,8 +189,8 @@ class Estimates:
         >>> frame = pd.DataFrame({"model": ["a"], "level": ["noise"], "baseline": ["text_only"]})
         >>> frame = frame.assign(difference=0.1, low=0.0, high=0.3, p_holm=0.4)
         >>> print(Estimates(frame, ("model", "level", "baseline"), "difference").sentences())
-        None of 1 tested difference is significant (Holm-adjusted). Intervals of \
-non-significant ones reach from +0.0 to +30.0 points.
+        Of 1 tested differences from text only, none is significant (Holm-adjusted). Intervals \
+of non-significant differences reach from +0.0 to +30.0 points.
         """
         from aor_lib.report.sentences import sentences
 

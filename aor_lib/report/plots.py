@@ -85,7 +85,10 @@ class _Picture:
         if not self.named and by_model:
             self.named = [self.hue]
         records = known.to_dict("records")
-        rows: dict[str, Any] = {name: known[name] for name in known.columns.difference(self.keys)}
+        numbers = known.select_dtypes("number")
+        rows: dict[str, Any] = {
+            str(name): numbers[name] for name in numbers.columns.difference(self.keys)
+        }
         rows |= {key: [cell_title(key, row[key], titles) for row in records] for key in self.keys}
         rows["row"] = [in_words(row, self.named, titles) for row in records]
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
@@ -126,7 +129,8 @@ class _Picture:
         if measure_of(self.measure).scale != "share":
             zero = _beside([{"zero": 0.0}]).mark_rule(style="reference")
             layers.insert(0, zero.encode(x="zero:Q"))
-        height = self.rows["row"].nunique() * max(28, 16 * len(self.hues) + 8)
+        counts = self.rows["row"].value_counts()
+        height = len(counts) * max(28, 16 * counts.max() + 8)
         return alt.layer(*layers), height, f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:

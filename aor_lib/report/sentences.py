@@ -11,7 +11,7 @@ from aor_lib.analysis.scene_use import scene_use
 from aor_lib.analysis.stats import SIGNIFICANCE
 from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
 from aor_lib.report.measures import interval, measure_of, sample_size, shown
-from aor_lib.report.style import cell_title, in_words
+from aor_lib.report.style import cell_title, in_words, title_of
 
 if TYPE_CHECKING:
     from aor_lib.report.estimates import Estimates
@@ -39,39 +39,49 @@ def sentences(estimates: Estimates) -> Prose:
         return paragraph(_known_effects(estimates))
     if "p_holm" not in known:
         return bullets(_ranges(estimates, known))
-    tests = paragraph(_tests(estimates, known))
-    verdicts = bullets(_scene_uses(estimates, known))
-    return Prose("\n\n".join(text.markdown for text in (tests, verdicts) if text.markdown))
+    summary, details = paragraph(_summary(estimates, known)), bullets(_details(estimates, known))
+    return Prose("\n\n".join(text.markdown for text in (summary, details) if text.markdown))
 
 
-def _tests(estimates: Estimates, known: pd.DataFrame) -> str:
-    """Significant differences, the reach of the other intervals, and what could not be tested."""
+def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
+    """Number of significant differences, reach of the other intervals, and what was not tested."""
     tested = known.dropna(subset=["p_holm"])
-    significant, told = tested["p_holm"] < SIGNIFICANCE, []
+    significant, told, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
+    if known.get("baseline", pd.Series()).nunique() == 1:
+        noun += f" from {title_of(known['baseline'].iloc[0], estimates.titles).lower()}"
     if len(tested):
-        listed = _listed(estimates, tested[significant], estimates.keys)
-        count = _count(significant.sum(), len(tested), "tested difference")
-        told.append(f"{count} significant (Holm-adjusted){listed}.")
+        told.append(
+            f"Of {len(tested)} tested {noun}, {significant.sum() or 'none'} "
+            f"{'are' if significant.sum() > 1 else 'is'} significant (Holm-adjusted)."
+        )
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(f"Intervals of non-significant ones reach from {low} to {high}.")
+        told.append(f"Intervals of non-significant differences reach from {low} to {high}.")
     if few := len(known) - len(tested):
-        count = _count(few, len(known), "difference")
-        told.append(f"{count} based on too few utterances to be significant, whatever the answers.")
+        told.append(
+            f"{few} of {len(known)} {noun} could not be significant with so few utterances, "
+            "whatever the answers."
+        )
     return " ".join(told)
 
 
-def _scene_uses(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
-    """Verdict on each model's use of the scene, where the frame has the three comparisons."""
-    if estimates.keys != ("model", "level", "baseline"):
-        return {}
-    heard = known[known["level"].isin(_SCENE_LEVELS) & known["baseline"].eq("benign_scene")]
-    return {
-        cell_title("model", model, estimates.titles): _SCENE_USE[scene_use(rows)]
-        for model, rows in heard.groupby("model")
-        if set(rows["level"]) == _SCENE_LEVELS
-    }
+def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
+    """Significant differences by the first key, and verdicts on each model's use of the scene."""
+    first, *rest = estimates.keys
+    told = {}
+    one_baseline = known.get("baseline", pd.Series()).nunique() == 1
+    keys = [key for key in rest if key != "baseline" or not one_baseline]
+    for value, rows in known.groupby(first, sort=False):
+        significant = rows[rows["p_holm"] < SIGNIFICANCE]
+        listed = [f"{_listed(estimates, significant, keys)}."] if len(significant) else []
+        if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
+            heard = rows[rows["level"].isin(_SCENE_LEVELS)]
+            if set(heard["level"]) == _SCENE_LEVELS:
+                listed.append(f"The model {_SCENE_USE[scene_use(heard)]}")
+        if listed:
+            told[cell_title(first, value, estimates.titles)] = " ".join(listed)
+    return told
 
 
 def _known_effects(estimates: Estimates) -> str:
@@ -84,9 +94,9 @@ def _known_effects(estimates: Estimates) -> str:
     keys = ("model", "comparison")
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
-        f"enough utterances to test, and missed {len(missed)}{_listed(estimates, missed, keys)}.",
+        f"enough utterances to test. Missed: {_listed(estimates, missed, keys) or 'none'}.",
         f"Where nothing was planted, {len(unexpected)} of {len(others)} differences are "
-        f"significant{_listed(estimates, unexpected, keys)}.",
+        f"significant: {_listed(estimates, unexpected, keys) or 'none'}.",
     ]
     if few := len(estimates.frame) - len(tested):
         told.append(f"{few} of {len(estimates.frame)} comparisons had too few utterances to test.")
@@ -108,12 +118,10 @@ def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
 
 
 def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> str:
-    """Estimates after a colon; nothing where there are none."""
-    items = [
+    return "; ".join(
         f"{in_words(row, keys, estimates.titles)}, {_estimate(estimates, row)}"
         for row in rows.to_dict("records")
-    ]
-    return f": {'; '.join(items)}" if items else ""
+    )
 
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
@@ -122,9 +130,3 @@ def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str
     details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
     value = shown(estimates.measure, row[estimates.measure], unit=True)
     return f"{value} ({', '.join(str(detail) for detail in details if detail)})"
-
-
-def _count(count: int, total: int, noun: str) -> str:
-    """Such as '2 of 3 differences are'; of none, 'None of 3 differences is'."""
-    plural = "s" if total > 1 else ""
-    return f"{count or 'None'} of {total} {noun}{plural} {'are' if count > 1 else 'is'}"

@@ -117,11 +117,11 @@ def test_trials_that_were_not_judged_are_counted_in_the_table():
 
 def test_sentences_tell_significant_differences_from_the_rest_and_from_those_untested(differences):
     text = str(differences.sentences())
-    assert "1 of 5 tested differences is significant" in text
-    assert "Context-aware, speech only against benign scene, +30.0 points" in text
-    assert "Intervals of non-significant ones reach from +21.0 to +45.0 points." in text
-    assert "1 of 6 differences is based on too few utterances" in text
-    assert "**Context-aware:** refuses significantly more in speech alone or over noise" in text
+    assert "Of 5 tested differences from benign scene, 1 is significant" in text
+    assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
+    assert "differences reach from +21.0 to +45.0 points." in text
+    assert "1 of 6 differences from benign scene could not be significant" in text
+    assert "The model refuses significantly more in speech alone or over noise" in text
 
 
 def test_sentences_of_rates_give_the_lowest_and_the_highest_of_each_model():
@@ -138,7 +138,7 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     keys = ("model", "comparison", "known_effect", "verdict")
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "We recovered 1 of 2 planted effects" in text
-    assert "missed 1: ref-contextual, neutral scene" in text
+    assert "Missed: ref-contextual, neutral scene" in text
     assert "1 of 3 differences are significant: evil, speech only" in text
     assert "1 of 6 comparisons had too few" in text
 
