@@ -1,7 +1,7 @@
 """Audio language models as Hugging Face checkpoints: on the hub, or in a local folder.
 
-One path serves nine architectures: the processor's chat template with the clips, then ``generate``.
-Their differences are a table in ``hf_architectures``.
+One path serves all architectures: the processor's chat template with the clips, then ``generate``.
+Their differences are a table in :mod:`aor_lib.models.hf_architectures`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field
 
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import ParamsError, one_line
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import (
     Answer,
@@ -71,12 +71,8 @@ class HuggingFaceSettings(CardSettings):
         description="Clips end in silence up to a multiple of this: those that are then equally "
         "long share a batch, in architectures that cannot pad it with clips of another length.",
     )
-    attention: Literal["eager", "sdpa", "flash_attention_2"] | None = None
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
-    )
-    trust_remote_code: bool = Field(
-        default=False, description="Run code of the checkpoint; the card's revision is a commit."
     )
 
 
@@ -92,11 +88,6 @@ class HuggingFaceModel:
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self._settings = card_settings(card, HuggingFaceSettings)
-        if self._settings.trust_remote_code and not hf_checkpoint.COMMIT.fullmatch(card.revision):
-            raise ParamsError(
-                f"model {card.id}: revision: settings.trust_remote_code needs a commit "
-                f"(40 hexadecimal digits), not {card.revision!r}"
-            )
         self._architecture = ARCHITECTURES[self._settings.architecture]
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
@@ -129,7 +120,6 @@ class HuggingFaceModel:
             return hf_generate.answers(network, processor.tokenizer, inputs, generation)
 
         def in_common(place: int) -> Hashable:
-            """Key that conversations must share to be answered in one batch."""
             if generation.temperature > 0:
                 return place
             if self._architecture.pads_audio:
@@ -157,7 +147,7 @@ class HuggingFaceModel:
         return hf_generate.next_token_logits(*self._asked(conversation))[0]
 
     def departures(self, conversation: Conversation, generation: Generation) -> int:
-        """Count tokens of a greedy answer though another one was likelier: 0 if it is greedy."""
+        """Count generated tokens that are not the argmax: 0 if decoding is greedy."""
         from aor_lib.models import hf_generate
 
         return hf_generate.departures(*self._asked(conversation), generation)
@@ -198,7 +188,6 @@ class HuggingFaceModel:
         return _loaded[self]
 
     def _asked(self, conversation: Conversation) -> tuple[Any, Any]:
-        """The network and its inputs for one conversation."""
         network, processor = self.load()
         self._switch_adapter(network, conversation)
         ready = self._ready(processor, conversation)
@@ -230,11 +219,9 @@ class HuggingFaceModel:
             folder,
             settings.adapter,
             dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
-            attn_implementation=settings.attention,
             device_map=device if device == "auto" else {"": device},
-            trust_remote_code=settings.trust_remote_code,
         )
-        processor = load_processor(settings.architecture, folder, settings.trust_remote_code)
+        processor = load_processor(settings.architecture, folder)
         hf_generate.set_plain_decoding(network, processor)
         return network, processor
 

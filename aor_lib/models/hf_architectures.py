@@ -1,4 +1,4 @@
-"""Differences between the nine architectures of Hugging Face checkpoints in how they load.
+"""Differences between the eight architectures of Hugging Face checkpoints in how they load.
 
 Image and video parts are left out: nothing here looks, and they need torchvision and timm. A
 processor is therefore put together from its tokenizer and its audio part, whatever is installed.
@@ -19,15 +19,12 @@ ArchitectureName = Literal[
     "gemma3n",
     "gemma4",
     "phi4_multimodal",
-    "granite_speech",
 ]
 
 
 @dataclass(frozen=True)
 class Architecture:
     """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
-
-    ``features``: the extractor of audio features; None: our own, where that needs torchaudio.
 
     ``pads_audio``: clips of unlike length may share a batch. Elsewhere the encoder attends to
     padded frames, and a longer clip in the batch would change a shorter one's answer.
@@ -47,7 +44,7 @@ class Architecture:
     """
 
     processor: str
-    features: str | None
+    features: str
     model: str = "AutoModelForMultimodalLM"
     pads_audio: bool = True
     truncates: bool = False
@@ -90,28 +87,19 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
         words_only=True,
         adapter_hears=True,
     ),
-    "granite_speech": Architecture(
-        "GraniteSpeechProcessor", None, pads_audio=False, words_only=True
-    ),
 }
 assert tuple(ARCHITECTURES) == get_args(ArchitectureName)
 
 
-def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool) -> Any:
+def load_processor(name: ArchitectureName, folder: Path) -> Any:
     """Load the processor of a checkpoint for text and audio."""
     import transformers
 
     architecture = ARCHITECTURES[name]
-    if architecture.features is None:
-        from aor_lib.models.granite_features import GraniteFeatures
-
-        features: Any = GraniteFeatures
-    else:
-        features = getattr(transformers, architecture.features)
-    audio = features.from_pretrained(folder)
+    audio = getattr(transformers, architecture.features).from_pretrained(folder)
     tokenizers: Any = transformers.AutoTokenizer
     parts = {
-        "tokenizer": tokenizers.from_pretrained(folder, trust_remote_code=trust_remote_code),
+        "tokenizer": tokenizers.from_pretrained(folder),
         "feature_extractor": audio,
         "audio_processor": audio,
     }
@@ -123,15 +111,21 @@ def load_processor(name: ArchitectureName, folder: Path, trust_remote_code: bool
 def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **options: Any) -> Any:
     """Load a checkpoint's model, which must be of the architecture ``name``, for inference.
 
-    ``adapter`` is the folder in the checkpoint of a LoRA adapter to put on it; None: none but its
-    own. ``options`` are further arguments of ``from_pretrained``. ValueError if the checkpoint is
-    of another architecture, or lacks weights or its LoRA adapter.
+    Parameters
+    ----------
+    adapter
+        Folder in the checkpoint of a LoRA adapter to put on it.
+    options
+        Further arguments of ``from_pretrained``.
+
+    Raises
+    ------
+    ValueError
+        If the checkpoint is of another architecture, or lacks weights.
     """
     import transformers
 
-    found = transformers.AutoConfig.from_pretrained(
-        folder, trust_remote_code=options.get("trust_remote_code", False)
-    )
+    found = transformers.AutoConfig.from_pretrained(folder)
     if found.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
             f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"
@@ -145,9 +139,6 @@ def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **op
     _require_all_weights(loading["missing_keys"])
     if adapter is not None:
         _require_all_weights(network.load_adapter(str(folder / adapter)).missing_keys)
-    # Without peft, transformers loads a checkpoint that hears through its adapter without one.
-    if getattr(found, "has_lora_adapter", False) and not network._hf_peft_config_loaded:
-        raise ValueError("its LoRA adapter was not loaded: peft is needed, and the adapter's files")
     return network.eval()
 
 
@@ -169,14 +160,13 @@ def leave_out_gemma3n_vision() -> None:
 
 
 def _require_all_weights(missing: Iterable[str]) -> None:
-    """Transformers fills what is missing with random numbers and only warns."""
+    # transformers fills what is missing with random numbers and only warns.
     if names := sorted(missing):
         raise ValueError(f"{len(names)} weights are missing, the first is {names[0]}")
 
 
 @functools.cache
 def _listening(name: str) -> Any:
-    """A processor class of transformers that may lack parts."""
     import transformers
 
     base: Any = getattr(transformers, name)

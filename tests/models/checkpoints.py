@@ -66,11 +66,8 @@ def build(architecture: str, folder: Path) -> Path:
     torch.manual_seed(0)
     config = getattr(transformers, config_class)(**_resolved(parts["config"], tokenizer))
     _save(getattr(transformers, model_class)(config), folder)
-    if "preprocessor_config" in parts:
-        _write_json(folder / "preprocessor_config.json", parts["preprocessor_config"])
-    else:
-        features = hf_architectures.ARCHITECTURES[architecture].features
-        getattr(transformers, features)(**parts["features"]).save_pretrained(folder)
+    features = hf_architectures.ARCHITECTURES[architecture].features
+    getattr(transformers, features)(**parts["features"]).save_pretrained(folder)
     named = {"processor_class": processor, **parts.get("processor_config", {})}
     _write_json(folder / "processor_config.json", named)
     return folder
