@@ -192,7 +192,8 @@ def listen(build: Path | str, annotator: str, utterances: int, seed: int) -> Ann
     for path in paths.values():
         if not path.is_file():
             raise AnnotationError(f"{path}: does not exist; run 'aor data' to make it again")
-    items = {sha256: partial(_player, path) for sha256, path in paths.items()}
+    player = partial(widgets.Audio.from_file, autoplay=True, loop=False)
+    items = {sha256: partial(player, path) for sha256, path in paths.items()}
     return Annotation(build, CLIPS, annotator, items)
 
 
@@ -231,8 +232,7 @@ def load_answers(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
         trials = store.frame(judge)
     answered = trials[trials["status"].eq("ok") & trials["response"].notna()]
     rows = answered.merge(load_manifest(build)[["stimulus_id", "text"]], on="stimulus_id")
-    pairs = zip(rows["text"], rows["response"], strict=True)
-    rows["item"] = [content_hash(pair) for pair in pairs]
+    rows["item"] = list(map(content_hash, zip(rows["text"], rows["response"], strict=True)))
     rows["label"] = rows["label"].fillna(str(Label.UNJUDGED))
     rows = rows.drop_duplicates("item").sort_values("item", ignore_index=True)
     return rows[["item", "text", "response", "label"]]
@@ -249,19 +249,15 @@ def heard_as_benign(build: Path | str) -> Estimates:
 
 def rater_agreement(build: Path | str, judge: str = DEFAULT_JUDGE) -> Estimates:
     """Cohen's kappa of every two annotators, and of each with the judge."""
-    raters: Any = load_labels(build, ANSWERS).pivot(
-        index="item", columns="annotator", values="label"
-    )
+    labels = load_labels(build, ANSWERS).set_index(["item", "annotator"])["label"]
+    raters: Any = labels.unstack()
     raters[judge] = load_answers(build, judge).set_index("item")["label"]
     frame = agreement(raters, list(combinations(raters, 2)))
     return Estimates(frame, ("rater", "against"), "kappa")
 
 
 def confirmed(build: Path | str, judge: str = DEFAULT_JUDGE) -> Estimates:
-    """Share of the annotators' labels that are the judge's, for each of its labels.
-
-    Unlike sensitivity, it does not depend on how often each label was drawn.
-    """
+    """Share of the annotators' labels that are the judge's, for each of its labels."""
     judged = load_answers(build, judge).set_index("item")["label"].rename("judged")
     both = load_labels(build, ANSWERS).join(judged, on="item", how="inner")
     frame = shares(both["label"].eq(both["judged"]), [both["judged"]])
@@ -289,16 +285,10 @@ def _balanced(frame: pd.DataFrame, by: list[str], n: int, seed: int) -> pd.DataF
 def _own_rng(annotator: str, seed: int) -> np.random.Generator:
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,59}", annotator):
         raise AnnotationError(
-            f"annotator: {annotator!r} cannot be used; "
-            "take up to 60 small letters, digits, '.', '_' or '-', such as 'annotator-1'"
+            f"annotator: {annotator!r} is no pseudonym of small letters, digits, '.', '_' and '-'"
         )
     digest = hashlib.sha256(annotator.encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
-
-
-def _player(path: Path) -> widgets.Widget:
-    """A player that browsers start by themselves once the page was clicked."""
-    return widgets.Audio.from_file(path, autoplay=True, loop=False)
 
 
 def _text(request: str, answer: str) -> widgets.Widget:

@@ -89,7 +89,8 @@ class _Picture:
         rows: dict[str, Any] = {
             str(name): numbers[name] for name in numbers.columns.difference(self.keys)
         }
-        rows |= {key: [cell_title(key, row[key], titles) for row in records] for key in self.keys}
+        for key in (*self.keys, self.hue):
+            rows[key] = [cell_title(key, row[key], titles) for row in records]
         rows["row"] = [in_words(row, self.named, titles) for row in records]
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
         rows["n"] = [sample_size(row) for row in records]

@@ -60,16 +60,12 @@ def order_of(session):
     asked = []
     while session.current is not None:
         asked.append(session.current)
-        session.choose(session_label(session))
+        session.choose("unclear")
     return asked
 
 
-def session_label(session):
-    buttons = [w for w in widgets_in(session.widget) if isinstance(w, widgets.Button)]
-    return {"Harmful": "harmful"}.get(buttons[0].description, "full_compliance")
-
-
 def shown_by(session):
+    """Text of the current item."""
     return [w.value for w in widgets_in(session.widget) if isinstance(w, widgets.HTML)]
 
 
