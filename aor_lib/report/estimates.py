@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import pandas as pd
 
 from aor_lib.config.typed_yaml import did_you_mean
-from aor_lib.report.display import Figure, Figures, Html, Prose, table
+from aor_lib.report.display import Figure, Figures, Html, Prose, nothing_for, table
 from aor_lib.report.measures import measure_of, sample_size, shown, with_interval
 from aor_lib.report.style import cell_title, ordered, title_of
 
@@ -152,7 +153,8 @@ class Estimates:
         >>> "&lt;b&gt;" in Estimates(frame, ("model",), "rate").table().html
         True
         """
-        return table(self.rows(), title)
+        about = self.about or measure_of(self.measure).about
+        return nothing_for(title or about) if self.frame.empty else table(self.rows(), title)
 
     def rows(self) -> pd.DataFrame:
         """Text of the table; trials that were not judged are counted where there are any.
@@ -198,7 +200,7 @@ of non-significant differences reach from +0.0 to +30.0 points.
 
     def _repr_html_(self) -> str:
         shown = self.table()
-        return shown.html if isinstance(shown, Html) else f"<p>{shown.markdown}</p>"
+        return shown.html if isinstance(shown, Html) else f"<p>{escape(str(shown))}</p>"
 
 
 def _p_value(value: float) -> str:
