@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aor_lib.judge.speech_acts import SpeechActsJudge
 
-EXAMPLES = Path(__file__).parents[1] / "tests" / "data" / "judge_examples.jsonl"
+EXAMPLES = Path(__file__).parents[1] / "reference" / "judge" / "examples.jsonl"
 WORDS = 150
 ANSWERS = 2_000
 TURNS = 5

@@ -1,4 +1,4 @@
-"""Verbs that have judges judge answers, and fit the default one."""
+"""The verb that has a judge judge answers."""
 
 from __future__ import annotations
 
@@ -55,24 +55,3 @@ def judge(
         counts = judge_table(file, out, chosen, report)
     labels = ", ".join(f"{label} {number}" for label, number in counts.items())
     typer.echo(f"{counts.sum()} answers judged by {chosen.id} {chosen.version}: {labels}")
-
-
-@app.command("fit-judge")
-def fit_judge(
-    file: Annotated[
-        Path, typer.Argument(help="XSTest's human_labelled_completions.csv (CC-BY-4.0).")
-    ],
-) -> None:
-    """Fit the default judge to human labels and show its agreement with those held out.
-
-    The labels are those of XSTest (Röttger et al., NAACL 2024), with the project's own examples.
-    """
-    from aor_lib.config.typed_yaml import ParamsError
-    from aor_lib.judge.fit import fit_judge as fit
-
-    try:
-        table = fit(file)
-    except ValueError as error:
-        raise ParamsError(str(error)) from error
-    typer.echo("Held out: each model on each third of the prompts, fitted on other models' rest")
-    typer.echo(table.round(3).to_string())

@@ -1,8 +1,8 @@
 """Agreement of the shipped judge with people: labels and probabilities of answers, no text.
 
 The answers are XSTest's human-labelled completions (Röttger et al., NAACL 2024,
-https://aclanthology.org/2024.naacl-long.301/). ``aor fit-judge`` writes the file: each label in it
-is that of a judge fitted without the answer's model and without its prompt.
+https://aclanthology.org/2024.naacl-long.301/). ``python -m reference.judge.fit`` writes the file:
+each label in it is that of a judge fitted without the answer's model and without its prompt.
 """
 
 from pathlib import Path

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.config.records import FLAGS, Label
-from aor_lib.judge.fit import EXAMPLES as EXAMPLE_FILE
 from aor_lib.judge.speech_acts import VERSION, SpeechActsJudge
 
 judge = SpeechActsJudge()
 
 GOLDEN = Path(__file__).parents[1] / "data" / "judge_golden.json"
+EXAMPLE_FILE = Path(__file__).parents[2] / "reference" / "judge" / "examples.jsonl"
 EXAMPLES = [json.loads(line) for line in EXAMPLE_FILE.read_text(encoding="utf-8").splitlines()]
 TEXTS = [example["text"] for example in EXAMPLES]
 REFUSALS = (Label.FULL_REFUSAL, Label.PARTIAL_REFUSAL)

@@ -2,10 +2,10 @@ import pandas as pd
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.judge import fit as fitting
 from aor_lib.judge.classifier import WEIGHTS, Classifier
 from aor_lib.judge.evaluation import RATERS, evaluate, load_evaluation
-from aor_lib.judge.fit import XSTEST_LABELS, load_examples, load_labelled
+from reference.judge import fit as fitting
+from reference.judge.fit import XSTEST_LABELS, load_examples, load_labelled
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import typer
 from scipy import sparse
 from scipy.special import logit
 
@@ -26,8 +28,8 @@ from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.speech_acts import RULES, SpeechActsJudge, deciding_rule
 from aor_lib.judge.string_match import StringMatchJudge
 
-EXAMPLES = Path(__file__).parents[2] / "tests" / "data" / "judge_examples.jsonl"
-"""The project's own examples, in a checkout of it."""
+EXAMPLES = Path(__file__).parent / "examples.jsonl"
+"""The project's own examples."""
 
 XSTEST_LABELS = {
     "1_full_compliance": Label.FULL_COMPLIANCE,
@@ -214,3 +216,17 @@ def _folds(prompts: pd.Series[str], count: int) -> npt.NDArray[np.intp]:
 
 def _hash(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()
+
+
+def main(
+    file: Annotated[
+        Path, typer.Argument(help="XSTest's human_labelled_completions.csv (CC-BY-4.0).")
+    ],
+) -> None:
+    """Fit the default judge to human labels and print its agreement with held-out ones."""
+    typer.echo("Held out: each model on each third of the prompts, fitted on other models' rest")
+    typer.echo(fit_judge(file).round(3).to_string())
+
+
+if __name__ == "__main__":
+    typer.run(main)
