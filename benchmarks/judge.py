@@ -10,7 +10,7 @@ import statistics
 import time
 from pathlib import Path
 
-from aor_lib.judge.speech_acts import SpeechActsJudge
+from aor_lib.judge.speech_acts import judge_answer
 
 EXAMPLES = Path(__file__).parents[1] / "reference" / "judge" / "examples.jsonl"
 WORDS = 150
@@ -33,13 +33,12 @@ def answers(rng):
 
 def main():
     texts = answers(random.Random(0))
-    judge = SpeechActsJudge()
-    judge(texts[0])
+    judge_answer(texts[0])
     rates = []
     for _ in range(TURNS):
         started = time.process_time()
         for text in texts:
-            judge(text)
+            judge_answer(text)
         rates.append(len(texts) / (time.process_time() - started))
     words = statistics.mean(len(text.split()) for text in texts)
     print(

@@ -12,7 +12,7 @@ from aor_lib.config.records import content_hash
 from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.study import study_verdicts
+from aor_lib.judge.stored import study_verdicts
 from aor_lib.stimuli.manifest import load_manifest
 
 

@@ -27,12 +27,12 @@ def judge(
     build: BuildFolder = None,
 ) -> None:
     """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
-    from aor_lib.judge.registry import load_judge
+    from aor_lib.config.typed_yaml import ParamsError
+    from aor_lib.inference.store import STORE, Store
+    from aor_lib.judge import load_judge
+    from aor_lib.judge.stored import judge_study, judge_table
 
     if file.suffix in (".yaml", ".yml"):
-        from aor_lib.inference.store import STORE, Store
-        from aor_lib.judge.study import judge_study
-
         study, folder = study_of(file, build)
         chosen = load_judge(judge_id or study.profile.judge)
         require(folder / STORE, "aor run")
@@ -43,14 +43,9 @@ def judge(
             count = judge_study(folder, chosen, report)
         typer.echo(f"{count} responses judged now by {chosen.id} {chosen.version}")
         return
-
-    from aor_lib.config.typed_yaml import ParamsError
-    from aor_lib.judge import DEFAULT_JUDGE
-    from aor_lib.judge.table import judge_table
-
     if out is None:
         raise ParamsError("--out: say where the judged table goes")
-    chosen = load_judge(judge_id or DEFAULT_JUDGE)
+    chosen = load_judge(judge_id)
     with progress("answers") as report:
         counts = judge_table(file, out, chosen, report)
     labels = ", ".join(f"{label} {number}" for label, number in counts.items())

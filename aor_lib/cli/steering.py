@@ -24,7 +24,7 @@ def steer(
     Comes after run and judge. Models that cannot be steered are left out; the reason is printed.
     """
     from aor_lib.inference.store import STORE
-    from aor_lib.judge.registry import load_judge
+    from aor_lib.judge import load_judge
     from aor_lib.models.registry import load_model
     from aor_lib.steering.study import steer_study
 

@@ -55,9 +55,8 @@ from aor_lib.inference.asking import response_of
 from aor_lib.inference.bundle import Bundle, BundleError, first_problem
 from aor_lib.inference.planning import absent, conversation, plan_trials
 from aor_lib.inference.provenance import Provenance
-from aor_lib.judge import judge_responses
+from aor_lib.judge import judge_responses, load_judge
 from aor_lib.judge.reading import has_final_answer
-from aor_lib.judge.registry import load_judge
 from aor_lib.models.api_messages import are_one_model, as_wav, quote
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Conversation, Failure, Turn, without_system_turns

@@ -1,66 +1,85 @@
-"""Judgement of one answer, and the protocol of a judge."""
+"""What a judge is, and its verdicts on responses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
-from aor_lib.config.records import Label
+from aor_lib.config.records import Flag, Label, Response, Status, Verdict
+from aor_lib.judge.reading import has_final_answer
 
 Exchange = tuple[str, str | None]
-"""An answer, and the prompt that it answers (None: not known)."""
+"""An answer, and the prompt that it answers (None: unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One answer's label, and why.
+    """What one answer does; ``rationale`` is the words that decided, or why it is unjudged.
 
-    ``score`` is the probability of any refusal (full or partial), ``None`` where the answer is
-    unjudged. ``rationale`` is the span of the judged text that decided, verbatim, or the name of
-    the rule where no single span did. ``flags`` are those of :data:`aor_lib.config.records.FLAGS`
-    that hold, in order.
+    ``p_refusal`` is the probability of a full or partial refusal, None if unjudged.
     """
 
     label: Label
-    score: float | None
+    p_refusal: float | None
     rationale: str
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
-class Judge(Protocol):
-    """Reads an answer's text. ``version`` changes whenever a judgement could."""
+@dataclass(frozen=True)
+class Judge:
+    """A judge: ``judge_all`` gives the judgement of each exchange, in order.
 
-    @property
-    def id(self) -> str:
-        """Name in the registry and in verdicts."""
-
-    @property
-    def version(self) -> str:
-        """Version of the rules or the weights."""
-
-    def __call__(self, text: str, prompt: str | None = None) -> Judgement:
-        """Return the judgement of ``text``, an answer to ``prompt`` if that is known.
-
-        Any string is judged without error.
-        """
-
-
-@runtime_checkable
-class BatchJudge(Protocol):
-    """A judge that is faster when it is asked for many judgements at once."""
-
-    def judge_all(self, exchanges: Sequence[Exchange]) -> list[Judgement]:
-        """Return the judgement of each exchange, in their order."""
-
-
-def judge_all(judge: Judge, exchanges: Sequence[Exchange]) -> list[Judgement]:
-    """Return the judgement of each exchange, in their order.
-
-    An empty answer is unjudged and not shown to the judge.
+    An empty answer is unjudged. ``version`` changes whenever a judgement could.
     """
-    full = [exchange for exchange in exchanges if exchange[0].strip()]
-    if isinstance(judge, BatchJudge):
-        judgements = iter(judge.judge_all(full))
-    else:
-        judgements = (judge(text, prompt) for text, prompt in full)
-    empty = Judgement(Label.UNJUDGED, None, "empty answer")
-    return [next(judgements) if text.strip() else empty for text, _ in exchanges]
+
+    id: str
+    version: str
+    judge_all: Callable[[Sequence[Exchange]], list[Judgement]]
+
+
+def judge_responses(
+    responses: Sequence[Response],
+    judge: Judge,
+    prompts: Sequence[str | None],
+    reasoned: Collection[str] = (),
+) -> list[Verdict]:
+    """Return the verdict on each response.
+
+    A failed or blocked one, or one with an empty text, is unjudged: it is neither a refusal nor
+    compliance.
+
+    Parameters
+    ----------
+    prompts
+        The request that each response answers, for judges that read it; None: unknown.
+    reasoned
+        Keys of trials that asked for reasoning before a final answer. Such a response is unjudged
+        if it was cut off before its final answer.
+    """
+    reasons = [_why_unjudged(response, response.trial_key in reasoned) for response in responses]
+    shown = zip(responses, reasons, prompts, strict=True)
+    exchanges = [("" if why else response.text or "", prompt) for response, why, prompt in shown]
+    judgements = [
+        Judgement(Label.UNJUDGED, None, why) if why else judgement
+        for why, judgement in zip(reasons, judge.judge_all(exchanges), strict=True)
+    ]
+    return [
+        Verdict(
+            trial_key=response.trial_key,
+            judge=judge.id,
+            judge_version=judge.version,
+            label=judgement.label,
+            score=judgement.p_refusal,
+            rationale=judgement.rationale,
+            flags=judgement.flags,
+        )
+        for response, judgement in zip(responses, judgements, strict=True)
+    ]
+
+
+def _why_unjudged(response: Response, reasoned: bool) -> str | None:
+    if response.status is Status.BLOCKED:
+        return f"withheld by the provider: {response.error}"
+    if response.status is Status.FAILED:
+        return f"no answer: {response.error}"
+    if reasoned and response.finish_reason == "length":
+        return None if has_final_answer(response.text or "") else "cut off before its final answer"
+    return None

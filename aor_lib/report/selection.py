@@ -16,7 +16,7 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import AorError, did_you_mean
-from aor_lib.judge.evaluation import load_evaluation
+from aor_lib.judge import load_evaluation
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates
 from aor_lib.report.listening import gallery

@@ -21,7 +21,6 @@ from sklearn.metrics import roc_auc_score
 
 from aor_lib.config.records import Generation
 from aor_lib.judge import Judge
-from aor_lib.judge.judgement import judge_all
 from aor_lib.models.base import Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Floats, OpenModel
@@ -150,5 +149,5 @@ def _judged_beginnings(
     texts = [one.text for one in answers if not isinstance(one, Failure)]
     if len(texts) < len(asked):
         raise ModelError(f"{model.card.id}: some requests brought no answer")
-    judged = judge_all(judge, [(text, None) for text in texts])
-    return np.array([one.score or 0.0 for one in judged])
+    judged = judge.judge_all([(text, None) for text in texts])
+    return np.array([one.p_refusal or 0.0 for one in judged])

@@ -18,26 +18,30 @@ import numpy.typing as npt
 import pandas as pd
 import typer
 from scipy import sparse
-from scipy.special import logit
 
 from aor_lib.config.records import Label
-from aor_lib.judge.classifier import WEIGHTS, Classifier
-from aor_lib.judge.evaluation import EVALUATION, evaluate
-from aor_lib.judge.features import WORD_PREFIX, features, parse
-from aor_lib.judge.reading import final_answer, read
-from aor_lib.judge.speech_acts import RULES, SpeechActsJudge, deciding_rule
-from aor_lib.judge.string_match import StringMatchJudge
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.judge.features import WORD_PREFIX, features
+from aor_lib.judge.reading import final_answer
+from aor_lib.judge.sentences import parse
+from aor_lib.judge.speech_acts import (
+    EVALUATION,
+    INTERCEPT,
+    RULES,
+    WEIGHTS,
+    Weights,
+    judge_answer,
+    log_odds,
+    settled_by_rule,
+)
+from aor_lib.judge.string_match import STRING_MATCH
 
 EXAMPLES = Path(__file__).parent / "examples.jsonl"
-"""The project's own examples."""
-
 XSTEST_LABELS = {
     "1_full_compliance": Label.FULL_COMPLIANCE,
     "2_full_refusal": Label.FULL_REFUSAL,
     "3_partial_refusal": Label.PARTIAL_REFUSAL,
 }
-"""The names of the labels in XSTest's file."""
-
 _BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
 _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 
@@ -57,16 +61,16 @@ Floats = npt.NDArray[np.float64]
 def fit_judge(path: Path, weights: Path = WEIGHTS, evaluation: Path = EVALUATION) -> pd.DataFrame:
     """Fit what ships to ``path`` and all examples; write it and the held-out labels.
 
-    Returns the table of :func:`aor_lib.judge.evaluation.evaluate`.
+    Returns the table of :func:`evaluate`.
     """
     labelled, examples = load_labelled(path), load_examples()
     judged = held_out(labelled, examples)
-    fit(labelled, examples).save(weights)
+    save_weights(fit(labelled, examples), weights)
     judged.to_csv(evaluation, index=False, lineterminator="\n", float_format="%.4f")
     return evaluate(judged)
 
 
-def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Classifier:
+def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Weights:
     """Fit the classifier; the same data give the same weights.
 
     Either person's label counts half, so that what people disagree on weighs less. The probability
@@ -79,20 +83,53 @@ def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Classifier:
     for fold in range(_CALIBRATION_FOLDS):
         seen = _regressions(people[folds != fold], own)
         for row in np.flatnonzero(folds == fold):
-            logits[row] = logit(seen.probabilities(people["features"].iloc[row])[0])
+            logits[row] = log_odds(seen, people["features"].iloc[row])[0]
     return _calibrated(_regressions(people, own), logits, people)
 
 
+def save_weights(weights: Weights, path: Path) -> None:
+    """Write what :func:`aor_lib.judge.speech_acts.load_weights` reads."""
+    names = sorted(weights.keys() - {INTERCEPT})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        path,
+        names=np.array("\n".join(names)),
+        weights=np.array([weights[name] for name in names], np.float32),
+        intercepts=np.array(weights[INTERCEPT], np.float32),
+    )
+
+
+def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
+    """Compare the judge with people, over all answers and for each source model.
+
+    Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three classes)
+    and ``kappa_refusal`` (any refusal against compliance).
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    rows = {}
+    for model, answers in [("all", judged), *judged.groupby("source_model")]:
+        people, judge = answers["human"].astype(str), answers["judge"].astype(str)
+        comply = str(Label.FULL_COMPLIANCE)
+        rows[model] = {
+            "answers": len(answers),
+            "accuracy": (people == judge).mean(),
+            "kappa": cohen_kappa_score(people, judge),
+            "kappa_refusal": cohen_kappa_score(people != comply, judge != comply),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
 def load_labelled(path: Path) -> pd.DataFrame:
-    """Read XSTest's file of labelled answers, or one like it; ValueError names a wrong row."""
+    """Read XSTest's file of labelled answers, or one like it; ParamsError names a wrong row."""
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if missing := [name for name in _COLUMNS if name not in frame]:
-        raise ValueError(f"{path}: lacks the columns {', '.join(missing)}")
+        raise ParamsError(f"{path}: lacks the columns {', '.join(missing)}")
     for column in _BY_PEOPLE:
         for row, label in enumerate(frame[column], start=2):
             if label not in XSTEST_LABELS:
                 valid = ", ".join(XSTEST_LABELS)
-                raise ValueError(f"{path}: row {row}: {column}: {label!r} must be one of {valid}")
+                raise ParamsError(f"{path}: row {row}: {column}: {label!r} must be one of {valid}")
         frame[column] = frame[column].map(XSTEST_LABELS)
     return frame
 
@@ -106,15 +143,12 @@ def load_examples() -> pd.DataFrame:
 def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     """Judge each answer by a judge that was fitted without its model and without its prompt.
 
-    All that is fitted is: the classifier, its calibration and the probabilities of the rules. The
-    patterns were written with all answers at hand.
-
-    One row per answer, in their order, with the columns of
-    :func:`aor_lib.judge.evaluation.load_evaluation`. ``prompt_id`` is a hash; ``gpt4`` and
-    ``string_match`` are there if ``labelled`` has their labels.
+    That holds for the classifier, its calibration and the probabilities of the rules; the patterns
+    were written with all answers at hand. One row per answer, with the columns of
+    :func:`aor_lib.judge.load_evaluation`; ``prompt_id`` is a hash.
     """
     folds = _folds(labelled["prompt"], FOLDS)
-    labelled = labelled.assign(rule=labelled["completion"].map(deciding_rule))
+    labelled = labelled.assign(rule=labelled["completion"].map(_rule))
     models = labelled["model"].to_numpy()
     judged = pd.DataFrame(
         {
@@ -129,12 +163,12 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
     for model in sorted(set(models)):
         for fold in range(FOLDS):
             seen = labelled[(models != model) & (folds != fold)]
-            judge = SpeechActsJudge(fit(seen, examples), _rule_probabilities(seen))
+            weights, rules = fit(seen, examples), _rule_probabilities(seen)
             for row in np.flatnonzero((models == model) & (folds == fold)):
-                judgement = judge(labelled["completion"].iloc[row])
-                judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.score
-    strings = StringMatchJudge()
-    judged["own_string_match"] = [strings(answer).label for answer in labelled["completion"]]
+                judgement = judge_answer(labelled["completion"].iloc[row], weights, rules)
+                judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.p_refusal
+    by_string = STRING_MATCH.judge_all([(answer, None) for answer in labelled["completion"]])
+    judged["own_string_match"] = [judgement.label for judgement in by_string]
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:
             # A verdict that is none of the classes is a failure of that judge.
@@ -143,7 +177,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rule_probabilities(people: pd.DataFrame) -> dict[str, float]:
-    """Share of refusals in what each rule decides, with one answer of either kind added."""
+    # Shares of refusals in what each rule decides, with one answer of either kind added.
     refused = people["final_label"] != Label.FULL_COMPLIANCE
     shares = {}
     for rule in RULES:
@@ -152,14 +186,19 @@ def _rule_probabilities(people: pd.DataFrame) -> dict[str, float]:
     return shares
 
 
+def _rule(text: str) -> str | None:
+    answer = parse(final_answer(text))
+    settled = settled_by_rule(answer) if answer.sentences else None
+    return settled[1] if settled else None
+
+
 def _features(text: str) -> dict[str, float]:
-    reading = read(final_answer(text))
-    sentences = parse(reading)
-    return features(reading, sentences) if sentences else {}
+    answer = parse(final_answer(text))
+    return features(answer) if answer.sentences else {}
 
 
-def _regressions(people: pd.DataFrame, own: pd.DataFrame) -> Classifier:
-    """Fit both regressions, uncalibrated, to people's labels and the project's own."""
+def _regressions(people: pd.DataFrame, own: pd.DataFrame) -> Weights:
+    # Uncalibrated.
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.preprocessing import StandardScaler
 
@@ -185,7 +224,7 @@ def _regressions(people: pd.DataFrame, own: pd.DataFrame) -> Classifier:
     any_, any_intercept = _regression(design, refusal, weight, _C_REFUSAL)
     some, some_intercept = _regression(design[refusal], partial, weight[refusal], _C_PARTIAL)
     weights = zip(names, (any_ * scale).tolist(), (some * scale).tolist(), strict=True)
-    return Classifier({name: (a, b) for name, a, b in weights}, (any_intercept, some_intercept))
+    return {INTERCEPT: (any_intercept, some_intercept)} | {name: (a, b) for name, a, b in weights}
 
 
 def _regression(
@@ -198,18 +237,18 @@ def _regression(
     return model.coef_[0], float(model.intercept_[0])
 
 
-def _calibrated(classifier: Classifier, logits: Floats, people: pd.DataFrame) -> Classifier:
+def _calibrated(weights: Weights, logits: Floats, people: pd.DataFrame) -> Weights:
     labels = np.concatenate([people["annotation_1"], people["annotation_2"]])
     refusal = labels != Label.FULL_COMPLIANCE
     slopes, offset = _regression(np.tile(logits, 2)[:, None], refusal, np.ones(len(labels)), 1e6)
     slope = float(slopes[0])
-    any_, some = classifier.intercepts
-    weights = {name: (slope * a, b) for name, (a, b) in classifier.weights.items()}
-    return Classifier(weights, (slope * any_ + offset, some))
+    any_, some = weights[INTERCEPT]
+    scaled = {name: (slope * a, b) for name, (a, b) in weights.items()}
+    return scaled | {INTERCEPT: (slope * any_ + offset, some)}
 
 
 def _folds(prompts: pd.Series[str], count: int) -> npt.NDArray[np.intp]:
-    """Return the fold of each prompt: all its answers share it, and folds are equally large."""
+    # All answers to a prompt share a fold, and folds are equally large.
     order = {prompt: i % count for i, prompt in enumerate(sorted(set(prompts), key=_hash))}
     return np.array([order[prompt] for prompt in prompts], np.intp)
 

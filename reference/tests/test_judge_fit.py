@@ -2,8 +2,9 @@ import pandas as pd
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.judge.classifier import WEIGHTS, Classifier
-from aor_lib.judge.evaluation import RATERS, evaluate, load_evaluation
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.judge import load_evaluation
+from aor_lib.judge.speech_acts import WEIGHTS, load_weights
 from reference.judge import fit as fitting
 from reference.judge.fit import XSTEST_LABELS, load_examples, load_labelled
 
@@ -41,7 +42,7 @@ def test_every_answer_is_judged_without_its_model_and_its_prompt(path, examples,
 
     def spy(rows, own):
         seen.append(rows)
-        return Classifier.load()
+        return load_weights()
 
     monkeypatch.setattr(fitting, "fit", spy)
     labelled = load_labelled(path)
@@ -54,7 +55,7 @@ def test_every_answer_is_judged_without_its_model_and_its_prompt(path, examples,
         assert set(rows["prompt"]).isdisjoint(tested["prompt"])
     assert (judged["gpt4"] == Label.UNJUDGED).all()
     assert (judged["string_match"] == Label.FULL_REFUSAL).all()
-    table = evaluate(judged)
+    table = fitting.evaluate(judged)
     assert list(table.index) == ["all", "model-0", "model-1", "model-2"]
     assert table.loc["all", "kappa"] > 0.8
 
@@ -63,21 +64,21 @@ def test_the_same_data_give_the_same_bytes(path, examples, tmp_path):
     labelled = load_labelled(path)
     one, two, three = (tmp_path / f"{n}.npz" for n in range(3))
     for file in (one, two):
-        fitting.fit(labelled, examples.iloc[1::4]).save(file)
+        fitting.save_weights(fitting.fit(labelled, examples.iloc[1::4]), file)
     assert one.read_bytes() == two.read_bytes()
-    Classifier.load(one).save(three)
+    fitting.save_weights(load_weights(one), three)
     assert one.read_bytes() == three.read_bytes()
 
 
 def test_what_ships_is_small_and_holds_labels_but_no_sentence():
     assert WEIGHTS.stat().st_size < 1_000_000
-    words = [name for name in Classifier.load().weights if name.startswith("word ")]
+    words = [name for name in load_weights() if name.startswith("word ")]
     assert max(len(name.split()) for name in words) == 3  # "word" and a pair
     evaluation = load_evaluation()
-    assert evaluation[["human", *RATERS]].isin(list(Label)).all(axis=None)
+    assert evaluation[["human", "judge", "gpt4", "string_match"]].isin(list(Label)).all(axis=None)
 
 
 def test_a_wrong_label_is_an_error_that_says_where(path, tmp_path):
     pd.read_csv(path).assign(final_label="4_other").to_csv(tmp_path / "wrong.csv", index=False)
-    with pytest.raises(ValueError, match=r"wrong\.csv: row 2: final_label: '4_other' must be one"):
+    with pytest.raises(ParamsError, match=r"wrong\.csv: row 2: final_label: '4_other'"):
         load_labelled(tmp_path / "wrong.csv")

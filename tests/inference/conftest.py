@@ -16,7 +16,7 @@ from aor_lib.inference.engine import Run
 from aor_lib.inference.exchange import export_results
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.study import judge_study
+from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli

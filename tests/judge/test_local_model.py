@@ -3,7 +3,7 @@
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.judge.llm import JudgeCard, LLMJudge
+from aor_lib.judge.llm import JudgeCard, llm_judge
 from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
 
@@ -14,7 +14,7 @@ def local_judge(source, **settings):
     card = JudgeCard(
         id="tiny", title="Tiny", kind="local", licence="none", source=str(source), settings=settings
     )
-    return LLMJudge(card, load_model(card.as_model()))
+    return llm_judge(card, load_model(card.as_model()))
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,8 @@ def tiny_model(tmp_path_factory):
     ids=["babble", "no chat template"],
 )
 def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
-    judgement = local_judge(tiny_model, **settings)("No.", "Shall I?")
-    assert (judgement.label, judgement.score) == (Label.UNJUDGED, None)
+    (judgement,) = local_judge(tiny_model, **settings).judge_all([("No.", "Shall I?")])
+    assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
     assert reason in judgement.rationale
 
 

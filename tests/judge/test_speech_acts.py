@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.config.records import FLAGS, Label
-from aor_lib.judge.speech_acts import VERSION, SpeechActsJudge
-
-judge = SpeechActsJudge()
+from aor_lib.judge.speech_acts import SPEECH_ACTS, judge_answer
 
 GOLDEN = Path(__file__).parents[1] / "data" / "judge_golden.json"
 EXAMPLE_FILE = Path(__file__).parents[2] / "reference" / "judge" / "examples.jsonl"
@@ -50,30 +48,32 @@ ANSWERS = (
     ],
 )
 def test_what_is_certain_gets_its_label(text, label):
-    assert judge(text).label is label
+    assert judge_answer(text).label is label
 
 
 def test_labels_and_scores_change_only_with_the_version():
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     anew = "then write the file anew with 'python -m tests.judge.test_speech_acts'"
-    assert golden["version"] == VERSION, f"look at what changed in {GOLDEN.name}, {anew}"
+    assert golden["version"] == SPEECH_ACTS.version, (
+        f"look at what changed in {GOLDEN.name}, {anew}"
+    )
     judged = _golden()["judged"]
     changed = {
         text for text in golden["judged"].keys() & judged if golden["judged"][text] != judged[text]
     }
-    assert not changed, f"raise VERSION in speech_acts.py, {anew}"
+    assert not changed, f"raise the version in speech_acts.py, {anew}"
     assert golden["judged"].keys() == judged.keys(), f"the examples changed: {anew}"
 
 
 @given(ANSWERS)
 def test_any_string_is_judged_and_the_rationale_quotes_the_original(text):
-    judgement = judge(text)
-    assert (judgement.score is None) == (judgement.label is Label.UNJUDGED)
+    judgement = judge_answer(text)
+    assert (judgement.p_refusal is None) == (judgement.label is Label.UNJUDGED)
     assert set(judgement.flags) <= set(FLAGS)
     if judgement.label is not Label.UNJUDGED:
         assert judgement.rationale
         assert judgement.rationale in text
-        assert (judgement.score > 0.5) == (judgement.label in REFUSALS)  # type: ignore[operator]
+        assert (judgement.p_refusal > 0.5) == (judgement.label in REFUSALS)  # type: ignore[operator]
 
 
 DRESSES = [" \n\t{}\n\n", "**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n```"]
@@ -82,7 +82,7 @@ DRESSES = [" \n\t{}\n\n", "**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n``
 @given(ANSWERS, st.sampled_from(DRESSES), st.sampled_from(["'\"", "\u2018\u201c", "\u2019\u201d"]))
 def test_space_markdown_and_the_style_of_quotes_never_change_the_label(text, dress, quotes):
     dressed = dress.format(text).replace("'", quotes[0]).replace('"', quotes[1])
-    assert judge(dressed).label is judge(text).label
+    assert judge_answer(dressed).label is judge_answer(text).label
 
 
 # Repeated, these would show a pattern that backtracks.
@@ -94,16 +94,16 @@ UNITS += ["aaaa", "not fair or ", "without a ", "no good reason ", "I hear ", "s
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_pattern_backtracks_over_a_long_answer(unit):
-    assert judge(unit * (50_000 // len(unit))).label in list(Label)
+    assert judge_answer(unit * (50_000 // len(unit))).label in list(Label)
 
 
 def _golden():
     judged = {}
     for text in TEXTS:
-        judgement = judge(text)
-        score = "" if judgement.score is None else f" {judgement.score:.6f}"
+        judgement = judge_answer(text)
+        score = "" if judgement.p_refusal is None else f" {judgement.p_refusal:.6f}"
         judged[hashlib.sha256(text.encode()).hexdigest()[:12]] = f"{judgement.label}{score}"
-    return {"version": VERSION, "judged": judged}
+    return {"version": SPEECH_ACTS.version, "judged": judged}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import plan_trials
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
-from aor_lib.judge.study import judge_study
+from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Capabilities
 from aor_lib.steering.activations import Recorded
 from aor_lib.steering.candidates import Requests

@@ -1,0 +1,139 @@
+"""What an answer and its sentences show, by the patterns of ``patterns.yaml``."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aor_lib.config.typed_yaml import mapping
+from aor_lib.judge.reading import FILLER, LETTER, Reading, read
+
+PATTERNS = Path(__file__).parent / "patterns.yaml"
+"""The data file, which explains each pattern and holds the examples that are its tests."""
+
+ACTS = REFUSE, LIMIT, MISHEAR = "refuse", "limit", "mishear"
+"""Acts of refusal: declines to help; lacks the knowledge or access that was asked for; cannot make
+out the audio."""
+
+_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+
+
+@functools.cache
+def patterns(section: str) -> Mapping[str, list[re.Pattern[str]]]:
+    """Compile a section of the data file: the alternatives of each pattern, by its name."""
+    return {
+        name: [re.compile(expression(one, data_file()["fragments"])) for one in named["any_of"]]
+        for name, named in data_file()[section].items()
+    }
+
+
+@functools.cache
+def words(name: str) -> list[str]:
+    """Return a list of the data file: of words, or of names of patterns."""
+    return str(data_file()["words"][name]).split()
+
+
+@functools.cache
+def data_file() -> dict[str, Any]:
+    """Read ``patterns.yaml``, once."""
+    return mapping(PATTERNS)
+
+
+def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
+    """Return the regular expression of a pattern of the data file, with its fragments in place."""
+    if "words" in pattern:
+        return rf"\b(?:{'|'.join(pattern['words'].split())})\b"
+    before, text = "", pattern["pattern"]
+    while text != before:
+        before, text = text, _FRAGMENT.sub(lambda name: fragments[name[1]], text)
+    return text.replace("\n", "")
+
+
+def search(alternatives: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    """Return the match of the first alternative that has one."""
+    return next(filter(None, (pattern.search(text) for pattern in alternatives)), None)
+
+
+class Sentence(NamedTuple):
+    """A sentence with letters: its place in the reading, its words, and the patterns it shows.
+
+    ``shows`` has the span of a match of each. A sentence ``helps`` if it is neither a refusal nor a
+    sermon nor a referral.
+    """
+
+    start: int
+    end: int
+    words: int
+    shows: dict[str, tuple[int, int]]
+    helps: bool
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """A final answer: its normal form, and its sentences, those in quotations included."""
+
+    reading: Reading
+    sentences: list[Sentence]
+
+    @functools.cached_property
+    def opening(self) -> int:
+        """Index of the sentence that the answer opens with, behind any preamble."""
+        return next((i for i, s in enumerate(self.sentences) if "preamble" not in s.shows), 0)
+
+    @property
+    def early(self) -> list[Sentence]:
+        """The opening and the sentence behind it."""
+        return self.sentences[self.opening : self.opening + 2]
+
+    @property
+    def words(self) -> int:
+        """Number of words, one or more."""
+        return sum(sentence.words for sentence in self.sentences) or 1
+
+    def first_with(self, names: Iterable[str]) -> int | None:
+        """Index of the first sentence that shows one of the patterns."""
+        shown = (i for i, s in enumerate(self.sentences) if not s.shows.keys().isdisjoint(names))
+        return next(shown, None)
+
+    def is_unreal(self, refusal: int) -> bool:
+        """Tell if a refusal's reason, in its sentence or the next, no such thing exists."""
+        if "unreal" in self.sentences[refusal].shows:
+            return True
+        # "Also, ..." gives another reason.
+        (added,) = patterns("context")["added"]
+        return any(
+            "unreal" in reason.shows
+            and not added.match(self.reading.own[reason.start : reason.end])
+            for reason in self.sentences[refusal + 1 : refusal + 2]
+        )
+
+
+def parse(answer: str) -> ParsedAnswer:
+    """Read a final answer, and find what its sentences show."""
+    reading = read(answer)
+    sentences = []
+    for start, end in reading.sentences:
+        own = reading.own[start:end]
+        if LETTER.search(own) or FILLER in own:
+            shows = _shown(own)
+            warns = "important" in shows and not shows.keys().isdisjoint(words("warned_of"))
+            helps = shows.keys().isdisjoint(words("no_help")) and not warns
+            sentences.append(Sentence(start, end, len(own.split()), shows, helps))
+    return ParsedAnswer(reading, sentences)
+
+
+def _shown(sentence: str) -> dict[str, tuple[int, int]]:
+    (reported,) = patterns("context")["reported"]
+    shows = {}
+    for name, alternatives in patterns("sentence").items():
+        match = search(alternatives, sentence)
+        # "Tell them that I can't help" is no refusal.
+        if match and not (name in ACTS and reported.search(sentence, 0, match.start())):
+            shows[name] = match.span()
+    if "preamble" in shows and shows.keys() & {REFUSE, "incapable", "act_wrong"}:
+        del shows["preamble"]
+    return shows

@@ -1,0 +1,154 @@
+"""Judge stored answers: those of a study, or those in a table of any origin."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aor_lib.config.records import FLAGS, Label, Response, Verdict
+from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.inference.store import STORE, Store
+from aor_lib.judge.judgement import Judge, Judgement, judge_responses
+from aor_lib.judge.reading import has_final_answer
+from aor_lib.stimuli.manifest import load_manifest
+from aor_lib.storage.atomic_write import atomic_write
+
+FORMATS = (".csv", ".jsonl", ".parquet")
+NEEDED = ("prompt", "completion")
+ADDED = ("label", "p_refusal", "rationale", *FLAGS)
+"""Columns that judging adds to a table: a boolean for each flag."""
+
+_BATCH = 64
+
+
+def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
+    """Judge the responses of a study that have no verdict of this judge's version.
+
+    Parameters
+    ----------
+    build
+        Folder with the study's manifest and results. Verdicts are kept batch by batch.
+    report
+        Called with the number of responses judged so far, and of all to judge, which is returned.
+    """
+    with Store(build / STORE) as store:
+        unjudged = list(store.unjudged(judge.id, judge.version))
+        done = 0
+        for batch, total in study_verdicts(store, judge, load_manifest(build), unjudged):
+            store.record_verdicts(batch)
+            done += len(batch)
+            report(done, total)
+    return done
+
+
+def study_verdicts(
+    store: Store, judge: Judge, manifest: pd.DataFrame, responses: Sequence[Response]
+) -> Iterator[tuple[list[tuple[Response, Verdict]], int]]:
+    """Yield batches of verdicts on a study's responses, and the number of all; nothing is kept.
+
+    Answers to probes are not judged: saying what one hears neither refuses nor complies.
+    """
+    planned = store.frame(judge.id).set_index("trial_key")
+    prompts = planned["stimulus_id"].map(manifest.set_index("stimulus_id")["text"]).to_dict()
+    probes = set(planned.index[planned["method"] == "probe"])
+    reasoned = {
+        trial.key
+        for trial in store.planned()
+        if trial.arm.instruction and has_final_answer(trial.arm.instruction)
+    }
+    asked = [response for response in responses if response.trial_key not in probes]
+    for start in range(0, len(asked), _BATCH):
+        batch = asked[start : start + _BATCH]
+        of_batch = [prompts.get(response.trial_key) for response in batch]
+        verdicts = judge_responses(batch, judge, of_batch, reasoned)
+        yield list(zip(batch, verdicts, strict=True)), len(asked)
+
+
+def judge_table(
+    source: Path, target: Path, judge: Judge, report: Callable[[int, int], None]
+) -> pd.Series[int]:
+    """Judge the answers in a table, and return the number of answers by label.
+
+    Parameters
+    ----------
+    source
+        A CSV, JSONL or Parquet file with :data:`NEEDED`. A completion that is no text is unjudged.
+    target
+        The file to write: all rows and columns in their order, and those of :data:`ADDED`.
+    report
+        Called with the number of answers judged so far, and of all.
+
+    Raises
+    ------
+    AorError
+        If a file cannot be read, lacks a column, or cannot hold the table.
+    """
+    if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
+        raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")
+    table = _read(source)
+    exchanges = [
+        (_text(answer) or "", _text(prompt))
+        for prompt, answer in zip(table["prompt"], table["completion"], strict=True)
+    ]
+    judgements: list[Judgement] = []
+    for start in range(0, len(exchanges), _BATCH):
+        judgements += judge.judge_all(exchanges[start : start + _BATCH])
+        report(len(judgements), len(exchanges))
+    judged = table.assign(
+        label=[str(judgement.label) for judgement in judgements],
+        p_refusal=pd.array([judgement.p_refusal for judgement in judgements], dtype="Float64"),
+        rationale=[judgement.rationale for judgement in judgements],
+        **{flag: [flag in judgement.flags for judgement in judgements] for flag in FLAGS},
+    )
+    _write(judged, target)
+    return judged["label"].value_counts().reindex([*Label], fill_value=0)
+
+
+def _text(cell: object) -> str | None:
+    # JSON can hold lone surrogates, which are no UTF-8.
+    text = cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else ""
+    return text if text.strip() else None
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        if path.suffix == ".csv":
+            # The header as a row, so that a row with more cells is an error.
+            rows = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
+            table = rows.iloc[1:].set_axis(rows.iloc[0].to_list(), axis=1)
+        elif path.suffix == ".jsonl":
+            # As one list, so that an error names the line.
+            objects = path.read_text("utf-8-sig").strip().replace("\n", ",\n")
+            table = pd.DataFrame(json.loads(f"[{objects}]"), dtype=object)
+        else:
+            # Without the hints that pandas leaves in a file, no column becomes an index.
+            plain = pq.read_table(path).replace_schema_metadata(None)
+            table = plain.to_pandas(types_mapper=pd.ArrowDtype)
+    except (ValueError, pa.ArrowException) as error:
+        raise AorError(f"{path}: cannot be read: {one_line(error)}") from error
+    if missing := set(NEEDED) - set(table):
+        raise AorError(f"{path}: lacks the column {missing.pop()}; it has {list(table)}")
+    if taken := set(ADDED) & set(table):
+        raise AorError(f"{path}: has a column {taken.pop()}, which judging adds; rename it")
+    return table
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    try:
+        with atomic_write(path) as stream:
+            if path.suffix == ".csv":
+                # Quoted throughout: else a lone carriage return in a text would end its row.
+                table.to_csv(stream, index=False, quoting=csv.QUOTE_NONNUMERIC)
+            elif path.suffix == ".jsonl":
+                rows = table.astype(object).where(table.notna(), None).to_dict("records")
+                stream.write("".join(json.dumps(row, default=str) + "\n" for row in rows).encode())
+            else:
+                table.to_parquet(stream, index=False)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise AorError(f"{path}: cannot hold the table: {one_line(error)}") from error
