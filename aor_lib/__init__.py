@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Clip": "aor_lib.audio.clip",
+    "ModelCard": "aor_lib.config.params",
     "Estimates": "aor_lib.report.estimates",
     "Selection": "aor_lib.report.selection",
     "Study": "aor_lib.study",

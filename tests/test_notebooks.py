@@ -1,14 +1,20 @@
-"""Notebooks as they are committed: short cells, no outputs, and no result typed into prose."""
+"""Notebooks as they are committed, and as somebody forks them."""
 
 import json
 import re
 from pathlib import Path
 
+import papermill
+import pandas as pd
 import pytest
+from nbformat.v4 import new_code_cell
+
+import aor_lib
 
 ROOT = Path(__file__).parents[1]
+SMOKE = ROOT / "build" / "smoke"
 CELLS = {
-    path.name: json.loads(path.read_text(encoding="utf-8"))["cells"]
+    path.stem: json.loads(path.read_text(encoding="utf-8"))["cells"]
     for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
 }
 CONVENTIONS = {"95%", "5%", "80%"}  # levels of confidence, significance and power
@@ -18,12 +24,14 @@ def of_kind(name, kind):
     return [cell for cell in CELLS[name] if cell["cell_type"] == kind]
 
 
+def has_tag(cell, tag):
+    return tag in cell["metadata"].get("tags", [])
+
+
 @pytest.mark.parametrize("name", CELLS)
-def test_a_cell_has_at_most_ten_lines_and_no_output(name):
-    for cell in of_kind(name, "code"):
-        lines = [line for line in "".join(cell["source"]).splitlines() if line.strip()]
-        assert len(lines) <= 10, cell["id"]
-        assert cell["outputs"] == []
+def test_a_notebook_is_committed_without_outputs_and_with_a_parameters_cell(name):
+    assert all(cell["outputs"] == [] for cell in of_kind(name, "code"))
+    assert sum(has_tag(cell, "parameters") for cell in of_kind(name, "code")) == 1
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -33,7 +41,65 @@ def test_no_prose_of_a_notebook_states_a_result(name):
     assert set(re.findall(r"[\d.]*\d ?(?:%|points?\b|percent)", prose)) <= CONVENTIONS
 
 
-def test_the_data_card_has_every_section_in_its_notebook():
-    card = (ROOT / "aor_lib/stimuli/data_card.md").read_text(encoding="utf-8")
-    shown = ["".join(cell["source"]) for cell in of_kind("data_card.ipynb", "markdown")]
-    assert shown[1:] == re.findall(r"^## .*", card, re.MULTILINE)
+def test_the_code_of_notebooks_is_visible():
+    hidden = ("hide-input", "remove-input")
+    cells = [cell for name in CELLS for cell in of_kind(name, "code")]
+    assert sum(any(has_tag(cell, tag) for tag in hidden) for cell in cells) <= 20
+
+
+@pytest.fixture(scope="module")
+def fork(tmp_path_factory):
+    """Execute a notebook with other parameters, and return its frame ``change``."""
+    folder = tmp_path_factory.mktemp("forks")
+
+    def execute(name, **parameters):
+        notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
+        kept = folder / f"{name}.csv"
+        notebook.cells.append(
+            new_code_cell(f"change.frame.to_csv({str(kept)!r}, index=False)", metadata={"tags": []})
+        )
+        papermill.execute_notebook(
+            notebook,
+            None,
+            {"build": str(SMOKE)} | parameters,
+            progress_bar=False,
+            cwd=ROOT / "notebooks",
+        )
+        return pd.read_csv(kept)
+
+    return execute
+
+
+def same(executed, expected):
+    """Compare what a notebook wrote with estimates that are made here."""
+    numbers = ["difference", "low", "high"]
+    keys = [*expected.keys]
+    here = expected.frame[[*keys, *numbers]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(executed[[*keys, *numbers]], here, check_dtype=False)
+
+
+@pytest.mark.slow
+def test_a_fork_of_context_has_the_numbers_of_its_judge_and_condition(fork):
+    executed = fork("context", judge="string-match", baseline="speech_only", controls=["noise"])
+    context = aor_lib.open(SMOKE, judge="string-match").select("context")
+    sounding = context.where(intent="pseudo_harmful", condition=["speech_only", "noise"])
+    same(executed, sounding.paired("condition", baseline="speech_only"))
+    assert set(executed["baseline"]) == {"speech_only"}
+    assert set(fork("context")["baseline"]) == {"benign_scene"}
+
+
+@pytest.mark.slow
+def test_a_fork_of_mitigation_has_the_numbers_of_its_judge_and_baseline(fork):
+    executed = fork("mitigation", judge="string-match", baseline="prompt")
+    prompts = aor_lib.open(SMOKE, judge="string-match").select("mitigation").where(method="prompt")
+    same(executed, prompts.paired("kind", baseline="prompt", by=["arm"]))
+    assert not executed["difference"].equals(-fork("mitigation")["difference"])
+
+
+@pytest.mark.slow
+def test_a_fork_of_paralinguistics_has_the_numbers_of_its_judge_and_baselines(fork):
+    baselines = {"emotion": "angry"}
+    executed = fork("paralinguistics", judge="string-match", baselines=baselines)
+    spoken = aor_lib.open(SMOKE, judge="string-match").select("speaker")
+    same(executed, spoken.where(intent="pseudo_harmful").paired(**baselines))
+    assert set(executed["level"]) == {"neutral"}
