@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import papermill
 import pandas as pd
+import papermill
 import pytest
 from nbformat.v4 import new_code_cell
 
