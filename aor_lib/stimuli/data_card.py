@@ -49,7 +49,7 @@ def data_card(build: Path | str, study: StudyParams) -> str:
         study=study.profile,
         profile=yaml.safe_dump(profile, sort_keys=False),
         citation=citation(),
-        bibtex=(PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8"),
+        bibtex=bibtex(),
         licences=licences(manifest),
         own_licence=OWN_LICENCE,
         manifest=manifest,
@@ -74,6 +74,11 @@ def card_sections(card: str) -> dict[str, str]:
 def citation() -> dict[str, Any]:
     """The study's CITATION.cff."""
     return dict(yaml.safe_load((PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")))
+
+
+def bibtex() -> str:
+    """The same as BibTeX."""
+    return (PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8")
 
 
 def licences(manifest: pd.DataFrame) -> list[str]:

@@ -114,7 +114,7 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
         name=cff["title"],
         description=sections[""].partition("\n")[0],
         creators=[mlc.Organization(name=author["name"]) for author in cff["authors"]],
-        cite_as=sections["Citation"],
+        cite_as=data_card.bibtex(),
         date_published=cff["date-released"],
         license=[own_url if name == data_card.OWN_LICENCE else name for name in licences],
         version=f"{DATASET_VERSION}.0.0",

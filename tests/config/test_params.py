@@ -11,7 +11,8 @@ from aor_lib.config.params import (
     load_study,
 )
 from aor_lib.config.profile import PROBES
-from aor_lib.config.typed_yaml import ParamsError, read
+from aor_lib.config.records import Utterance
+from aor_lib.config.typed_yaml import ParamsError, read, validated
 
 
 @pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
@@ -113,3 +114,10 @@ def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(settings, re
     wrong = card.model_copy(update={"settings": settings, "reach": reach})
     with pytest.raises(ParamsError, match=f"gpt-audio: {message}"):
         card_settings(wrong, Settings)
+
+
+@pytest.mark.parametrize("text", ["?!...", "How\nnow", ""])
+def test_a_text_that_cannot_be_said_is_refused(text):
+    row = {"id": "u", "scenario": "s", "intent": "benign", "scenes": ["cafe"], "text": text}
+    with pytest.raises(ParamsError, match="text: "):
+        validated(row, Utterance, "here")

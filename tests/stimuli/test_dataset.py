@@ -4,9 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from aor_lib.audio.speech import SpeechError
 from aor_lib.config.params import load_study
+from aor_lib.config.profile import Mixing
 from aor_lib.stimuli.dataset import build_dataset
+from aor_lib.stimuli.design import stimuli
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli, verify_dataset
+from aor_lib.stimuli.rendering import render
 from tests.audio.sounds import content_of, quiet
 
 pytestmark = pytest.mark.slow
@@ -25,12 +29,10 @@ def test_text_conditions_have_no_sound_and_present_the_utterance(tiny_study):
 @pytest.mark.nightly
 def test_builds_with_two_workers_or_another_executor_give_the_same_bytes(write_profile, tmp_path):
     study = load_study(write_profile(conditions=["benign_scene", "text_only"]))
-    build_dataset(study, tmp_path / "one", 1, quiet)
-    build_dataset(study, tmp_path / "two", 2, quiet)
-    assert content_of(tmp_path / "one") == content_of(tmp_path / "two")
     with ThreadPoolExecutor(2) as threads:
-        build_dataset(study, tmp_path / "there", threads, quiet)
-    assert content_of(tmp_path / "there") == content_of(tmp_path / "one")
+        for name, workers in {"one": 1, "two": 2, "threads": threads}.items():
+            build_dataset(study, tmp_path / name, workers, quiet)
+            assert content_of(tmp_path / name) == content_of(tmp_path / "one")
 
 
 def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile, tmp_path):
@@ -53,8 +55,7 @@ def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile,
 def test_an_unchanged_build_needs_no_library_of_sound(tiny_study, monkeypatch):
     study, build = tiny_study
     before = (build / MANIFEST).read_bytes()
-    for name in [name for name in sys.modules if name.startswith("aor_lib.stimuli.rendering")]:
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "aor_lib.stimuli.rendering", None)
     build_dataset(study, build, 1, quiet)
     assert (build / MANIFEST).read_bytes() == before
 
@@ -63,20 +64,26 @@ def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_prof
     profile = write_profile(
         scenarios=["kitchen"],
         conditions=["benign_scene"],
-        utterances_per_scenario={"pseudo_harmful": 1, "harmful": 0, "benign": 0},
+        utterances_per_scenario={"pseudo_harmful": 1},
         multi_turn={"utterances_per_scenario": 1},
         secondary_voices={"utterances_per_scenario": 1},
     )
     build_dataset(load_study(profile), tmp_path, 1, quiet)
-    stimuli = load_stimuli(tmp_path)
-    later = [row for row in stimuli if row.block == "multi_turn"]
+    rows = load_stimuli(tmp_path)
+    later = [row for row in rows if row.block == "multi_turn"]
     assert later
     for row in later:
         turns = json.loads(row.history)
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * (len(turns) // 2)
         assert len({turn["path"] for turn in turns[::2]} | {row.path}) == 1 + len(turns) // 2
         assert row.content_sha256 != row.sha256
-    called = [row.events for row in stimuli if row.block == "secondary_voices"]
-    assert called
-    assert all('"name": "call: ' in events for events in called)
-    verify_dataset(stimuli, tmp_path)
+    [called] = [row.events for row in rows if row.block == "secondary_voices"]
+    assert '"name": "call: ' in called
+    verify_dataset(rows, tmp_path)
+
+
+def test_an_utterance_that_makes_too_long_a_clip_is_named(write_profile):
+    spec = stimuli(load_study(write_profile(conditions=["benign_scene"])))[0]
+    utterance = spec.utterance.model_copy(update={"text": "Why? " * 120})
+    with pytest.raises(SpeechError, match=rf"{spec.stimulus_id}.* long"):
+        render(spec.model_copy(update={"utterance": utterance}), Mixing(), None)

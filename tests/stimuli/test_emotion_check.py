@@ -29,6 +29,5 @@ def test_a_level_must_be_the_stated_one_which_the_limit_of_the_peak_may_hold_dow
     assert list(emotion_violations(held_down)) == []
     level = held_down.set_index("measure").loc["speech_dbfs"]
     assert (level["asked"], round(level["measured"], 1)) == (4.0, 3.8)
-    assert list(emotion_violations(changes(stated_db=6.0, measured_db=3.8))) == [
-        "emotion angry: speech_dbfs: changed by 3.80 (median of 8 clips), 6.00 was asked for"
-    ]
+    [violation] = emotion_violations(changes(stated_db=6.0, measured_db=3.8))
+    assert "angry: speech_dbfs: changed by 3.80" in violation

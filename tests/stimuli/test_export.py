@@ -11,10 +11,10 @@ import pytest
 import soundfile
 import yaml
 
-from aor_lib.config.params import PARAMS, load_study
+from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli import rendering
-from aor_lib.stimuli.data_card import card_sections, citation
+from aor_lib.stimuli.data_card import bibtex, card_sections, citation
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.export import export_dataset
 from aor_lib.stimuli.manifest import (
@@ -25,11 +25,10 @@ from aor_lib.stimuli.manifest import (
     verify_dataset,
 )
 from aor_lib.stimuli.validation import validate_dataset
-from tests.audio.sounds import content_of, quiet
+from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 from tests.conftest import make_text_stimuli
 
 SPOKEN = {"presented_text": None, "voice": "af_heart", "gender": "female", "emotion": "neutral"}
-IN_SCENE = {"background_source": "procedural", "background_licence": "Apache-2.0", "snr_db": 6.0}
 
 
 @pytest.fixture(autouse=True)
@@ -41,43 +40,28 @@ def no_network(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
 
 
-@pytest.fixture
-def study(write_profile):
-    return load_study(write_profile())
-
-
-def sound_in(path, seed):
-    """Write a fifth of a second of noise; returns the path in a build, and its sha256."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    samples = np.random.default_rng(seed).uniform(-0.5, 0.5, 4800)
-    soundfile.write(path, samples, 24_000, subtype="PCM_16")
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {"path": f"clips/{path.name}", "sha256": sha256}
-
-
 def write_build(build, **changes):
-    """A built study: three utterances in both splits, each spoken twice and shown once.
+    """A built study: an utterance of each split, spoken and shown; one has an earlier turn.
 
-    One stimulus has an earlier turn. ``changes`` are laid over every row.
+    ``changes`` are laid over the rows with sound.
     """
+
+    def sound(name, seed):
+        path = put(build / f"clips/{name}.flac", encoded(hiss(seed), kind="FLAC"))
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        return {"path": f"clips/{name}.flac", "sha256": sha256}
+
     rows = []
-    for text, split in zip(make_text_stimuli(3), ("dev", "dev", "test"), strict=True):
-        for condition in ("benign_scene", "speech_only", "text_only"):
-            name = f"{text.utterance_id}.{condition}"
-            row = text.model_dump(mode="json") | {"seed": 2**52 + len(rows), "split": split}
-            row |= {"stimulus_id": name, "condition": condition}
-            if condition != "text_only":
-                row |= SPOKEN | sound_in(build / f"clips/{name}.flac", len(rows))
-                row |= {"duration_s": 0.2}
-            if condition == "benign_scene":
-                row |= IN_SCENE | {"unseen_scene": split == "test"}
-            rows.append(row | changes)
-    turn = {"role": "user", "text": "Hello."} | sound_in(build / "clips/u0.turn1.flac", 99)
-    rows[0]["history"] = json.dumps([turn, {"role": "assistant", "text": "Hi."}])
-    frame = pd.DataFrame(rows)
-    frame.to_parquet(build / MANIFEST)
-    wer = frame["path"].notna().map({True: 0.25, False: None})
-    frame[["stimulus_id"]].assign(wer=wer).to_parquet(build / VALIDATION)
+    for text, split in zip(make_text_stimuli(2), ("dev", "test"), strict=True):
+        shown = text.model_dump(mode="json") | {"seed": 2**52 + len(rows), "split": split}
+        name = f"{text.utterance_id}.clip"
+        spoken = SPOKEN | {"stimulus_id": name, "condition": "speech_only", "duration_s": 1.0}
+        rows += [shown, shown | spoken | sound(name, len(rows)) | changes]
+    turn = {"role": "user", "text": "Hello."} | sound("u0.turn1", 99)
+    rows[1]["history"] = json.dumps([turn, {"role": "assistant", "text": "Hi."}])
+    pd.DataFrame(rows).to_parquet(build / MANIFEST)
+    validation = pd.DataFrame({"stimulus_id": [row["stimulus_id"] for row in rows]})
+    validation.assign(wer=[None, 0.25, None, 0.25]).to_parquet(build / VALIDATION)
     return build
 
 
@@ -87,12 +71,13 @@ def build(tmp_path):
 
 
 @pytest.fixture
+def study(write_profile, tmp_path):
+    return load_study(write_profile(recordings=str(tmp_path / "library")))
+
+
+@pytest.fixture
 def exported(build, study, tmp_path):
     return export_dataset(build, tmp_path / "export", study)
-
-
-def front_matter(folder):
-    return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
 
 
 @pytest.mark.slow
@@ -101,20 +86,17 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
 
     loaded = datasets.load_dataset(str(exported), cache_dir=str(exported.parent / "cache"))
     stimuli = {s.stimulus_id: s for s in load_stimuli(build)}
-    assert set(loaded) == {"dev", "test"}
-    assert sum(map(len, loaded.values())) == len(stimuli)
-    for name, split in loaded.items():
-        for row in split:
-            audio, earlier = row.pop("audio"), row.pop("history_audio")
-            stimulus = stimuli[row["stimulus_id"]]
-            assert row == stimulus.model_dump(mode="json")
-            assert row["split"] == name
-            assert len(earlier) == (stimulus.history != "[]")
-            assert (audio is None) == (stimulus.path is None)
-            if audio:
-                samples, rate = soundfile.read(build / stimulus.path)
-                assert audio["sampling_rate"] == rate
-                np.testing.assert_array_equal(audio["array"], samples)
+    assert {name: len(rows) for name, rows in loaded.items()} == {"dev": 2, "test": 2}
+    for row in (*loaded["dev"], *loaded["test"]):
+        audio, earlier = row.pop("audio"), row.pop("history_audio")
+        stimulus = stimuli[row["stimulus_id"]]
+        assert row == stimulus.model_dump(mode="json")
+        assert len(earlier) == (stimulus.history != "[]")
+        assert (audio is None) == (stimulus.path is None)
+        if audio:
+            samples, rate = soundfile.read(build / stimulus.path)
+            assert audio["sampling_rate"] == rate
+            np.testing.assert_array_equal(audio["array"], samples)
 
 
 def test_two_exports_are_the_same_bytes(exported, build, study, tmp_path):
@@ -133,52 +115,39 @@ def test_the_croissant_file_is_valid_and_has_the_sha256_of_every_table(exported)
     }
 
 
-def test_the_card_names_every_column_and_its_numbers_are_the_manifests(exported):
-    sections = card_sections((exported / "README.md").read_text())
+def test_the_card_names_every_column_the_manifests_numbers_and_no_place_here(exported, tmp_path):
+    card = (exported / "README.md").read_text()
+    assert str(tmp_path) not in card
+    sections = card_sections(card)
     for name in Stimulus.model_fields:
         assert f"`{name}`" in sections["How to read it"]
-    rows = [line.replace(" ", "") for line in sections["Composition"].splitlines()]
-    assert {"|dev|6|4|2|", "|test|3|2|1|", "|af_heart|female|neutral|6|"} <= set(rows)
+    rows = {line.replace(" ", "") for line in sections["Composition"].splitlines()}
+    assert rows >= {"|dev|2|1|1|", "|test|2|1|1|", "|af_heart|female|neutral|2|"}
     assert "0.25" in sections["Preprocessing, cleaning and labelling"]
+    for text in (citation()["title"], citation()["version"], citation()["authors"][0]["name"]):
+        assert text in bibtex()
 
 
-def test_a_part_under_another_licence_changes_the_licence_of_the_whole(build, study, tmp_path):
-    assert front_matter(export_dataset(build, tmp_path / "own", study))["license"] == "apache-2.0"
+def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported, study, tmp_path):
+    def licence(folder):
+        return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
+
     recorded = {"background_source": "recorded: ESC-50/1-A.wav", "background_licence": "CC BY 3.0"}
-    write_build(build, **recorded)
-    folder = export_dataset(build, tmp_path / "export", study)
-    assert front_matter(folder)["license"] == "other"
-    assert "recorded: ESC-50/1-A.wav | CC BY 3.0" in (folder / "README.md").read_text()
-    licences = json.loads((folder / "croissant.json").read_text())["license"]
+    other = export_dataset(write_build(tmp_path / "b", **recorded), tmp_path / "other", study)
+    assert (licence(exported), licence(other)) == ("apache-2.0", "other")
+    assert "recorded: ESC-50/1-A.wav | CC BY 3.0" in (other / "README.md").read_text()
+    licences = json.loads((other / "croissant.json").read_text())["license"]
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
 
 
-def test_imported_clips_whose_licence_nobody_knows_are_not_exported(build, study, tmp_path):
+def test_imported_and_altered_clips_are_not_exported_and_nothing_is_left(build, study, tmp_path):
+    (build / "clips/u0.turn1.flac").write_bytes(b"something else")
+    with pytest.raises(DatasetError, match=r"u0.turn1"):
+        export_dataset(build, tmp_path / "export", study)
     write_build(build, block="imported")
     with pytest.raises(DatasetError, match="imported clips"):
         export_dataset(build, tmp_path / "export", study)
-
-
-def test_no_place_on_this_machine_is_named(build, write_profile, tmp_path):
-    study = load_study(write_profile(recordings=str(tmp_path / "library")))
-    folder = export_dataset(build, tmp_path / "export", study)
-    assert str(tmp_path) not in (folder / "README.md").read_text()
-
-
-@pytest.mark.parametrize("clip", ["u1.benign_scene.flac", "u0.turn1.flac"])
-def test_a_clip_that_is_not_the_manifests_is_named_and_nothing_is_left(
-    build, study, tmp_path, clip
-):
-    (build / "clips" / clip).write_bytes(b"something else")
-    with pytest.raises(DatasetError, match=clip):
-        export_dataset(build, tmp_path / "export", study)
     assert not (tmp_path / "export").exists()
-
-
-def test_both_files_to_cite_the_study_by_agree():
-    bibtex = (PARAMS.parent / "CITATION.bib").read_text()
-    for text in (citation()["title"], citation()["version"], citation()["authors"][0]["name"]):
-        assert text in bibtex
 
 
 @pytest.fixture(scope="module")
@@ -189,35 +158,25 @@ def whole(tiny_study, tmp_path_factory):
     return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny", study)
 
 
-@pytest.fixture
-def take(whole, tiny_study, tmp_path):
-    """Build a study, the tiny one unless another is given, of the clips of the export."""
-
-    def take(study=tiny_study[0], **options):
-        build_dataset(study, tmp_path / "build", 1, quiet, source=str(whole), **options)
-        return tmp_path / "build"
-
-    return take
-
-
 @pytest.mark.slow
 def test_a_build_from_an_export_has_its_bytes_and_synthesises_nothing(
-    take, tiny_study, monkeypatch
+    whole, tiny_study, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(rendering, "render", None)
     study, build = tiny_study
-    taken = take()
-    assert (taken / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
-    verify_dataset(load_stimuli(build), taken)
-    build_dataset(study, taken, 1, quiet)  # what was taken is not made again
+    build_dataset(study, tmp_path, 1, quiet, source=str(whole))
+    assert (tmp_path / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
+    verify_dataset(load_stimuli(build), tmp_path)
+    build_dataset(study, tmp_path, 1, quiet)  # what was taken is not made again
 
 
 @pytest.mark.slow
-def test_what_an_export_lacks_is_made_only_where_that_is_asked_for(take, write_profile):
+def test_what_an_export_lacks_is_made_only_where_that_is_asked_for(whole, write_profile, tmp_path):
     more = load_study(write_profile(snr_sweep={"snr_db": [0], "utterances_per_scenario": 1}))
     with pytest.raises(DatasetError, match=r"does not hold \d+ of .*snr0.*--make-missing"):
-        take(more)
-    assert any(s.block == "snr_sweep" for s in load_stimuli(take(more, make_missing=True)))
+        build_dataset(more, tmp_path, 1, quiet, source=str(whole))
+    build_dataset(more, tmp_path, 1, quiet, source=str(whole), make_missing=True)
+    assert any(stimulus.block == "snr_sweep" for stimulus in load_stimuli(tmp_path))
 
 
 @pytest.mark.slow
@@ -234,22 +193,18 @@ def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path
     for path in whole.glob("data/*.parquet"):
         table = pq.read_table(path)
         rows = [row | (change if row["audio"] else {}) for row in table.to_pylist()]
-        (tmp_path / "other/data").mkdir(parents=True, exist_ok=True)
-        changed = table.from_pylist(rows, schema=table.schema)
-        pq.write_table(changed, tmp_path / "other/data" / path.name)
+        (tmp_path / "data").mkdir(exist_ok=True)
+        pq.write_table(table.from_pylist(rows, schema=table.schema), tmp_path / "data" / path.name)
     with pytest.raises(DatasetError, match=message):
-        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(tmp_path / "other"))
+        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(tmp_path))
 
 
-def test_a_source_that_is_no_export_says_what_it_can_be(study, tmp_path):
-    for source in (str(tmp_path), "no/such/folder"):
-        with pytest.raises(DatasetError, match=r"aor export|data/"):
-            build_dataset(study, tmp_path / "build", 1, quiet, source=source)
-
-
-def test_a_data_set_on_the_hub_is_fetched_at_its_revision(monkeypatch, study, tmp_path):
+def test_a_source_is_a_folder_or_a_revision_on_the_hub(monkeypatch, write_profile, tmp_path):
+    study = load_study(write_profile())
+    with pytest.raises(DatasetError, match="no/such/folder: is no folder"):
+        build_dataset(study, tmp_path, 1, quiet, source="no/such/folder")
     fetch = Mock(return_value=str(tmp_path))
     monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
     with pytest.raises(DatasetError, match=r"somebody/aor@v2: holds no data"):
-        build_dataset(study, tmp_path / "build", 1, quiet, source="somebody/aor@v2")
+        build_dataset(study, tmp_path, 1, quiet, source="somebody/aor@v2")
     fetch.assert_called_once_with("somebody/aor", repo_type="dataset", revision="v2")

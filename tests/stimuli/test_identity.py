@@ -26,32 +26,29 @@ TOLERANCE_DB = 0.25
 SENTENCE = "Which knife should I use to chop the onions?"
 
 
-@pytest.fixture
-def study(write_profile):
-    return load_study(write_profile())
-
-
-def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(study, monkeypatch):
-    spec = next(spec for spec in stimuli(study) if spec.condition.has_background)
-    before = made_from(spec, Mixing(), None)
+def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(
+    write_profile, monkeypatch
+):
+    specs = stimuli(load_study(write_profile()))
+    spec = next(spec for spec in specs if spec.condition.has_background)
 
     def made_after(part=None, **changes):
         if part:
             changes = {part: getattr(spec, part).model_copy(update=changes)}
         return made_from(spec.model_copy(update=changes), Mixing(), None)
 
+    before = made_after()
     assert made_after("scene", description="something else", calls=()) == before
     assert made_after("utterance", about="other: act", threatening_scenes=("shop_raid",)) == before
-    changed = [
+    changed = {
         made_from(spec, Mixing(loudness_lufs=-20.0), None),
         made_after(seed=1),
         made_after("scene", room=None),
         made_after("scene", events=spec.scene.events[1:]),
         made_after("utterance", text="Something else?"),
-    ]
-    assert len({before, *changed}) == 6
+    }
     monkeypatch.setattr("aor_lib.stimuli.dataset.VERSION", VERSION + 1)
-    assert made_after() not in {before, *changed}
+    assert len({before, made_after(), *changed}) == 7
 
 
 @pytest.fixture(scope="module")
@@ -120,5 +117,5 @@ def spoken() -> dict[str, Any]:
 
 if __name__ == "__main__":
     of_emotions = {emotion: levels_db(mixed(buzz(), emotion)) for emotion in ("neutral", "angry")}
-    found = {"version": VERSION, "levels_db": of_emotions, "speech": spoken()}
-    GOLDEN.write_text(json.dumps(found) + "\n")
+    stored = {"version": VERSION, "levels_db": of_emotions, "speech": spoken()}
+    GOLDEN.write_text(json.dumps(stored) + "\n")

@@ -1,5 +1,4 @@
 import hashlib
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -31,52 +30,41 @@ def build(tmp_path):
     return tmp_path / "build"
 
 
-def test_a_folder_of_clips_becomes_a_study_folder(folder, build):
+def test_a_folder_of_clips_becomes_a_study_whose_sound_and_loudness_are_as_they_were(folder, build):
     assert import_clips(folder, build, quiet).imported == ("Clip one (1).wav",)
     (row,) = load_stimuli(build)
     digest = hashlib.sha256((folder / "Clip one (1).wav").read_bytes()).hexdigest()
     assert row.stimulus_id == row.utterance_id == f"clip-one-1-{digest[:8]}"
-    assert row.path == f"clips/{row.stimulus_id}.flac"
     assert (row.scenario, row.block) == ("imported", "imported")
     assert (row.intent, row.condition) == (Intent.UNLABELLED, Condition.AS_FOUND)
     assert row.text == "Where is it?"
     assert row.split is split_of(row.stimulus_id)
     assert row.duration_s == pytest.approx(1.0)
-    verify_dataset(load_stimuli(build), build)
-
-
-def test_sound_and_loudness_are_left_as_they_are(folder, build):
-    import_clips(folder, build, quiet)
-    (row,) = load_stimuli(build)
     assert -32 < row.loudness_lufs < -18
     assert -16 < row.peak_dbfs < -8
+    verify_dataset([row], build)
     samples = soundfile.read(build / row.path)[0]
     assert np.array_equal(samples, soundfile.read(folder / "Clip one (1).wav")[0])
 
 
-def test_the_same_sound_again_and_what_is_no_sound_are_skipped(folder, build):
+def test_what_is_no_clip_is_reported_and_names_that_sanitise_to_the_same_stay_apart(folder, build):
     samples = soundfile.read(folder / "Clip one (1).wav")[0]
     put(folder / "again.flac", encoded(samples, kind="FLAC"))
     put(folder / "notes.txt", b"about")
-    report = import_clips(folder, build, quiet)
-    assert len(load_stimuli(build)) == 1
-    assert report.skipped == (
-        ("again.flac", "is the same sound as Clip one (1).wav"),
-        ("notes.txt", "is not a sound file (its name ends in '.txt')"),
-    )
-
-
-def test_names_that_sanitise_to_the_same_stay_apart(folder, build):
     put(folder / "clip-one-1.wav", encoded(hiss(2)))
     put(folder / "\u5929.wav", encoded(hiss(3)))
-    import_clips(folder, build, quiet)
-    ids = {row.stimulus_id for row in load_stimuli(build)}
-    names = sorted(name.rpartition("-")[0] for name in ids)
+    skipped = dict(import_clips(folder, build, quiet).skipped)
+    assert skipped["again.flac"] == "is the same sound as Clip one (1).wav"
+    assert skipped.keys() == {"again.flac", "notes.txt"}
+    names = sorted(row.stimulus_id.rpartition("-")[0] for row in load_stimuli(build))
     assert names == ["clip", "clip-one-1", "clip-one-1"]
 
 
 def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
-    monkeypatch.setattr(clips, "transcribe", Mock(side_effect=HearingError("is beyond me")))
+    def refuse(audio):
+        raise HearingError("is beyond me")
+
+    monkeypatch.setattr(clips, "transcribe", refuse)
     assert import_clips(folder, build, quiet).skipped == (("Clip one (1).wav", "is beyond me"),)
     assert not (build / "manifest.parquet").exists()
 
