@@ -32,7 +32,7 @@ _HOME = {
     "make_clip": "aor_lib.stimuli.clip",
     "open": "aor_lib.study",
     "power": "aor_lib.analysis.stats",
-    "run": "aor_lib.study",
+    "run": "aor_lib.cli.make",
     "steer": "aor_lib.steering",
 }
 __all__ = list(_HOME)

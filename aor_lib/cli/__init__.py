@@ -7,16 +7,7 @@ import sys
 
 import typer
 
-from aor_lib.cli import (
-    answers,
-    data,
-    judging,
-    make,
-    models,
-    results,
-    scenes,
-    steering,
-)
+from aor_lib.cli import answers, data, exchange, make, models, scenes
 from aor_lib.config.typed_yaml import AorError, one_line
 
 app = typer.Typer(
@@ -27,12 +18,10 @@ app = typer.Typer(
 )
 app.add_typer(data.app)
 app.add_typer(answers.app)
-app.add_typer(judging.app)
-app.add_typer(steering.app)
 app.add_typer(make.app)
+app.add_typer(exchange.app)
 app.add_typer(models.app, name="models")
 app.add_typer(scenes.app, name="scenes")
-app.add_typer(results.app, name="results")
 
 
 def main() -> None:

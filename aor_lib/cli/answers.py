@@ -1,10 +1,10 @@
-"""Verbs that have models answer, and say which answers are missing."""
+"""Verbs that have models answer, judge and steer them, and say which answers are missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from aor_lib.cli.steps import (
     require,
     study_of,
 )
+from aor_lib.steering import MAX_HRR_LOSS
 
 if TYPE_CHECKING:
     from aor_lib.config.params import ModelCard, StudyParams
@@ -105,6 +106,75 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
         for mitigation, arm in lacking.iterrows():
             rows.append(("", f"  lacks in {mitigation}", *map(str, arm)))
     print_table(("model", "title", *counts.columns), rows)
+
+
+@app.command()
+def judge(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A profile (YAML), or a table (CSV, JSONL, Parquet) with prompt and completion."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="File for the judged table.")] = None,
+    judge_id: Annotated[
+        str | None, typer.Option("--judge", help="Instead of the profile's or the default judge.")
+    ] = None,
+    build: BuildFolder = None,
+) -> None:
+    """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
+    from aor_lib.config.typed_yaml import ParamsError
+    from aor_lib.inference.store import STORE, Store
+    from aor_lib.judge import load_judge
+    from aor_lib.judge.stored import judge_study, judge_table
+
+    if file.suffix in (".yaml", ".yml"):
+        study, folder = study_of(file, build)
+        chosen = load_judge(judge_id or study.profile.judge)
+        require(folder / STORE, "aor run")
+        if judge_id is None:
+            with Store(folder / STORE) as store:
+                store.set_judge(chosen.id)
+        with progress("verdicts") as report:
+            count = judge_study(folder, chosen, report)
+        typer.echo(f"{count} responses judged now by {chosen.id} {chosen.version}")
+        return
+    if out is None:
+        raise ParamsError("--out: say where the judged table goes")
+    chosen = load_judge(judge_id)
+    with progress("answers") as report:
+        counts = judge_table(file, out, chosen, report)
+    labels = ", ".join(f"{label} {number}" for label, number in counts.items())
+    typer.echo(f"{counts.sum()} answers judged by {chosen.id} {chosen.version}: {labels}")
+
+
+@app.command()
+def steer(
+    params: ParamsFile,
+    build: BuildFolder = None,
+    max_hrr_loss: Annotated[
+        float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
+    ] = MAX_HRR_LOSS,
+) -> None:
+    """Steer a study's models away from over-refusal: fit and choose on dev, try on test.
+
+    Comes after run and judge. Models that cannot be steered are left out; the reason is printed.
+    """
+    from aor_lib.inference.store import STORE
+    from aor_lib.judge import load_judge
+    from aor_lib.models.registry import load_model
+    from aor_lib.steering.study import steer_study
+
+    study, folder = study_of(params, build)
+    require(folder / STORE, "aor run")
+    # One after the other, so that no two need to be in memory.
+    models: Iterator[Any] = (load_model(card) for card in study.models)
+    left_out = steer_study(
+        study, folder, models, load_judge(study.profile.judge), progress, max_hrr_loss
+    )
+    for reason in left_out.values():
+        typer.echo(f"left out: {reason}", err=True)
+    typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")
 
 
 def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[ModelCard]:

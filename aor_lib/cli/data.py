@@ -1,17 +1,13 @@
-"""Verbs that make, check and hand on the data."""
+"""Verbs that make and check the data."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
-
-if TYPE_CHECKING:
-    from aor_lib.audio.sound_files import ImportReport
 
 app = typer.Typer()
 
@@ -64,63 +60,3 @@ def validate(
         typer.echo(f"{len(violations)} violations of what {folder} must be")
         raise typer.Exit(1)
     typer.echo("Every stimulus is what the manifest says")
-
-
-@app.command("import-recordings")
-def import_recordings_(
-    folder: Annotated[Path, typer.Argument(help="ESC-50, FSD50K, or one folder per class.")],
-    into: Annotated[Path, typer.Option(help="The library, for a profile's 'recordings'.")],
-    mapping: Annotated[
-        Path | None,
-        typer.Option(
-            help="Which labels are heard in which scenes.  [default: params/recordings.yaml]"
-        ),
-    ] = None,
-) -> None:
-    """Add recorded sounds to a library of backgrounds, which scenes then prefer."""
-    from aor_lib.audio.recordings.importing import import_recordings
-    from aor_lib.config.params import PARAMS
-
-    mapping = mapping or PARAMS / "recordings.yaml"
-    with progress("recordings") as report:
-        done = import_recordings(folder, into, report, mapping)
-    _say_imported(done, into)
-
-
-@app.command("import-clips")
-def import_clips_(
-    folder: Annotated[Path, typer.Argument(help="Finished clips without labels.")],
-    build: Annotated[Path, typer.Option(help="Folder of the study that is made of them.")],
-) -> None:
-    """Make a study of finished clips, for every analysis that needs no label."""
-    from aor_lib.stimuli.imported_clips import import_clips
-
-    with progress("clips") as report:
-        done = import_clips(folder, build, report)
-    _say_imported(done, build)
-
-
-@app.command()
-def export(
-    params: ParamsFile,
-    into: Annotated[Path, typer.Option(help="A new folder, for datasets.load_dataset.")],
-    build: BuildFolder = None,
-) -> None:
-    """Write the data set for others: sound files, metadata, data card and Croissant."""
-    from aor_lib.stimuli.export import export_dataset
-
-    study, folder = study_of(params, build)
-    written = export_dataset(folder, into, study)
-    typer.echo(f"The data set of profile {study.profile.name} is in {written}, with its data card")
-
-
-def _say_imported(done: ImportReport, into: Path) -> None:
-    for file, reason in done.skipped:
-        typer.echo(f"{file}: {reason}", err=True)
-    said = f"Sounds added to {into}: {len(done.imported)}"
-    if done.skipped:
-        said += f"; left out: {len(done.skipped)}"
-    if done.unreadable:
-        typer.echo(f"{said}, of which {len(done.unreadable)} could not be read")
-        raise typer.Exit(1)
-    typer.echo(said)

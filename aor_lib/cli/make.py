@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from aor_lib.cli.answers import run
+from aor_lib.cli import answers
 from aor_lib.cli.data import WORKERS, data, validate
-from aor_lib.cli.judging import judge
-from aor_lib.cli.steering import steer
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 
 if TYPE_CHECKING:
     from aor_lib.config.params import StudyParams
+    from aor_lib.study import Study
 
 app = typer.Typer()
 
@@ -31,6 +30,36 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
     study, folder = study_of(params, build)
     run_stages(stages(params, study, folder))
+
+
+def run(params: Path | str, build: Path | str | None = None) -> Study:
+    """Bring a study up to date: stimuli, validation, answers, verdicts and steering.
+
+    Parameters
+    ----------
+    params
+        A profile, such as ``params/smoke.yaml``.
+    build
+        Folder of the study; by default ``build/PROFILE``.
+
+    Returns
+    -------
+    The study, opened.
+
+    Raises
+    ------
+    ModelError
+        If a model of the profile cannot run here.
+
+    Examples
+    --------
+    >>> run("params/smoke.yaml").select("headline").frame["model"].nunique()  # doctest: +SKIP
+    2
+    """
+    from aor_lib.study import open as open_study
+
+    make(Path(params), Path(build) if build else None)
+    return open_study(study_of(Path(params), Path(build) if build else None)[1])
 
 
 def run_stages(stages: Sequence[Stage]) -> None:
@@ -60,14 +89,14 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
         raise ModelError(f"{unable[0]}{more}; 'aor models list' says what each needs")
 
     def steering() -> None:
-        steer(params, folder)
+        answers.steer(params, folder)
         record_state(folder, study.profile.judge)
 
     return [
         ("stimuli", partial(data, params, folder, WORKERS)),
         ("validation", partial(validate, params, folder, WORKERS)),
-        ("answers", partial(run, params, folder)),
-        ("verdicts", partial(judge, params, build=folder)),
+        ("answers", partial(answers.run, params, folder)),
+        ("verdicts", partial(answers.judge, params, build=folder)),
         ("steering", steering),
     ]
 

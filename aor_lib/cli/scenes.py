@@ -14,8 +14,21 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_scenes() -> None:
+def list_scenes(
+    sounds: Annotated[
+        bool, typer.Option("--sounds", help="The sounds that a scene is made of, in place of them.")
+    ] = False,
+) -> None:
     """Say which scenes there are, of which scenario or kind, and what is heard in each."""
+    if sounds:
+        from aor_lib.audio.scenes import SOUNDS
+
+        made = [
+            (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
+            for name, one in sorted(SOUNDS.items())
+        ]
+        print_table(("sound", "what it is", "parameters"), made)
+        return
     from aor_lib.config.params import load_scenes
 
     rows = [
@@ -23,18 +36,6 @@ def list_scenes() -> None:
         for scene in load_scenes().values()
     ]
     print_table(("scene", "scenario or kind", "what is heard"), rows)
-
-
-@app.command("sounds")
-def list_sounds() -> None:
-    """Say of which sounds a scene can be made, and what can be set of each."""
-    from aor_lib.audio.scenes import SOUNDS
-
-    rows = [
-        (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
-        for name, one in sorted(SOUNDS.items())
-    ]
-    print_table(("sound", "what it is", "parameters"), rows)
 
 
 @app.command()

@@ -3,7 +3,9 @@
 :mod:`aor_lib.judge.stored` judges the answers of a study, or in a table.
 """
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from aor_lib.config.params import PARAMS
 from aor_lib.judge.judgement import Judge, Judgement, judge_responses
@@ -70,3 +72,14 @@ def load_judge(name: str | None = None, folder: Path = PARAMS / "judges") -> Jud
         raise ParamsError(f"judge: no judge {name!r}{did_you_mean(name, [*JUDGES, *cards])}")
     card = read_named(cards[name], JudgeCard)
     return llm_judge(card, load_model(card.as_model()))
+
+
+class _Room(ModuleType):
+    """This package, which is also the function of its name: ``aor_lib.judge(prompt, answer)``."""
+
+    def __call__(self, prompt: str | None, answer: str, judge: str | None = None) -> Judgement:
+        return _judge(prompt, answer, judge)
+
+
+_judge = judge
+sys.modules[__name__].__class__ = _Room

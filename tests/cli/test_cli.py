@@ -128,7 +128,7 @@ def test_a_check_warns_of_a_revision_that_nothing_pins(aor, params, tmp_path, mo
 def test_an_import_ends_with_1_where_a_file_could_not_be_read(aor, tmp_path, content, code):
     put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
     put(tmp_path / "sounds/dog/b.wav", content)  # the same sound again is none that failed
-    done = aor("import-recordings", tmp_path / "sounds", "--into", tmp_path / "library")
+    done = aor("import", tmp_path / "sounds", "--recordings", tmp_path / "library")
     assert done.code == code
     assert done.stdout.startswith(f"Sounds added to {tmp_path / 'library'}: 1")
     assert "dog/b.wav: " in done.stderr

@@ -23,10 +23,10 @@ def found(tiny_study, tmp_path_factory):
     for clip in sorted((tiny / "clips").glob("*.benign_scene.*"))[:3]:
         shutil.copy(clip, folder / "clips")
     profile, build = tiny.parent / "tiny.yaml", folder / "build"
-    verbs = {"import-clips": folder / "clips"}
-    verbs |= dict.fromkeys(("validate", "run", "judge"), profile)
-    for verb, what in verbs.items():
-        done = CliRunner().invoke(app, [verb, str(what), "--build", str(build)])
+    calls = [["import", str(folder / "clips"), "--clips"]]
+    calls += [[verb, str(profile)] for verb in ("validate", "run", "judge")]
+    for call in calls:
+        done = CliRunner().invoke(app, [*call, "--build", str(build)])
         assert done.exit_code == 0, done.output
     return build
 

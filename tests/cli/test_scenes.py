@@ -14,7 +14,7 @@ def aor(*arguments):
 def test_scenes_are_listed_and_sounds_with_their_parameters():
     listed = aor("scenes", "list").stdout
     assert all(name in listed for name in scene_ids())
-    sounds = aor("scenes", "sounds").stdout
+    sounds = aor("scenes", "list", "--sounds").stdout
     assert "footstep" in sounds
     assert "surface" in sounds
 
