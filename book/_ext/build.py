@@ -120,10 +120,13 @@ def execute_notebooks(
         ThreadPoolExecutor(_KERNELS) as threads,
         ExitStack() as kernels,
     ):
-        started = [kernels.enter_context(_kernel()) for _ in stale[:_KERNELS]]
+        started = [kernels.enter_context(_kernel(notebooks)) for _ in stale[:_KERNELS]]
         try:
             for executed in as_completed([threads.submit(execute, one) for one in started]):
                 executed.result()
+        except BookError as error:  # of the first that failed; the other kernel is stopped
+            print(error.__cause__, file=sys.stderr)
+            raise
         finally:
             for _ in waiting:  # after a failure, or at Ctrl-C, no other begins
                 pass
@@ -203,15 +206,13 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
     notebook = papermill.iorw.load_notebook_node(str(source))
     # The kernel has executed others; what they left there is not for this one.
     notebook.cells.insert(0, new_code_cell("%reset -f", metadata={"tags": []}))
-    parameters = {"build": str(build), "clip_url": "clips"}
+    parameters = {"build": os.path.relpath(build, source.parent), "clip_url": "clips"}
     try:
         notebook = papermill.execute_notebook(
-            notebook, None, parameters, progress_bar=False, cwd=".", km=kernel
+            notebook, None, parameters, progress_bar=False, km=kernel
         )
-    except Exception as error:  # noqa: BLE001 - a kernel may fail or die in any way
-        if kernel.has_kernel:  # and was not stopped because another notebook failed
-            print(error, file=sys.stderr)
-        raise BookError(f"{source.stem}: papermill failed, as it says above") from None
+    except Exception as error:  # a kernel may fail or die in any way
+        raise BookError(f"{source.stem}: papermill failed, as it says above") from error
     del notebook.cells[0]
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
@@ -222,14 +223,14 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
 
 
 @contextmanager
-def _kernel() -> Iterator[AsyncKernelManager]:
-    """A kernel of one thread; what it prints beside its cells is dropped."""
+def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
+    """A kernel of one thread in a folder; what it prints beside its cells is dropped."""
     from jupyter_client.manager import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
     kernel = AsyncKernelManager(kernel_name="python3")
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    run_sync(kernel.start_kernel)(env=_ENVIRONMENT, **silent)
+    run_sync(kernel.start_kernel)(cwd=str(folder), env=_ENVIRONMENT, **silent)
     try:
         yield kernel
     finally:

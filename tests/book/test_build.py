@@ -33,7 +33,7 @@ def test_a_notebook_is_executed_once_and_without_its_parameters_shown(study):
     write("one", "build")
     assert execute_notebooks(build, notebooks) == 1
     cells = json.loads((build / "notebooks" / "one.ipynb").read_text())["cells"]
-    assert cells[-1]["outputs"][-1]["data"]["text/plain"] == repr(str(build))
+    assert cells[-1]["outputs"][-1]["data"]["text/plain"] == repr("../build")
     assert all("remove-cell" in cell["metadata"]["tags"] for cell in cells[:-1])
     assert execute_notebooks(build, notebooks) == 0
     os.utime(build / STATE, (2e9, 2e9))

@@ -45,11 +45,13 @@ def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
     ["results", *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
 )
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name, params):
+    folder = params.parent / "notebooks"
     notebook = papermill.execute_notebook(
-        params.parent / "notebooks" / f"{name}.ipynb",
+        folder / f"{name}.ipynb",
         None,
         parameters={"build": str(found)},
         progress_bar=False,
+        cwd=folder,
     )
     outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
     said = "\n".join(str(one.get("data", {}).get("text/markdown", "")) for one in outputs)
