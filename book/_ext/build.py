@@ -206,7 +206,7 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
     notebook = papermill.iorw.load_notebook_node(str(source))
     # The kernel has executed others; what they left there is not for this one.
     notebook.cells.insert(0, new_code_cell("%reset -f", metadata={"tags": []}))
-    parameters = {"build": os.path.relpath(build, source.parent), "clip_url": "clips"}
+    parameters = {"build": os.path.relpath(build, source.parent)}
     try:
         notebook = papermill.execute_notebook(
             notebook, None, parameters, progress_bar=False, km=kernel
