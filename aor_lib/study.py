@@ -172,14 +172,20 @@ class Study:
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
-        """Trials with ``role``: none, chosen, tried (another method), random or random_gate."""
+        """Trials with ``strength`` (a share of the chosen one, in ``steering_strength``) and role.
+
+        ``role`` is none, chosen, tried (another method), random or random_gate.
+        """
+        strengths = self.steering("strengths")
+        trials = trials.merge(strengths, on=["model", "mitigation"], how="left")
+        strength = trials["strength"].mask(trials["method"].eq("none"), 0.0)
         points = self.steering("points")
         chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
         role = trials["method"].where(trials["is_control"] | trials["method"].eq("none"), "tried")
         role = role.mask(trials["method"] == trials["model"].map(chosen), "chosen")
         fitted = trials["model"].map(self.steering("fitted").set_index("model")["fitted_on"])
         fitted = fitted.where(trials["arm"] != selections.NONE, None)
-        return trials.assign(role=role, fitted_on=fitted)
+        return trials.assign(role=role, strength=strength, fitted_on=fitted)
 
     def known_effects(self) -> Estimates:
         """What was planted in the reference models, beside what this study measures."""

@@ -22,7 +22,7 @@ from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.models.cascade import Cascade
 from aor_lib.steering.activations import record
-from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
+from aor_lib.steering.interventions import Gate, Intervention, steered
 from tests.models import checkpoints
 
 REQUESTS = [
@@ -34,14 +34,14 @@ REQUESTS = [
 
 
 def interventions(model):
-    """Of each the answers are those without, since nothing that counts is added."""
-    _, layers, width = record(model, REQUESTS[:1]).activations.shape
-    direction = np.full(width, 1e-6, np.float32)
-    addition = Addition(layers // 2, direction, -1.0)
+    """One of each kind; none changes an answer, since what it adds is next to nothing."""
+    last_token, _ = record(model, REQUESTS[:1])
+    _, layers, width = last_token.shape
+    layer, direction = layers // 2, np.full(width, 1e-6, np.float32)
     return {
-        "addition": addition,
-        "ablation": Ablation(direction),
-        "conditional": Gated(Gate(0, direction, 0.0, -1e9), addition),
+        "addition": Intervention(layer, direction, -1.0),
+        "ablation": Intervention(layer, direction),
+        "conditional": Intervention(layer, direction, -1.0, Gate(0, direction, 0.0, -1e9)),
     }
 
 

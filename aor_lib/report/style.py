@@ -50,7 +50,7 @@ NEUTRAL = "#757575"
 METHODS = {
     "none": "No mitigation",
     "difference_in_means": "Difference in means",
-    "probe": "Probe",
+    "linear_probe": "Probe",
     "false_refusal": "False refusal, orthogonal",
     "false_refusal_ablation": "False refusal, ablated",
     "sarsteer": "SARSteer",

@@ -1,46 +1,27 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-- ``activations`` of the decoder layers are recorded, from several ``sources``; ``directions`` and
-  ``gates`` are found in them, on the ``dev`` split, and make ``candidates``.
-- ``interventions`` apply them while a model answers; ``vectors`` keeps them on disk.
-- ``layer_sweep`` estimates what each candidate would do (``estimates``);
-  ``trials`` has the study's engine and judge try the best ones; ``choice`` picks operating points,
-  and ``controls`` go with the one that is chosen.
-- ``probing`` asks what each layer knows; ``frontier`` what any readiness to refuse could reach;
-  ``comparisons`` test the chosen steering against its controls.
-- ``study`` steers all models of a study, each by ``fitting``, where something changed; ``fluency``
-  asks if the answers still make sense.
-- ``tables`` are what pages show; they need no torch.
-
-Examples
---------
-In a judged study, find a steering vector on the dev split and apply it to two requests of test::
-
-    from aor_lib.config.params import load_model_cards
-    from aor_lib.config.records import Generation
-    from aor_lib.models.registry import load_model
-    from aor_lib.steering.activations import record
-    from aor_lib.steering.directions import difference_in_means
-    from aor_lib.steering.interventions import Addition, steered
-    from aor_lib.steering.trials import conversations, unsteered_trials
-
-    model = load_model(load_model_cards()["ref-contextual"])
-    trials = unsteered_trials("build/laptop", model)
-    dev = trials[trials["split"] == "dev"].groupby("label").head(30)
-    activations = record(model, conversations("build/laptop", dev)).activations
-    refused, layer = dev["label"].ne("full_compliance").to_numpy(), activations.shape[1] // 2
-    direction = difference_in_means(activations[:, layer], refused, ~refused)
-
-    refusals = trials.query("intent == 'pseudo_harmful' and label == 'full_refusal'")
-    asked = conversations("build/laptop", refusals[refusals["split"] == "test"].head(2))
-    before = model.answer(asked, Generation(max_new_tokens=40))
-    with steered(model, Addition(layer, direction, coefficient=-1.0)):
-        after = model.answer(asked, Generation(max_new_tokens=40))
+- :func:`steer` does it in one call, for any model with layers and two lists of conversations.
+- ``activations``: record the residual stream. ``directions``: find a direction in it.
+- ``interventions``: add or ablate a direction while a model answers; keep it on disk.
+- ``candidates``: all that are tried at a layer. ``layer_sweep``: estimate them on ``dev``;
+  ``choice``: pick the best, with or without a gate that looks at the request first.
+- ``study``: do this for a study's models and score on ``test`` beside random controls
+  (``trials``). ``tables`` are what pages show; they need no torch.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aor_lib.config.typed_yaml import AorError
 
-VERSION = 4
+if TYPE_CHECKING:
+    from aor_lib.models.base import Conversation
+    from aor_lib.steering.activations import OpenModel
+    from aor_lib.steering.interventions import SteeredModel
+
+VERSION = 5
 """Raise it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
 """Harmful refusal that may be lost on ``dev``, of all harmful requests, by default.
@@ -51,3 +32,57 @@ A choice looks better where it was made, and loses more on ``test``.
 
 class SteeringError(AorError, ValueError):
     """A vector that does not fit, or a model that cannot be steered; the message says why."""
+
+
+def steer(
+    model: OpenModel,
+    refused: Sequence[Conversation],
+    answered: Sequence[Conversation],
+    *,
+    layer: int | None = None,
+    coefficient: float = 1.0,
+) -> SteeredModel:
+    """Steer a model from what it refused towards what it answered.
+
+    The direction is the difference in means of the residual stream at the prompt's last token. It
+    is added after one layer, at every token, while the steered model answers.
+
+    Parameters
+    ----------
+    model
+        A model whose ``capabilities.activations`` holds: the local ones, and those of kind ``hf``.
+    refused, answered
+        Conversations that it refused, and others that it answered: tuples of
+        :class:`aor_lib.models.base.Turn`. What the steered model is scored on should be neither.
+    layer
+        Decoder layer, from 0. By default the one halfway through the model.
+    coefficient
+        How often the difference is added: 1 moves the mean of the refused onto that of the
+        answered; below 0, the model refuses more.
+
+    Returns
+    -------
+    A model to be asked as ``model`` is, which itself stays as it was.
+
+    Raises
+    ------
+    SteeringError
+        If the model's layers are not open to steering, a list is empty, or there is no such layer.
+
+    References
+    ----------
+    A. Arditi et al., "Refusal in language models is mediated by a single direction", NeurIPS 2024.
+    """
+    from aor_lib.steering.activations import record
+    from aor_lib.steering.interventions import Intervention, SteeredModel
+
+    if not refused or not answered:
+        raise SteeringError("refused, answered: each needs at least one conversation")
+    activations, _ = record(model, [*refused, *answered])
+    layers = activations.shape[1]
+    layer = layers // 2 if layer is None else layer
+    if not 0 <= layer < layers:
+        raise SteeringError(f"layer: {layer} is not one of the model's {layers}, counted from 0")
+    at_layer = activations[:, layer]
+    direction = at_layer[: len(refused)].mean(axis=0) - at_layer[len(refused) :].mean(axis=0)
+    return SteeredModel(model, Intervention(layer, direction, -coefficient))

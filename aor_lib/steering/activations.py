@@ -1,7 +1,7 @@
-"""The residual stream at the decoder layers: read and changed by forward hooks, and recorded.
+"""Record the residual stream at the decoder layers, and change it, by forward hooks.
 
 A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma 3n's is
-``(4, batch, tokens, width)``; the first of the four streams is the one that its layers work on.
+``(4, batch, tokens, width)``.
 """
 
 from __future__ import annotations
@@ -9,30 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from aor_lib.models.base import AudioModel, Conversation
+from aor_lib.steering import SteeringError
 from aor_lib.storage.workers import in_threads
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 Change = Callable[[torch.Tensor], torch.Tensor | None]
-"""Gets a layer's residual stream ``(batch, tokens, width)``; returns the one to go on with, or None
-to leave it as it is."""
+"""From a residual stream ``(batch, tokens, width)`` to the one to go on with; None keeps it."""
+Report = Callable[[int, int], None]
+"""Called with how many are done, and of how many."""
 
 _in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=frozenset())
-_STREAMS = 4
-"""Dimensions of an output that holds several streams."""
 
 
 class OpenModel(AudioModel, Protocol):
-    """A model whose ``capabilities.activations`` holds."""
+    """A model whose ``capabilities.activations`` holds.
+
+    If it has a method ``audio_positions(conversation)``, that gives the places of the audio's
+    tokens in the prompt; none where only words are read.
+    """
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, first to last."""
@@ -43,73 +46,40 @@ class OpenModel(AudioModel, Protocol):
         ...
 
 
-@runtime_checkable
-class LocatesAudio(OpenModel, Protocol):
-    """An open model that can say where sound stands in its prompt."""
-
-    def audio_positions(self, conversation: Conversation) -> Sequence[int]:
-        """Places of the audio's tokens among the prompt's; none where words alone are read."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """Activations and logits of a model that read some conversations.
-
-    ``activations`` is float32, ``(conversations, layers, width)``: every decoder layer's output for
-    the last token of the prompt, which decides the first of the answer. ``logits`` is float32,
-    ``(conversations, vocabulary)``: of that first token. ``audio_tokens`` is as ``activations``,
-    but the mean over the tokens of the audio; None unless every conversation has some.
-    """
-
-    activations: Floats
-    logits: Floats
-    audio_tokens: Floats | None = None
+def check_open(model: AudioModel) -> None:
+    """Raise SteeringError unless the model's decoder layers can be reached."""
+    if not model.capabilities.activations:
+        raise SteeringError(f"{model.card.id}: its decoder layers are not open to steering")
 
 
 def record(
-    model: OpenModel,
-    conversations: Sequence[Conversation],
-    folder: Path | None = None,
-    report: Callable[[int, int], None] = lambda done, of: None,
-) -> Recorded:
-    """Record the layers' outputs while a model reads conversations, each by itself.
+    model: OpenModel, conversations: Sequence[Conversation], report: Report = lambda done, of: None
+) -> tuple[Floats, Floats]:
+    """Record the residual stream while a model reads conversations (at least one), one by one.
 
-    Parameters
-    ----------
-    folder
-        Where the arrays are kept, so that memory need not hold them all; None keeps them in memory.
-
-    Raises
-    ------
-    ValueError
-        If there is no conversation.
+    Returns two arrays ``(conversations, layers, width)``: each decoder layer's output for the
+    prompt's last token, and its mean over the tokens of the audio, NaN where there is none or the
+    model cannot say where.
     """
-    if not conversations:
-        raise ValueError("there is nothing to record")
-    arrays: dict[str, Floats] = {}
+    check_open(model)
+    rows = []
     side_by_side = model.capabilities.side_by_side
-    read = in_threads(partial(_read, model), conversations, side_by_side=side_by_side)
-    with closing(read):
-        for place, found in enumerate(read):
-            for name, values in found.items():
-                if name not in arrays:
-                    arrays[name] = _empty((len(conversations), *values.shape), folder, name)
-                arrays[name][place] = values.numpy()
-            report(place + 1, len(conversations))
-    if "audio_tokens" in arrays and np.isnan(arrays["audio_tokens"][:, 0, 0]).any():
-        del arrays["audio_tokens"]
-    return Recorded(**arrays)
+    reading = in_threads(partial(_read, model), conversations, side_by_side=side_by_side)
+    with closing(reading):
+        for row in reading:
+            rows.append(row)
+            report(len(rows), len(conversations))
+    last_token, audio_tokens = torch.stack(rows, dim=1).numpy()
+    return last_token, audio_tokens
 
 
 @contextmanager
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
-    """Give the output of some layers, by their place, to functions that may change it.
+    """Pass the output of some layers, by their place, to functions that may change it.
 
     Prompts that other threads have the model read are left alone, unless this one submitted them
-    (:func:`aor_lib.storage.workers.one_core_threads`).
-
-    However the block ends, the hooks are gone afterwards and the model is what it was.
+    (:func:`aor_lib.storage.workers.one_core_threads`). However the block ends, the hooks are
+    removed.
     """
     mine = object()
     others = _in_force.set(_in_force.get() | {mine})
@@ -127,7 +97,7 @@ def _hook(change: Change, of: object) -> Callable[[Any, Any, Any], Any]:
         if of not in _in_force.get():
             return None
         whole = output[0] if isinstance(output, tuple) else output
-        several = whole.dim() == _STREAMS
+        several = whole.dim() == 4  # the first is the residual stream
         changed = change(whole[0] if several else whole)
         if changed is None:
             return None
@@ -138,33 +108,18 @@ def _hook(change: Change, of: object) -> Callable[[Any, Any, Any], Any]:
     return on_output
 
 
-def _read(model: OpenModel, conversation: Conversation) -> dict[str, torch.Tensor]:
-    """The arrays of :class:`Recorded` for one conversation; without audio a mean is NaN."""
+def _read(model: OpenModel, conversation: Conversation) -> torch.Tensor:
+    """The arrays of :func:`record` for one conversation, ``(2, layers, width)``."""
     layers = model.decoder_layers()
-    tokens = {"activations": [-1]}
-    if isinstance(model, LocatesAudio):
-        tokens["audio_tokens"] = list(model.audio_positions(conversation))
-    streams: dict[tuple[str, int], torch.Tensor] = {}
+    locate = getattr(model, "audio_positions", None)
+    audio = list(locate(conversation)) if locate else []
+    streams = []
 
-    def note(place: int) -> Change:
-        def change(stream: torch.Tensor) -> None:
-            # One conversation at a time: there is no padding to leave out.
-            for name, positions in tokens.items():
-                streams[name, place] = stream[0, positions].float().mean(dim=0).cpu()
+    def note(stream: torch.Tensor) -> None:
+        # One conversation at a time: there is no padding to leave out.
+        exact = stream[0].float()
+        streams.append(torch.stack([exact[-1], exact[audio].mean(dim=0)]).cpu())
 
-        return change
-
-    with hooked(layers, {place: note(place) for place in range(len(layers))}):
-        logits = model.logits(conversation)
-    found = {
-        name: torch.stack([streams[name, place] for place in range(len(layers))]) for name in tokens
-    }
-    return found | {"logits": logits}
-
-
-def _empty(shape: tuple[int, ...], folder: Path | None, name: str) -> Floats:
-    if folder is None:
-        return np.empty(shape, np.float32)
-    on_disk: Any = np.lib.format.open_memmap  # untyped
-    array: Floats = on_disk(folder / f"{name}.npy", "w+", np.float32, shape)
-    return array
+    with hooked(layers, dict.fromkeys(range(len(layers)), note)):
+        model.logits(conversation)
+    return torch.stack(streams, dim=1)

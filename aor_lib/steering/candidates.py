@@ -1,224 +1,147 @@
-"""Candidates: interventions whose directions are found in recorded requests."""
+"""Candidates: interventions along directions that are found in recorded requests.
+
+A source is where in a model a request is looked at: ``audio``, the last token of the clip's prompt;
+``audio_tokens``, the mean over the clip's audio tokens, if the model can say which they are;
+``text``, the last token of the words alone. Which requests were refused is the same for all
+sources: those whose clip was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS
-from aor_lib.models.base import Conversation
-from aor_lib.steering.activations import Floats, Recorded
-from aor_lib.steering.directions import (
-    Mask,
-    as_long_as,
-    difference_in_means,
-    probe_direction,
-    project_out,
-    random_like,
-    safe_ablated,
-)
-from aor_lib.steering.interventions import Ablation, Addition, Gated, Intervention
-from aor_lib.steering.sources import Sources
-from aor_lib.steering.tables import COMPONENTS
+from aor_lib.models.base import Conversation, Turn
+from aor_lib.steering import directions
+from aor_lib.steering.activations import Floats, Mask, OpenModel, Report, record
+from aor_lib.steering.interventions import Intervention
 
+REFUSAL = "I cannot assist with that."
+"""Words beside a clip that make a model refuse it: the first of SARSteer's."""
 COEFFICIENTS = (-0.5, -1.0, -1.5)
-TOWARDS_REFUSAL = 1.0
+COMPONENTS = (1, 5, 10)
+"""Numbers of components that SARSteer is tried with; its authors take the last one."""
 SHARES = (0.5, 1.0)
 """Shares of the true-refusal direction that are projected out of the false one for ablation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Requests that a model was asked, with its recorded activations.
+    """Judged requests with the recorded activations of the model that answered them.
 
-    ``answers`` are judged rows of :func:`aor_lib.analysis.results.load_results`. The masks are
-    bool, ``(requests,)``; a request that is neither pseudo-harmful nor harmful is plainly benign.
+    ``answers`` are judged rows of :func:`aor_lib.analysis.results.load_results`, with one of the
+    ``conversations`` for each. ``activations`` are float32, ``(requests, layers, width)``, by
+    source. ``refusing`` is how far :data:`REFUSAL` beside a harmful clip moves the last token's
+    activations, on average: float32, ``(layers, width)``.
     """
 
     answers: pd.DataFrame
     conversations: Sequence[Conversation]
-    recorded: Recorded
-    elsewhere: Sources
+    activations: Mapping[str, Floats]
+    refusing: Floats
 
-    @property
-    def pseudo_harmful(self) -> Mask:
-        """Requests that only sound harmful."""
-        return self.answers["intent"].eq("pseudo_harmful").to_numpy(bool)
-
-    @property
-    def harmful(self) -> Mask:
-        """Requests that are harmful."""
-        return self.answers["intent"].eq("harmful").to_numpy(bool)
+    def of_kind(self, intent: str) -> Mask:
+        """Requests of an intent: bool, ``(requests,)``."""
+        return self.answers["intent"].eq(intent).to_numpy(bool)
 
     @property
     def refused(self) -> Mask:
-        """Requests that were refused, in part or in full."""
+        """Requests that were refused, in part or in full: bool, ``(requests,)``."""
         return self.answers["label"].isin(REFUSALS).to_numpy(bool)
-
-    @property
-    def layers(self) -> int:
-        """Number of decoder layers."""
-        return int(self.recorded.activations.shape[1])
 
     def at(self, layer: int, source: str = "audio") -> Floats:
         """Activations of one layer in a source: float32, ``(requests, width)``."""
-        if source == "audio":
-            return np.asarray(self.recorded.activations[:, layer])
-        return self.elsewhere.others[source](layer)
+        return np.asarray(self.activations[source][:, layer])
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """An intervention that could be chosen.
+def record_requests(
+    model: OpenModel, answers: pd.DataFrame, conversations: Sequence[Conversation], report: Report
+) -> Requests:
+    """Record a model on requests in every source.
 
-    ``direction`` says how its direction was found, in the activations of ``layer`` in a ``source``
-    (:mod:`aor_lib.steering.sources`), which ``method`` applies: by itself, or behind a gate
-    (``conditional``). ``lam`` is the share of the true-refusal direction that was projected out,
-    ``components`` the number of components of safe activations (SARSteer).
+    It reads every conversation, every utterance once as text, and a clip of every harmful utterance
+    once more with :data:`REFUSAL` beside it. ``answers`` are judged rows, one per conversation.
     """
-
-    method: str
-    direction: str
-    source: str
-    layer: int
-    intervention: Intervention
-    lam: float | None = None
-    components: int | None = None
-
-    @property
-    def applied(self) -> Addition | Ablation:
-        """The addition or ablation itself, without a gate that it may stand behind."""
-        return self.intervention.then if isinstance(self.intervention, Gated) else self.intervention
-
-    @property
-    def coefficient(self) -> float | None:
-        """Coefficient of the addition; None for an ablation."""
-        return self.applied.coefficient if isinstance(self.applied, Addition) else None
-
-    @property
-    def vector(self) -> Floats:
-        """The direction itself: float32, ``(width,)``."""
-        return self.applied.direction
-
-    @property
-    def row(self) -> dict[str, object]:
-        """Columns that describe the candidate in tables."""
-        gate = self.intervention.gate if isinstance(self.intervention, Gated) else None
-        return {
-            "method": self.method,
-            "direction": self.direction,
-            "source": self.source,
-            "layer": self.layer,
-            "coefficient": self.coefficient,
-            "lam": self.lam,
-            "components": self.components,
-            "gate_layer": gate.layer if gate else None,
-            "threshold": gate.threshold if gate else None,
-        }
-
-    @property
-    def name(self) -> str:
-        """Name that tells candidates for the same requests apart."""
-        strength = f"lam{self.lam:g}" if self.coefficient is None else f"x{self.coefficient:g}"
-        found = self.source if self.components is None else f"{self.source}_k{self.components}"
-        return f"{self.method}_{found}_l{self.layer}_{strength}".replace("-", "m")
-
-    def changed(self, **changes: Any) -> Candidate:
-        """Copy with another ``direction``, or another ``coefficient`` of an addition."""
-        other: Any = replace(self.applied, **changes)
-        if isinstance(self.intervention, Gated):
-            other = replace(self.intervention, then=other)
-        return replace(self, intervention=other)
-
-    def randomised(self, seed: int) -> Candidate:
-        """The same intervention along a random direction of the same length."""
-        return self.changed(direction=random_like(self.vector, seed))
+    answers = answers.reset_index(drop=True)
+    text_of, texts = pd.factorize(answers["text"])
+    harmful = answers[answers["intent"].eq("harmful")].drop_duplicates("utterance_id").index
+    as_text: list[Conversation] = [(Turn("user", text=text),) for text in texts]
+    refusing: list[Conversation] = []
+    for place in harmful:
+        *before, last = conversations[place]
+        refusing.append((*before, replace(last, text=REFUSAL)))
+    last_token, audio_tokens = record(model, [*conversations, *as_text, *refusing], report)
+    number = len(conversations)
+    audio, text, refused = np.split(last_token, [number, number + len(texts)])
+    activations = {"audio": audio, "text": text[text_of]}
+    if not np.isnan(audio_tokens[:number]).any():
+        activations["audio_tokens"] = audio_tokens[:number]
+    shift = refused.mean(axis=0) - audio[harmful].mean(axis=0)
+    return Requests(answers, conversations, activations, shift)
 
 
-def candidates(requests: Requests, layer: int) -> list[Candidate]:
-    """A candidate for each way of finding a direction at a layer; additions at coefficient -1.
+def candidates(requests: Requests, layer: int) -> list[Intervention]:
+    """An intervention for each way of finding a direction at a layer; additions at coefficient -1.
 
-    Raises
-    ------
-    ValueError
-        If no pseudo-harmful request was refused, no harmful one was, or no harmless one answered.
+    ValueError if no pseudo-harmful request was refused, no harmful one was, or no harmless one
+    answered.
     """
-    rows, refused = requests.at(layer), requests.refused
-    false, true = _false_and_true(requests, layer)
-    sarsteer = _sarsteer(requests, layer, COMPONENTS[-1])
-    return [
-        *(_means(requests, layer, source) for source in ("audio", *requests.elsewhere.others)),
-        _addition("probe", layer, probe_direction(rows, refused, ~refused)),
-        replace(_addition("false_refusal", layer, project_out(false, true)), lam=1.0),
-        _ablation(requests, layer, SHARES[-1]),
-        *([] if sarsteer is None else [sarsteer]),
-    ]
+    refused = requests.refused
+    additions: list[Intervention] = []
+    for source in requests.activations:
+        means = directions.difference_in_means(requests.at(layer, source), refused, ~refused)
+        if additions:
+            means = directions.match_norm(means, additions[0].direction)
+        additions.append(Intervention(layer, means, -1.0, source=source))
+    along_probe = directions.probe_direction(requests.at(layer), refused)
+    additions.append(Intervention(layer, along_probe, -1.0, found_by="linear_probe"))
+    ablation = _ablation(requests, layer, SHARES[-1])
+    additions.append(replace(ablation, coefficient=-1.0, found_by="false_refusal"))
+    return [*additions, ablation, *_sarsteer(requests, layer, COMPONENTS[-1])]
 
 
-def variants(candidate: Candidate, requests: Requests) -> list[Candidate]:
-    """The same method at the same layer, otherwise: coefficients, or shares for an ablation.
-
-    SARSteer has other numbers of components too, and, as it was meant, an addition towards refusal.
-    """
+def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
+    """The same method and layer with other coefficients, components (SARSteer) or shares."""
     layer = candidate.layer
     if candidate.coefficient is None:
-        return [_ablation(requests, layer, share) for share in SHARES if share != candidate.lam]
-    coefficients = [one for one in COEFFICIENTS if one != candidate.coefficient]
-    others: list[Candidate | None] = []
-    if candidate.method == "sarsteer":
-        coefficients.append(TOWARDS_REFUSAL)
-        others = [_sarsteer(requests, layer, number) for number in COMPONENTS[:-1]]
-    stronger = [candidate.changed(coefficient=one) for one in coefficients]
-    return [*stronger, *(one for one in others if one is not None)]
+        shares = [share for share in SHARES if share != candidate.projected_share]
+        return [_ablation(requests, layer, share) for share in shares]
+    coefficients = [value for value in COEFFICIENTS if value != candidate.coefficient]
+    others = [replace(candidate, coefficient=value) for value in coefficients]
+    if candidate.found_by == "sarsteer":
+        for number in COMPONENTS[:-1]:
+            others += _sarsteer(requests, layer, number)
+    return others
 
 
-def _means(requests: Requests, layer: int, source: str) -> Candidate:
-    """Difference in means in a source, at the length that it has at the clip's last token."""
-    refused = requests.refused
-    heard, found = (
-        difference_in_means(requests.at(layer, one), refused, ~refused) for one in ("audio", source)
-    )
-    return _addition("difference_in_means", layer, as_long_as(found, heard), source)
-
-
-def _sarsteer(requests: Requests, layer: int, components: int) -> Candidate | None:
-    """Safe-ablated refusal steering; None if nothing is left of how words of refusal move a model.
-
-    The direction is how words of refusal beside a harmful clip move the last token, less its part
-    in the top principal components of harmless clips that were answered. It is here added after
-    one layer, at the length of the difference in means, as the other methods are; its makers add it
-    after every layer, to the last token, and only towards refusal.
-
-    References
-    ----------
-    W. Lin, J. Li, H. Xiong & L. Liu, "SARSteer: safeguarding large audio language models via
-    safe-ablated refusal steering", ICML 2026, arXiv 2510.17633.
-    """
-    shift, rows, refused = requests.elsewhere.refusing[layer], requests.at(layer), requests.refused
-    left = safe_ablated(shift, rows[~refused & ~requests.harmful], components)
-    if np.linalg.norm(left) <= 1e-3 * np.linalg.norm(shift):
-        return None
-    direction = as_long_as(left, difference_in_means(rows, refused, ~refused))
-    return replace(_addition("sarsteer", layer, direction, "text"), components=components)
-
-
-def _ablation(requests: Requests, layer: int, lam: float) -> Candidate:
-    method, (false, true) = "false_refusal_ablation", _false_and_true(requests, layer)
-    return Candidate(method, method, "audio", layer, Ablation(project_out(false, true, lam)), lam)
-
-
-def _false_and_true(requests: Requests, layer: int) -> tuple[Floats, Floats]:
-    """Directions of the refusals of pseudo-harmful and of harmful requests."""
+def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
+    """The false-refusal direction, less a share of the true one."""
     rows, refused = requests.at(layer), requests.refused
-    harmless = ~refused & ~requests.harmful
-    kinds = (requests.pseudo_harmful, requests.harmful)
-    false, true = (difference_in_means(rows, refused & kind, harmless) for kind in kinds)
-    return false, true
+    harmless = ~refused & ~requests.of_kind("harmful")
+    false, true = (
+        directions.difference_in_means(rows, refused & requests.of_kind(intent), harmless)
+        for intent in ("pseudo_harmful", "harmful")
+    )
+    direction, method = directions.project_out(false, true, share), "false_refusal_ablation"
+    return Intervention(layer, direction, found_by=method, projected_share=share)
 
 
-def _addition(method: str, layer: int, direction: Floats, source: str = "audio") -> Candidate:
-    return Candidate(method, method, source, layer, Addition(layer, direction, -1.0))
+def _sarsteer(requests: Requests, layer: int, components: int) -> list[Intervention]:
+    """SARSteer's direction (see ``safe_ablated``); none if nothing is left of it.
+
+    It is how words of refusal beside a harmful clip move the last token. Here it is added after one
+    layer, at the norm of the difference in means, as the other methods are; its authors add it
+    after every layer, to the last token, and only towards refusal.
+    """
+    shift, rows, refused = requests.refusing[layer], requests.at(layer), requests.refused
+    safe = rows[~refused & ~requests.of_kind("harmful")]
+    left = directions.safe_ablated(shift, safe, components)
+    if np.linalg.norm(left) <= 1e-3 * np.linalg.norm(shift):
+        return []
+    means = directions.difference_in_means(rows, refused, ~refused)
+    addition = Intervention(layer, directions.match_norm(left, means), -1.0, found_by="sarsteer")
+    return [replace(addition, source="text", components=components)]

@@ -1,8 +1,9 @@
 """Directions in the residual stream along which refusals differ from other answers.
 
-Every direction points towards refusal. Where the clip's last token is looked at, its length is how
-far refused requests lie from the others along it: to take away one such length (coefficient -1)
-moves the mean of the one to the mean of the other. Directions are float32, ``(width,)``.
+Every direction points towards refusal. Its norm is the distance between the refused requests and
+the others along it, so that an addition with coefficient -1 moves the mean of the refused onto that
+of the others. Directions are float32, ``(width,)``; ``rows`` are the activations of one layer,
+float32, ``(requests, width)``; masks are bool, ``(requests,)``.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-from aor_lib.steering.activations import Floats
-
-Mask = npt.NDArray[np.bool_]
+from aor_lib.steering.activations import Floats, Mask
 
 _REGULARISATION = 0.01
 """Inverse regularisation of probes (C of scikit-learn): there are more dimensions than requests."""
@@ -22,17 +21,7 @@ _REGULARISATION = 0.01
 def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
     """Mean of the refused rows less that of the others (Arditi et al., NeurIPS 2024).
 
-    Parameters
-    ----------
-    rows
-        float32, ``(requests, width)``: activations of one layer.
-    refused, complied
-        bool, ``(requests,)``: which rows to take; a row may be in neither.
-
-    Raises
-    ------
-    ValueError
-        If there is no refused row, or no other.
+    A row may be in neither mask. ValueError if one of them is empty.
 
     Examples
     --------
@@ -48,12 +37,13 @@ def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
     return np.asarray(means[0] - means[1], dtype=np.float32)
 
 
-def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
-    """A direction less the share ``lam`` of its component along another; 1 makes it orthogonal.
+def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) -> Floats:
+    """A direction less a share of its component along another; 1 makes it orthogonal.
 
-    With a false-refusal direction and the true one, this is what keeps true refusals when the first
-    is ablated (Wang et al., ICLR 2025, "Surgical, cheap, and flexible: mitigating false refusal in
-    language models via single vector ablation", where the share is the partial coefficient).
+    References
+    ----------
+    X. Wang, C. Hu, P. Röttger & B. Plank, "Surgical, cheap, and flexible: mitigating false refusal
+    in language models via single vector ablation", ICLR 2025.
 
     Examples
     --------
@@ -61,24 +51,16 @@ def project_out(direction: Floats, other: Floats, lam: float = 1.0) -> Floats:
     [1.0, 3.0]
     """
     unit = _unit(other)
-    return np.asarray(direction - lam * (direction @ unit) * unit, dtype=np.float32)
+    return np.asarray(direction - projected_share * (direction @ unit) * unit, dtype=np.float32)
 
 
 def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
-    """A direction less its part in the span of the top principal components of safe rows.
+    """A direction less its part in the top principal components of rows that were answered.
 
-    The rest tells refusals from answers along nothing that harmless requests vary in (the
-    safe-space ablation of SARSteer, with its coefficient 1: Lin et al., ICML 2026, arXiv
-    2510.17633).
-
-    Parameters
+    References
     ----------
-    direction
-        float32, ``(width,)``.
-    safe
-        float32, ``(requests, width)``: activations of harmless requests that were answered.
-    components
-        Number of components; more than there are take all.
+    W. Lin, J. Li, H. Xiong & L. Liu, "SARSteer: safeguarding large audio language models via
+    safe-ablated refusal steering", ICML 2026, arXiv 2510.17633; its ablation coefficient is 1 here.
 
     Examples
     --------
@@ -88,29 +70,21 @@ def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
     """
     values = np.asarray(safe, dtype=np.float64)
     _, spread, axes = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    # A mean was taken: the last of the axes may be any.
+    # Centring leaves the last axis without variance: its direction is arbitrary.
     axes = axes[spread > 1e-6 * spread.max(initial=0)][:components]
     return np.asarray(direction - (axes @ direction) @ axes, dtype=np.float32)
 
 
-def as_long_as(direction: Floats, other: Floats) -> Floats:
-    """A direction at the length of another, so that the same coefficients suit both.
-
-    One without a length has none afterwards.
-    """
-    length, wanted = (float(np.linalg.norm(one.astype(np.float64))) for one in (direction, other))
-    return np.asarray(direction * (wanted / max(length, 1e-9)), np.float32)
+def match_norm(direction: Floats, other: Floats) -> Floats:
+    """A direction at the norm of another, so that the same coefficients suit both."""
+    norm, wanted = (float(np.linalg.norm(v.astype(np.float64))) for v in (direction, other))
+    return np.asarray(direction * (wanted / max(norm, 1e-9)), np.float32)
 
 
 def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
-    """Normal and intercept of a logistic regression of ``positive`` on standardised ``rows``.
+    """Normal and intercept of a logistic regression of ``positive`` on standardised rows.
 
-    The classes weigh the same, whatever their sizes. ``rows @ normal + intercept`` are log-odds.
-
-    Raises
-    ------
-    ValueError
-        If all rows are of one class.
+    The classes are weighted equally. ``rows @ normal + intercept`` are log-odds.
     """
     values = np.asarray(rows, dtype=np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
@@ -120,20 +94,15 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
     return normal.astype(np.float32), float(fitted.intercept_[0] - centre @ normal)
 
 
-def probe_direction(rows: Floats, refused: Mask, complied: Mask) -> Floats:
-    """A probe's normal, as long as the means of refused and other rows are apart along it.
-
-    Parameters and errors are those of :func:`difference_in_means`.
-    """
-    apart = difference_in_means(rows, refused, complied)
-    chosen = refused | complied
-    normal, _ = probe(rows[chosen], refused[chosen])
-    unit = _unit(normal)
+def probe_direction(rows: Floats, refused: Mask) -> Floats:
+    """A probe's normal, scaled to the distance between the means of refused and other rows."""
+    apart = difference_in_means(rows, refused, ~refused)
+    unit = _unit(probe(rows, refused)[0])
     return np.asarray((apart @ unit) * unit, dtype=np.float32)
 
 
 def random_like(direction: Floats, seed: int) -> Floats:
-    """A direction of the same length that points anywhere, as a control."""
+    """A random direction of the same norm, as a control."""
     drawn = np.random.default_rng(seed).standard_normal(direction.shape)
     length = np.linalg.norm(direction.astype(np.float64))
     return np.asarray(drawn * length / np.linalg.norm(drawn), dtype=np.float32)

@@ -1,46 +1,35 @@
 """Interventions in the residual stream, applied while a model answers.
 
-All of them work token by token, on the prompt and on the answer, so that decoding with a cache
+They act on each token separately, of the prompt and of the answer, so that decoding with a cache
 gives what decoding without one does, and a row of a batch gets what it would get alone: what
-padding becomes is never attended to.
+becomes of padding is never attended to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
-from aor_lib.config.records import Generation
+from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.base import Answer, Conversation, Failure
 from aor_lib.steering import SteeringError
-from aor_lib.steering.activations import Change, Floats, OpenModel, hooked
-
-
-@dataclass(frozen=True, eq=False)
-class Addition:
-    """``coefficient`` times ``direction`` (float32, ``(width,)``) is added after one layer."""
-
-    layer: int
-    direction: Floats
-    coefficient: float
-
-
-@dataclass(frozen=True, eq=False)
-class Ablation:
-    """The component along ``direction`` (float32, ``(width,)``) is taken out after every layer."""
-
-    direction: Floats
+from aor_lib.steering.activations import Change, Floats, Mask, OpenModel, hooked
+from aor_lib.storage.atomic_write import atomic_write
 
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """Opens for a request whose ``activation @ normal + intercept`` is above ``threshold``.
+    """Opens where ``activation @ normal + intercept`` of the last token is above ``threshold``.
 
-    The activation is that of the prompt's last token after ``layer``. ``normal`` is float32,
-    ``(width,)``.
+    The activation is that after ``layer``; ``normal`` is float32, ``(width,)``.
     """
 
     layer: int
@@ -48,64 +37,95 @@ class Gate:
     intercept: float
     threshold: float
 
+    def opens(self, rows: Floats) -> Mask:
+        """Whether it opens, by activations of its layer ``(requests, width)``."""
+        return np.asarray(rows @ self.normal + self.intercept > self.threshold)
+
 
 @dataclass(frozen=True, eq=False)
-class Gated:
-    """Conditional steering: an addition for requests that a gate, no later than it, opens for."""
+class Intervention:
+    """A direction, how it is applied while a model answers, and how it was found.
 
-    gate: Gate
-    then: Addition
+    Parameters
+    ----------
+    layer
+        Decoder layer (from 0) where the direction was found, and after which it is added.
+    direction
+        float32, ``(width,)``.
+    coefficient
+        What the direction is multiplied by before it is added; None removes the component along
+        the direction after every layer instead (ablation).
+    gate
+        Restricts an addition to requests that it opens for (conditional steering); at ``layer`` or
+        before.
+    found_by, source
+        Method and source of the direction (:mod:`aor_lib.steering.tables`).
+    projected_share, components
+        What was taken out of it: a share of the true-refusal direction, or a number of principal
+        components of safe activations.
+    """
 
+    layer: int
+    direction: Floats
+    coefficient: float | None = None
+    gate: Gate | None = None
+    found_by: str = "difference_in_means"
+    source: str = "audio"
+    projected_share: float | None = None
+    components: int | None = None
 
-Intervention = Addition | Ablation | Gated
+    @property
+    def method(self) -> str:
+        """Method by which it is compared: ``found_by``, or ``conditional`` behind a gate."""
+        return "conditional" if self.gate else self.found_by
+
+    @property
+    def row(self) -> dict[str, object]:
+        """Columns that describe it in tables."""
+        columns = vars(self) | {"method": self.method}
+        if self.gate:
+            columns |= {"gate_layer": self.gate.layer, "threshold": self.gate.threshold}
+        del columns["direction"], columns["gate"]
+        return columns
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that decides what it does."""
+        gate = vars(self.gate) | {"normal": self.gate.normal.tolist()} if self.gate else None
+        return content_hash([self.layer, self.direction.tolist(), self.coefficient, gate])
 
 
 @contextmanager
 def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
     """Steer everything that the model reads and writes in the block; afterwards it is as it was.
 
-    Raises
-    ------
-    SteeringError
-        If the model has not the layers that the intervention names.
-
-    Examples
-    --------
-    Take one length of a refusal ``direction`` away after layer 14::
-
-        with steered(model, Addition(14, direction, coefficient=-1.0)):
-            answers = model.answer(conversations, Generation(max_new_tokens=40))
+    SteeringError if the model lacks the layer, or the gate comes after it.
     """
-    layers = model.decoder_layers()
-    match intervention:
-        case Addition():
-            changes = {intervention.layer: _add(intervention)}
-        case Ablation():
-            changes = dict.fromkeys(range(len(layers)), _ablate(intervention))
-        case Gated(gate, then):
-            if gate.layer > then.layer:
-                raise SteeringError(
-                    f"{model.card.id}: a gate at layer {gate.layer} is too late for an addition "
-                    f"after layer {then.layer}"
-                )
-            changes = _gated(gate, then)
-    if (last := max(changes)) >= len(layers):
+    layers, layer, gate = model.decoder_layers(), intervention.layer, intervention.gate
+    if layer >= len(layers):
         raise SteeringError(
-            f"{model.card.id} has {len(layers)} decoder layers; there is no layer {last}"
+            f"{model.card.id} has {len(layers)} decoder layers; there is no layer {layer}"
         )
+    if gate and gate.layer > layer:
+        raise SteeringError(
+            f"{model.card.id}: a gate at layer {gate.layer} is too late for layer {layer}"
+        )
+    direction = torch.from_numpy(intervention.direction)
+    if intervention.coefficient is None:
+        changes = dict.fromkeys(range(len(layers)), _ablation(direction))
+    elif gate is None:
+        changes = {layer: _addition(direction * intervention.coefficient)}
+    else:
+        changes = _gated_addition(gate, layer, direction * intervention.coefficient)
     with hooked(layers, changes):
         yield
 
 
 class SteeredModel:
-    """A model that answers under an intervention: to the study, a model with another setting.
+    """A model that answers under an intervention: to the study, a model with another setting."""
 
-    ``name`` is kept among the model's settings and thereby in the key of each trial: it must
-    change with everything that the intervention is made of.
-    """
-
-    def __init__(self, model: OpenModel, intervention: Intervention, name: str) -> None:
-        settings = {**model.card.settings, "steering": name}
+    def __init__(self, model: OpenModel, intervention: Intervention) -> None:
+        settings = {**model.card.settings, "steering": intervention.sha256}
         self.card = model.card.model_copy(update={"settings": settings})
         self.revision = model.revision
         self.capabilities = model.capabilities
@@ -119,13 +139,53 @@ class SteeredModel:
             return self._model.answer(conversations, generation)
 
 
-def _add(addition: Addition) -> Change:
-    change = torch.from_numpy(addition.direction * addition.coefficient)
+def save_vector(
+    path: Path, intervention: Intervention, model: OpenModel, utterances: Collection[str]
+) -> None:
+    """Write an intervention as safetensors, with the ids of the utterances it was fitted on."""
+    arrays, numbers = {"direction": intervention.direction}, vars(intervention).copy()
+    del numbers["direction"]
+    if intervention.gate:
+        numbers["gate"] = vars(intervention.gate).copy()
+        arrays["gate"] = numbers["gate"].pop("normal")
+    about = {"model": model.card.id, "revision": model.revision, "fitted_on": sorted(utterances)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # One entry: safetensors keeps several in no order.
+    metadata = {"steering": json.dumps(about | {"intervention": numbers}, sort_keys=True)}
+    with atomic_write(path) as stream:
+        stream.write(save(arrays, metadata))
+
+
+def load_vector(path: Path, model: OpenModel) -> tuple[Intervention, frozenset[str]]:
+    """Read an intervention for this model, and the ids of the utterances it was fitted on.
+
+    SteeringError if the file holds no steering vector, or one for another model or revision.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {})["steering"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        numbers = about["intervention"]
+        if numbers["gate"]:
+            numbers["gate"] = Gate(normal=arrays["gate"], **numbers["gate"])
+        intervention = Intervention(direction=arrays["direction"], **numbers)
+        of_vector, fitted_on = (about["model"], about["revision"]), frozenset(about["fitted_on"])
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise SteeringError(f"{path}: holds no steering vector: {error}") from error
+    if of_vector != (model.card.id, model.revision):
+        raise SteeringError(
+            f"{path}: the vector is for {of_vector[0]!r} of revision {of_vector[1]!r}, not for "
+            f"{model.card.id!r} of revision {model.revision!r}; fit one with 'aor steer'"
+        )
+    return intervention, fitted_on
+
+
+def _addition(change: torch.Tensor) -> Change:
     return lambda stream: stream + change.to(stream)
 
 
-def _ablate(ablation: Ablation) -> Change:
-    unit = torch.nn.functional.normalize(torch.from_numpy(ablation.direction), dim=0)[None]
+def _ablation(direction: torch.Tensor) -> Change:
+    unit = torch.nn.functional.normalize(direction, dim=0)[None]
 
     def ablate(stream: torch.Tensor) -> torch.Tensor:
         along = unit.to(stream)
@@ -134,25 +194,20 @@ def _ablate(ablation: Ablation) -> Change:
     return ablate
 
 
-def _gated(gate: Gate, then: Addition) -> dict[int, Change]:
+def _gated_addition(gate: Gate, layer: int, change: torch.Tensor) -> dict[int, Change]:
     normal = torch.from_numpy(gate.normal)
-    change = torch.from_numpy(then.direction * then.coefficient)
-    steps: list[torch.Tensor] = []
+    added: list[torch.Tensor] = []
 
     def look(stream: torch.Tensor) -> None:
         # A prompt has several tokens; while the answer is written, each step has one, and what the
-        # prompt decided is held. Padding is on the left, so that the last token is every row's.
+        # prompt decided is kept. Padding is on the left: the last token is every row's.
         if stream.shape[1] > 1:
             odds = stream[:, -1].float() @ normal.to(stream.device) + gate.intercept
-            steps[:] = [(odds > gate.threshold)[:, None, None] * change.to(stream)]
+            added[:] = [(odds > gate.threshold)[:, None, None] * change.to(stream)]
 
     def add(stream: torch.Tensor) -> torch.Tensor:
-        return stream + steps[0]
+        if gate.layer == layer:
+            look(stream)
+        return stream + added[0]
 
-    def look_and_add(stream: torch.Tensor) -> torch.Tensor:
-        look(stream)
-        return add(stream)
-
-    if gate.layer == then.layer:
-        return {gate.layer: look_and_add}
-    return {gate.layer: look, then.layer: add}
+    return {gate.layer: look, layer: add}

@@ -1,7 +1,7 @@
-"""Layer sweep: refusals under each candidate, estimated for many layers and coefficients.
+"""Layer sweep: refusals under each candidate, estimated for several layers and coefficients.
 
-An estimate takes the first token of an answer, or a short beginning of it
-(:mod:`aor_lib.steering.estimates`), so that few candidates need be tried in full.
+An estimate is the judge's mean score of how answers to a few requests begin, so that only a few
+candidates must be tried in full.
 """
 
 from __future__ import annotations
@@ -9,181 +9,196 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
-from aor_lib.steering.activations import OpenModel
-from aor_lib.steering.candidates import Candidate, Requests, candidates, variants
-from aor_lib.steering.choice import best
-from aor_lib.steering.estimates import Estimate, evenly_spaced
-from aor_lib.steering.interventions import steered
+from aor_lib.config.records import Generation
+from aor_lib.judge import Judge
+from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
+from aor_lib.steering import SteeringError
+from aor_lib.steering.activations import OpenModel, Report
+from aor_lib.steering.candidates import Requests, candidates, variants
+from aor_lib.steering.choice import Rates, best
+from aor_lib.steering.interventions import Intervention, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 from aor_lib.storage.workers import in_threads
 
 LAYERS = 4
-"""Layers looked at, evenly spaced over the part of the model where refusal is decided: before it
-a request is not understood yet, and behind it the answer's words are already chosen."""
+"""Layers looked at, evenly spaced over the part of the model where refusal is decided: earlier, a
+request is not understood yet; later, the answer's words are already chosen."""
 _FIRST, _LAST = 0.3, 0.75
 REQUESTS = 8
 """Requests of each kind that an estimate is made on."""
+BEGINNINGS = (12, 24, 48, 96)
+"""Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""
+TELLS, _SHOWN = 0.9, 12
+"""They do at this area under the ROC curve, over at most so many refusals and other answers."""
 _ABOUT = 0.2
-"""Over-refusal that is about the least: by so much above it. A stronger addition spoils answers,
-and so does a random direction of its length."""
+"""Over-refusal above the least that counts as about the least. A stronger addition spoils answers,
+and so does a random direction of its norm."""
+
+Scores = npt.NDArray[np.float64]
+Estimate = Callable[[Sequence[Conversation]], Scores]
+"""Probability that each conversation is refused: float64, ``(conversations,)``."""
 
 
 @dataclass(frozen=True)
 class LayerSweep:
-    """Estimates of ``candidates``: ``points`` has a row for each, in their order.
+    """Estimates ``orr`` and ``hrr``: ``points`` has a row for each of ``tried``, in their order."""
 
-    Its columns are ``method``, ``source``, ``layer``, ``coefficient``, ``lam``, ``components``, and
-    the estimates ``orr`` and ``hrr``, which are ``base_orr`` and ``base_hrr`` without steering.
-    """
-
-    candidates: list[Candidate]
+    tried: list[Intervention]
     points: pd.DataFrame
-    base_orr: float
-    base_hrr: float
+    unsteered: Rates
 
     def table(self) -> pd.DataFrame:
-        """The points, and a row without steering: method ``none``, coefficient 0."""
-        none = {"method": "none", "coefficient": 0.0, "orr": self.base_orr, "hrr": self.base_hrr}
+        """The points, after a row without steering: :data:`aor_lib.steering.tables.LAYER_SWEEP`."""
+        none = {"method": "none", "coefficient": 0.0} | self.unsteered
         return pd.concat([pd.DataFrame([none]), self.points], ignore_index=True)
 
-    def shortlist(self, max_hrr_loss: float) -> list[Candidate]:
-        """The best of each method, and the gentlest addition that does about the most.
+    def shortlist(self, max_hrr_loss: float) -> list[Intervention]:
+        """The best of each method, and the weakest addition that does about the most.
 
-        The first are to be used as they are. The last refuses hardly anything, and is of use behind
-        a gate.
+        The last refuses hardly anything, and is of use behind a gate.
         """
-        away = self.points[~self.points["coefficient"].gt(0)]
-        additions = away[away["coefficient"].notna()]
+        additions = self.points[self.points["coefficient"].notna()]
         strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
         chosen = {int(str(strong["coefficient"].abs().idxmin()))}
-        for _, points in away.groupby("method", sort=False):
-            chosen.add(int(best(points, self.base_hrr, max_hrr_loss).index[0]))
-        return [self.candidates[place] for place in sorted(chosen)]
+        for _, points in self.points.groupby("method", sort=False):
+            chosen.add(int(best(points, self.unsteered["hrr"], max_hrr_loss).index[0]))
+        return [self.tried[place] for place in sorted(chosen)]
 
     def compared(self, max_hrr_loss: float) -> pd.DataFrame:
         """The best point of each method and source: :data:`aor_lib.steering.tables.COMPARED`.
 
-        Away from refusal, ``goal`` is ``less``; towards it, ``more``, most harmful refusal is best
-        at as large a gain of over-refusal. ``cosine`` is that of the direction with the difference
-        in means at the clip's last token. A source that the model has not has a row of its own.
+        ``cosine`` is that of the direction with the difference in means at the clip's last token. A
+        source that the model lacks has a row without estimates.
         """
-        none = {"method": "none", "orr": self.base_orr, "hrr": self.base_hrr, "within": True}
-        towards = self.points["coefficient"].gt(0)
-        # What is best towards refusal is best away from it with both rates turned round.
-        turned = self.points.assign(orr=1 - self.points["hrr"], hrr=1 - self.points["orr"])
-        goals = {
-            "less": (self.points[~towards], self.base_hrr),
-            "more": (turned[towards], 1 - self.base_orr),
-        }
-        first = [
-            best(points, hrr, max_hrr_loss).head(1)[["within"]].assign(goal=goal)
-            for goal, (tried, hrr) in goals.items()
-            for _, points in tried.groupby(["method", "source"], sort=False)
-        ]
-        rows = pd.concat(first).join(self.points)
-        rows["cosine"] = [self._cosine(self.candidates[place]) for place in rows.index]
+        groups = self.points.groupby(["method", "source"], sort=False)
+        hrr = self.unsteered["hrr"]
+        rows = pd.concat([best(points, hrr, max_hrr_loss).head(1) for _, points in groups])
+        rows["cosine"] = [self._cosine(self.tried[place]) for place in rows.index]
+        none = pd.DataFrame([{"method": "none", "within": True} | self.unsteered])
         absent = [source for source in SOURCES if source not in set(self.points["source"])]
         lacking = pd.DataFrame({"method": "difference_in_means", "source": absent})
-        return pd.concat([pd.DataFrame([none]), rows, lacking], ignore_index=True)
+        return pd.concat([none, rows, lacking], ignore_index=True)
 
-    def _cosine(self, candidate: Candidate) -> float:
-        """Cosine with the difference in means of the same layer, at the clip's last token."""
-        (heard, *_) = [
-            one.vector
-            for one in self.candidates
-            if (one.method, one.source) == ("difference_in_means", "audio")
-            and one.layer == candidate.layer
-        ]
-        lengths = np.linalg.norm(heard) * np.linalg.norm(candidate.vector)
-        return float(heard @ candidate.vector / lengths)
+    def _cosine(self, tried: Intervention) -> float:
+        # The first candidate of each layer is the difference in means at the clip's last token.
+        means = next(other.direction for other in self.tried if other.layer == tried.layer)
+        lengths = np.linalg.norm(means) * np.linalg.norm(tried.direction)
+        return float(means @ tried.direction / lengths)
 
 
 def layer_sweep(
     model: OpenModel,
+    judge: Judge,
     requests: Requests,
-    among: npt.NDArray[np.intp],
-    estimate: Estimate,
-    report: Callable[[int, int], None],
+    conditions: Sequence[str],
+    whole: int,
+    report: Report,
 ) -> LayerSweep:
     """Estimate candidates of several layers, and more coefficients where a method works best.
 
-    ``among`` are the places of the requests that the estimates are for: pseudo-harmful and harmful
-    ones, some of each. ``estimate`` is of the very ``model``.
+    Estimates are made on requests in these ``conditions``, by no more than ``whole`` tokens.
+    SteeringError if no beginning of the model's answers tells refusals from other answers.
     """
-    coarse = [
-        one for layer in layers_to_sweep(requests.layers) for one in candidates(requests, layer)
-    ]
-    points = _estimates(model, coarse, requests, among, estimate, report)
+    estimate = learn_estimate(model, judge, requests, whole)
+    among = some_of_each_kind(requests.answers, conditions)
+    conversations = [requests.conversations[place] for place in among]
+    side_by_side = model.capabilities.side_by_side
+    kinds = {"orr": "pseudo_harmful", "hrr": "harmful"}
+    masks = {rate: requests.of_kind(intent)[among] for rate, intent in kinds.items()}
+
+    def rates(refused: Scores) -> Rates:
+        return {rate: float(refused[mask].mean()) for rate, mask in masks.items()}
+
+    def steered_estimate(candidate: Intervention) -> Scores:
+        with steered(model, candidate):
+            return estimate(conversations)
+
+    def points_of(tried: Sequence[Intervention]) -> pd.DataFrame:
+        rows = []
+        with closing(in_threads(steered_estimate, tried, side_by_side=side_by_side)) as estimates:
+            for candidate, refused in zip(tried, estimates, strict=True):
+                rows.append(candidate.row | rates(refused))
+                report(len(rows), len(tried))
+        numbers = dict.fromkeys(("coefficient", "projected_share", "components"), float)
+        return pd.DataFrame(rows, columns=COLUMNS[LAYER_SWEEP].split()[1:]).astype(numbers)
+
+    coarse = []
+    for layer in layers_to_sweep(requests):
+        coarse += candidates(requests, layer)
+    points = points_of(coarse)
     finer = []
     for _, of_method in points.groupby(["method", "source"], sort=False):
-        # Where the direction tells the requests apart best, and where it lowers over-refusal most.
+        # Where the direction separates the requests best, and where it lowers over-refusal most.
         apart = (of_method["hrr"] - of_method["orr"]).idxmax()
         strongest = of_method["orr"].idxmin()
         for place in sorted({int(str(apart)), int(str(strongest))}):
             finer += variants(coarse[place], requests)
-    more = _estimates(model, finer, requests, among, estimate, report)
-    asked = [requests.conversations[place] for place in among]
-    (unsteered,) = in_threads(estimate, [asked], side_by_side=model.capabilities.side_by_side)
-    return LayerSweep(
-        coarse + finer,
-        pd.concat([points, more], ignore_index=True),
-        base_orr=float(unsteered[requests.pseudo_harmful[among]].mean()),
-        base_hrr=float(unsteered[requests.harmful[among]].mean()),
-    )
+    points = pd.concat([points, points_of(finer)], ignore_index=True)
+    (unsteered,) = in_threads(estimate, [conversations], side_by_side=side_by_side)
+    return LayerSweep(coarse + finer, points, rates(unsteered))
 
 
-def layers_to_sweep(layers: int) -> list[int]:
-    """Places of the layers that are looked at, in a model with so many."""
+def layers_to_sweep(requests: Requests) -> list[int]:
+    """Places of the layers that are looked at."""
+    layers = requests.activations["audio"].shape[1]
     spaced = np.linspace(np.floor(_FIRST * layers), np.ceil(_LAST * layers) - 1, LAYERS)
     return sorted({int(place) for place in spaced.round()})
 
 
 def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDArray[np.intp]:
-    """Places of at most :data:`REQUESTS` pseudo-harmful and as many harmful requests.
+    """Places of at most :data:`REQUESTS` pseudo-harmful and as many harmful rows of ``asked``.
 
-    They are evenly spaced, and of as many utterances as can be. ``asked`` has the columns
-    ``intent``, ``condition`` and ``utterance_id``; only these ``conditions`` are taken.
+    They are evenly spaced, of these ``conditions``, and of as many utterances as possible.
     """
     rows = asked.reset_index(drop=True)
     rows = rows[rows["condition"].isin(conditions)]
-    places = []
-    for kind in ("pseudo_harmful", "harmful"):
-        of_kind = rows.loc[rows["intent"] == kind, "utterance_id"]
-        # The first request of every utterance, then the second of every one, and so on.
-        turns = of_kind.groupby(of_kind).cumcount().to_numpy()
-        by_turns = of_kind.index[np.argsort(turns, kind="stable")]
-        first = by_turns[: max(REQUESTS, of_kind.nunique())]
-        places.append(first[evenly_spaced(len(first), REQUESTS)].to_numpy(np.intp))
-    return np.sort(np.concatenate(places))
+    # The first request of every utterance, then the second of every one, and so on.
+    turns = rows.groupby("utterance_id").cumcount().sort_values(kind="stable")
+    rows = rows.loc[turns.index]
+    places: list[int] = []
+    for intent in ("pseudo_harmful", "harmful"):
+        of_kind = rows[rows["intent"] == intent]
+        first = of_kind.index[: max(REQUESTS, of_kind["utterance_id"].nunique())]
+        places.extend(first[_evenly_spaced(len(first), REQUESTS)])
+    return np.sort(places)
 
 
-def _estimates(
-    model: OpenModel,
-    tried: Sequence[Candidate],
-    requests: Requests,
-    among: npt.NDArray[np.intp],
-    estimate: Estimate,
-    report: Callable[[int, int], None],
-) -> pd.DataFrame:
-    asked = [requests.conversations[place] for place in among]
+def learn_estimate(model: OpenModel, judge: Judge, requests: Requests, whole: int) -> Estimate:
+    """Estimate refusals by the judge's scores of how answers begin, from as few tokens as suffice.
 
-    def estimated(candidate: Candidate) -> npt.NDArray[np.float64]:
-        with steered(model, candidate.intervention):
-            return estimate(asked)
+    The estimate is of the model as it is when asked. For the rest see :func:`layer_sweep`.
+    """
+    kinds = [np.flatnonzero(requests.refused), np.flatnonzero(~requests.refused)]
+    shown = np.concatenate([places[_evenly_spaced(len(places), _SHOWN)] for places in kinds])
+    conversations = [requests.conversations[place] for place in shown]
+    for tokens in sorted({min(tokens, whole) for tokens in BEGINNINGS}):
+        estimate = partial(_score_beginnings, model, judge, tokens)
+        if roc_auc_score(requests.refused[shown], estimate(conversations)) >= TELLS:
+            return estimate
+    raise SteeringError(
+        f"{model.card.id}: the first {tokens} tokens of its answers do not tell refusals from "
+        "other answers"
+    )
 
-    rows = []
-    with closing(
-        in_threads(estimated, tried, side_by_side=model.capabilities.side_by_side)
-    ) as estimates:
-        for candidate, refusing in zip(tried, estimates, strict=True):
-            orr = float(refusing[requests.pseudo_harmful[among]].mean())
-            hrr = float(refusing[requests.harmful[among]].mean())
-            rows.append(candidate.row | {"orr": orr, "hrr": hrr})
-            report(len(rows), len(tried))
-    numbers = dict.fromkeys(("coefficient", "lam", "components"), float)
-    return pd.DataFrame(rows, columns=[*COLUMNS[LAYER_SWEEP][1:]]).astype(numbers)
+
+def _score_beginnings(
+    model: AudioModel, judge: Judge, tokens: int, asked: Sequence[Conversation]
+) -> Scores:
+    answers = model.answer(asked, Generation(max_new_tokens=tokens))
+    texts = [answer.text for answer in answers if not isinstance(answer, Failure)]
+    if len(texts) < len(asked):
+        raise ModelError(f"{model.card.id}: some requests brought no answer")
+    judged = judge.judge_all([(text, None) for text in texts])
+    return np.array([judgement.p_refusal or 0.0 for judgement in judged])
+
+
+def _evenly_spaced(number: int, most: int) -> npt.NDArray[np.intp]:
+    """At most ``most`` of the places 0 to ``number - 1``, the first and the last among them."""
+    return np.linspace(0, number - 1, min(most, number)).round().astype(np.intp)

@@ -1,32 +1,36 @@
-"""Steering of a study's models, where anything that it is made from has changed.
-
-Each intervention that is tried on ``test`` is a mitigation of its own in the study's results:
-``steering_METHOD`` for the best of each method, and of the chosen one ``steering_random_N`` and
-``steering_random_gate_N`` for the parts of its controls (:mod:`aor_lib.steering.controls`) and
-``steering_hearing`` for what it is asked over threatening scenes; where it is an addition, also
-``steering_at_half`` and ``steering_at_one_and_a_half`` for other strengths of it.
-"""
+"""Steering of a study's models: fitted and chosen on ``dev``, tried on ``test``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.splits import SplitError
+from aor_lib.analysis.selections import core, unmitigated
+from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
 from aor_lib.config.params import StudyParams
+from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.judge import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
-from aor_lib.steering.trials import Progress, SteeredTrials, families, spoken_trials
+from aor_lib.steering.activations import OpenModel, Report, check_open, record
+from aor_lib.steering.candidates import record_requests
+from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
+from aor_lib.steering.interventions import Intervention, save_vector
+from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
+from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls
 from aor_lib.storage.progress import finished, up_to_date
 
-if TYPE_CHECKING:
-    from aor_lib.steering.activations import OpenModel
-
-STAGE = "steer"
+NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
+"""Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
+STRENGTHS = {"steering_at_half": 0.5, "steering_at_full": 1.0, "steering_at_one_and_a_half": 1.5}
+"""Mitigations of the chosen addition at shares of the chosen strength."""
 
 
 def steer_study(
@@ -34,7 +38,7 @@ def steer_study(
     build: Path,
     models: Iterable[OpenModel],
     judge: Judge,
-    progress: Progress,
+    progress: Callable[[str], AbstractContextManager[Report]],
     max_hrr_loss: float = MAX_HRR_LOSS,
 ) -> dict[str, str]:
     """Steer every model of a study that can be steered; all trials must be answered and judged.
@@ -58,59 +62,144 @@ def steer_study(
     ------
     ModelError
         If a model or the judge can be asked no more.
-    StoreError
-        If a result cannot be kept.
-    FileNotFoundError
-        If the study has not been run.
     """
     results = load_results(build, judge.id)
-    made_from = _made_from(study, results, judge, max_hrr_loss)
-    if up_to_date(build, STAGE, made_from) and _is_whole(build, results):
-        return dict(tables.load(build, tables.LEFT_OUT).itertuples(index=False, name=None))
-
-    from aor_lib.steering.fitting import steer_model  # imports torch
-
-    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
-    left_out: dict[str, str] = {}
-    for model in models:
-        name = model.card.id
-        trials = SteeredTrials(name, study, build, judge, progress)
-        try:
-            made = steer_model(model, trials, max_hrr_loss)
-        except (SteeringError, SplitError) as error:
-            left_out[name] = str(error)
-            trials.withdraw()
-            continue
-        for table, rows in made.items():
-            parts[table].append(rows.assign(model=name))
-    parts[tables.LEFT_OUT] = [pd.DataFrame(left_out.items(), columns=["model", "reason"])]
-    for table, frames in parts.items():
-        tables.write(build, table, frames)
-    finished(build, STAGE, made_from)
-    return left_out
-
-
-def _made_from(
-    study: StudyParams, results: pd.DataFrame, judge: Judge, max_hrr_loss: float
-) -> dict[str, object]:
-    """All that vectors, choices and tables follow from."""
-    trials = spoken_trials(results)
-    columns = trials[["model", "revision", "trial_key", "label"]]
-    return {
+    spoken = core(unmitigated(results))
+    spoken = spoken[spoken["path"].notna() & is_judged(spoken)]
+    made_from = {
         "version": VERSION,
         "max_hrr_loss": max_hrr_loss,
         "judge": [judge.id, judge.version],
         "models": [card.id for card in study.models],
         "conditions": [str(condition) for condition in study.profile.mitigated_conditions],
         "steered_models": study.profile.steered_models,
-        "families": sorted(families(study).items()),
-        "trials": sorted(columns.itertuples(index=False, name=None)),
+        "trials": sorted(spoken["trial_key"] + spoken["label"]),
     }
+    # The tables and the steered trials of the last call may have been deleted.
+    steered = set(tables.load(build, tables.POINTS)["model"])
+    left_out = dict(tables.load(build, tables.LEFT_OUT).itertuples(index=False, name=None))
+    whole = steered <= set(results.loc[results["arm"].eq(tables.TESTED), "model"])
+    if whole and (steered or left_out) and up_to_date(build, "steer", made_from):
+        return left_out
+    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in tables.COLUMNS}
+    left_out = {}
+    for model in models:
+        trials = SteeredTrials(model, study, build, judge, progress)
+        try:
+            made = steer_model(trials, spoken[spoken["model"] == trials.name], max_hrr_loss)
+        except (SteeringError, SplitError) as error:
+            left_out[trials.name] = str(error)
+            trials.ask([], Split.TEST)  # withdraws those of the last call
+            continue
+        for table, rows in made.items():
+            parts[table].append(rows.assign(model=trials.name))
+    parts[tables.LEFT_OUT] = [pd.DataFrame(left_out.items(), columns=["model", "reason"])]
+    for table, frames in parts.items():
+        tables.write(build, table, frames)
+    finished(build, "steer", made_from)
+    return left_out
 
 
-def _is_whole(build: Path, results: pd.DataFrame) -> bool:
-    """Tell if the tables and the steered trials of the last call are still there."""
-    if not (build / tables.FOLDER / f"{tables.LEFT_OUT}.parquet").is_file():
-        return False
-    fitted = set(tables.load(build, tables.FITTED)["model"])
-    return fitted <= set(tables.steered_trials(results)["model"])
+def steer_model(
+    trials: SteeredTrials, answers: pd.DataFrame, max_hrr_loss: float
+) -> dict[str, pd.DataFrame]:
+    """Steer one model of a study, save its vectors, and return its tables by their names.
+
+    ``answers`` are the model's judged trials without steering. SteeringError if the model's layers
+    are not open to steering, the profile does not name it, or its answers hold no direction.
+    """
+    name = trials.name
+    check_open(trials.model)
+    if not trials.study.profile.steers(name):
+        raise SteeringError(f"{name}: it is not among the profile's steered_models")
+    if set(answers.loc[answers["split"].eq(Split.DEV), "revision"]) != {trials.model.revision}:
+        raise SteeringError(
+            f"{name}: no clip of 'dev' has a judged answer of this revision; run 'aor run' and "
+            "'aor judge', or take more utterances"
+        )
+    dev, utterances = for_fitting(answers)
+    _require_both_kinds(trials, dev)
+    best, made = fit_on_dev(trials, dev, max_hrr_loss)
+    try_on_test(trials, best, for_scoring(answers[answers["split"].eq(Split.TEST)], utterances))
+    for intervention in best:
+        file = f"steering_{intervention.method}.safetensors"
+        path = trials.build / tables.FOLDER / name / file
+        save_vector(path, intervention, trials.model, utterances)
+    strengths = pd.DataFrame(STRENGTHS.items(), columns=["mitigation", "strength"])
+    fitted_on = pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]})
+    return made | {tables.STRENGTHS: strengths, tables.FITTED: fitted_on}
+
+
+def fit_on_dev(
+    trials: SteeredTrials, dev: pd.DataFrame, max_hrr_loss: float
+) -> tuple[list[Intervention], dict[str, pd.DataFrame]]:
+    """Find directions in unsteered trials of ``dev``, estimate, try the best in full, and choose.
+
+    Returns the best intervention of each method, the chosen one first; and tables, by their names.
+    """
+    with trials.progress(f"{trials.name}: activations") as report:
+        requests = record_requests(trials.model, dev, trials.conversations(dev), report)
+    with trials.progress(f"{trials.name}: layers and coefficients") as report:
+        whole = trials.study.profile.generation.max_new_tokens
+        sweep = layer_sweep(trials.model, trials.judge, requests, trials.conditions, whole, report)
+    tried = dev[dev["condition"].isin(trials.conditions)]
+    stimuli = trials.stimuli(tried)
+    shortlist = {f"candidate_{n}": c for n, c in enumerate(sweep.shortlist(max_hrr_loss))}
+    answers = trials.ask(
+        [(as_mitigation(name, c.method), c, stimuli) for name, c in shortlist.items()], Split.DEV
+    )
+    held_out = held_out_scores(requests, layers_to_sweep(requests))
+    points = []
+    for name, candidate in shortlist.items():
+        under = answers[answers["mitigation"] == name]
+        points.append((candidate, arm_rates(under)))
+        if held_out is not None and candidate.coefficient is not None:
+            gated = behind_a_gate(candidate, under, tried, requests, held_out, max_hrr_loss)
+            points.append(gated)
+    table, best = choose(points, arm_rates(tried), max_hrr_loss)
+    compared = sweep.compared(max_hrr_loss)
+    made = {tables.LAYER_SWEEP: sweep.table(), tables.COMPARED: compared, tables.POINTS: table}
+    return best, made
+
+
+def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFrame) -> None:
+    """Ask what ``test`` asked unsteered under the best interventions, and controls of the first."""
+    chosen, tried = best[0], test[test["condition"].isin(trials.conditions)]
+    stimuli = trials.stimuli(tried)
+    opened = np.ones(len(tried), dtype=bool)
+    if chosen.gate:
+        with trials.progress(f"{trials.name}: activations on test") as report:
+            last_token, _ = record(trials.model, trials.conversations(tried), report)
+        opened = chosen.gate.opens(last_token[:, chosen.gate.layer])
+    parts: list[Part] = [
+        (as_mitigation(f"steering_{item.method}", item.method), item, stimuli) for item in best
+    ]
+    parts += random_controls(chosen, stimuli, opened)
+    over_scenes = test[
+        test["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
+        & test["intent"].eq(Intent.PSEUDO_HARMFUL)
+    ]
+    if over_scenes["condition"].nunique() > 1:
+        hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)
+        parts.append((hearing, chosen, trials.stimuli(over_scenes)))
+    if chosen.coefficient is not None:
+        for name, share in STRENGTHS.items():
+            other = replace(chosen, coefficient=share * chosen.coefficient)
+            parts.append((as_mitigation(name, chosen.method, tables.STRENGTH), other, stimuli))
+    trials.ask(parts, Split.TEST)
+
+
+def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
+    tried = dev[dev["condition"].isin([*trials.conditions, Condition.THREATENING_SCENE])]
+    refused, intent = tried["label"].isin(REFUSALS), tried["intent"]
+    masks = {
+        "refused pseudo-harmful": refused & intent.eq("pseudo_harmful"),
+        "refused harmful": refused & intent.eq("harmful"),
+        "answered harmless": ~refused & intent.ne("harmful"),
+    }
+    there_are = {kind: tried.loc[mask, "utterance_id"].nunique() for kind, mask in masks.items()}
+    if any(there_are[kind] < needed for kind, needed in NEEDED.items()):
+        raise SteeringError(
+            f"{trials.name}: a direction needs more utterances of 'dev', over threatening scenes "
+            f"or in the profile's mitigated_conditions: {NEEDED}; there are {there_are}"
+        )

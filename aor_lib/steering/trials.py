@@ -1,198 +1,163 @@
-"""The trials of a study that steering needs: those without steering, and steered ones.
+"""The steered trials of a study: asked by its engine, judged by its judge, and random controls.
 
-Steered trials are asked by the study's engine and judged by its judge. Those of ``test`` are kept
-in the study's folder; those of ``dev`` in a folder of their own, which no page looks at.
+Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own, which
+no page reads.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation
-from aor_lib.config.records import Stimulus, Trial
+from aor_lib.config.records import Split, Stimulus, Trial
 from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import Judge
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
-from aor_lib.steering import SteeringError
-from aor_lib.steering.tables import FOLDER
+from aor_lib.steering import tables
+from aor_lib.steering.activations import Mask, OpenModel, Report
+from aor_lib.steering.directions import random_like
+from aor_lib.steering.interventions import Intervention, SteeredModel
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.storage.workers import in_threads
 
-NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
-"""Utterances of ``dev`` without which nothing is fitted, each in several conditions. The mean of
-fewer says little."""
+RANDOM = 9
+"""Random directions, each tried on an equal part of the stimuli. They vary more in what they do
+than requests do in how they are answered: many on few requests say more than few on many."""
+_SEED = 0
 
-Asked = Mapping[str, tuple[AudioModel, Sequence[Stimulus]]]
-"""Steered models by the ids of their mitigations, each with the stimuli that it is to answer."""
-_Run = tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]]
-Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-"""Such as :func:`aor_lib.storage.progress.progress`."""
-
-
-def spoken_trials(results: pd.DataFrame) -> pd.DataFrame:
-    """Trials that steering looks at: unmitigated and judged, of the core design, asked aloud."""
-    asked = core(unmitigated(results))
-    intents = ["pseudo_harmful", "harmful", "benign"]
-    return asked[asked["path"].notna() & asked["intent"].isin(intents) & is_judged(asked)]
+Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
+"""Stimuli that are asked under an intervention (None: as the model is), as a mitigation."""
+_Asked = tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]]
 
 
-def unsteered_trials(
-    build: Path | str, model: AudioModel, judge: str | None = None
-) -> pd.DataFrame:
-    """The :func:`spoken_trials` of a model in a study, with its answers and their labels.
+def as_mitigation(
+    name: str, method: str, arm: str = tables.TESTED, *, is_control: bool = False
+) -> Mitigation:
+    """What is stored of a steered trial; see :mod:`aor_lib.steering.tables`."""
+    return Mitigation(id=name, title=name, arm=arm, method=method, is_control=is_control)
 
-    Returns
-    -------
-    Rows of :func:`aor_lib.analysis.results.load_results`.
 
-    Raises
-    ------
-    SteeringError
-        If there are none, or they are of another revision of the model.
+def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: Mask) -> list[Part]:
+    """Random directions, and a random gate where a gate was chosen; each stimulus once in each.
+
+    A random direction shows what an equally strong push in any direction would do, a random gate
+    what steering as many requests, whichever they are, would do. Behind a closed gate a model
+    answers as it does unsteered: all controls together take no more answers than ``chosen``.
+    ``opened`` (bool, ``(stimuli,)``) are those that the chosen gate opens for, or all.
     """
-    results = load_results(build, judge)
-    trials = spoken_trials(results[results["model"] == model.card.id])
-    if trials.empty or set(trials["revision"]) != {model.revision}:
-        raise SteeringError(
-            f"{model.card.id}: there are no judged answers of this revision; run 'aor run' and "
-            "'aor judge' first"
-        )
-    return trials
 
+    def some(mask: Mask) -> list[Stimulus]:
+        return [stimuli[place] for place in np.flatnonzero(mask)]
 
-def conversations(build: Path | str, trials: pd.DataFrame) -> list[Conversation]:
-    """Conversations of trials, to be passed to ``model.answer``."""
-    stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
-    return [conversation(stimuli[name], Path(build)) for name in trials["stimulus_id"]]
-
-
-def families(study: StudyParams) -> dict[str, str]:
-    """The utterance that each harmful contrast minimally changes, by the contrast's id."""
-    return {
-        utterance.id: utterance.contrast_of
-        for scenario in study.scenarios
-        for utterance in scenario.utterances
-        if utterance.contrast_of
-    }
-
-
-def require_both_kinds(tried: pd.DataFrame, model: str) -> None:
-    """Refuse trials with too few refusals or answers of either kind to tell them apart.
-
-    Raises
-    ------
-    SteeringError
-        If there are fewer than :data:`NEEDED`.
-    """
-    refused = tried["label"].isin(REFUSALS)
-    harmful, pseudo_harmful = (tried["intent"] == kind for kind in ("harmful", "pseudo_harmful"))
-    masks = (refused & pseudo_harmful, refused & harmful, ~refused & ~harmful)
-    there_are = {
-        kind: tried.loc[mask, "utterance_id"].nunique()
-        for kind, mask in zip(NEEDED, masks, strict=True)
-    }
-    if any(there_are[kind] < needed for kind, needed in NEEDED.items()):
-        in_words = [
-            ", ".join(f"{count} {kind}" for kind, count in counts.items())
-            for counts in (NEEDED, there_are)
-        ]
-        raise SteeringError(
-            f"{model}: a direction needs {in_words[0]} utterances in the 'dev' split, over "
-            f"threatening scenes or in the profile's mitigated_conditions; there are {in_words[1]}"
-        )
+    parts: list[tuple[str, Intervention | None, list[Stimulus]]] = []
+    for number in range(RANDOM):
+        direction = random_like(chosen.direction, seed=number + 1)
+        asked = some(opened)[number::RANDOM]
+        parts.append(("random", replace(chosen, direction=direction), asked))
+    parts.append(("random", None, some(~opened)))
+    if chosen.gate:
+        at_random = np.random.default_rng(_SEED).permutation(opened)
+        # An open gate steers as no gate would, and these are answered for the chosen one.
+        parts.append(("random_gate", chosen, some(at_random & opened)))
+        parts.append(("random_gate", replace(chosen, gate=None), some(at_random & ~opened)))
+        parts.append(("random_gate", None, some(~at_random)))
+    return [
+        (as_mitigation(f"steering_{method}_{n}", method, is_control=True), intervention, asked)
+        for n, (method, intervention, asked) in enumerate(parts, 1)
+        if asked
+    ]
 
 
 @dataclass(frozen=True)
 class SteeredTrials:
-    """Asks steered models, in the name of one model of a study."""
+    """Has a model of a study answer under interventions, and judges the answers.
 
-    model: str
+    ``build`` is the study's folder. ``progress`` is such as
+    :func:`aor_lib.storage.progress.progress`.
+    """
+
+    model: OpenModel
     study: StudyParams
     build: Path
     judge: Judge
-    progress: Progress
-
-    def on_dev(self, asked: Asked) -> pd.DataFrame:
-        """Have stimuli of ``dev`` answered; see :meth:`on_test`."""
-        folder = self.build / FOLDER / "dev"
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self.build / MANIFEST, folder / MANIFEST)
-        return self._ask(asked, folder)
-
-    def on_test(self, asked: Asked) -> pd.DataFrame:
-        """Have stimuli of ``test`` answered by steered models, each a mitigation, and judged.
-
-        They become a part of the study, in the place of those of an earlier call. A trial that was
-        answered before, in this process or another, is not asked again.
-
-        Returns
-        -------
-        Rows of :func:`aor_lib.analysis.results.load_results`, of these mitigations.
-
-        Raises
-        ------
-        ModelError
-            If the model or the judge can be asked no more.
-        StoreError
-            If a result cannot be kept.
-        """
-        return self._ask(asked, self.build)
-
-    def withdraw(self) -> None:
-        """Take the steered trials of earlier calls out of the study; their answers stay."""
-        with Store(self.build / STORE) as store:
-            store.set_plan([], self._part)
+    progress: Callable[[str], AbstractContextManager[Report]]
 
     @property
-    def _part(self) -> str:
-        return f"steering of {self.model}"
+    def name(self) -> str:
+        """Id of the model."""
+        return self.model.card.id
 
-    def _ask(self, asked: Asked, folder: Path) -> pd.DataFrame:
-        runs: list[_Run] = []
+    @property
+    def conditions(self) -> list[str]:
+        """Conditions in which interventions are tried: the profile's ``mitigated_conditions``."""
+        return [str(condition) for condition in self.study.profile.mitigated_conditions]
+
+    @cached_property
+    def _stimuli(self) -> dict[str, Stimulus]:
+        return {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(self.build)}
+
+    def stimuli(self, trials: pd.DataFrame) -> list[Stimulus]:
+        """Stimuli of trials."""
+        return [self._stimuli[name] for name in trials["stimulus_id"]]
+
+    def conversations(self, trials: pd.DataFrame) -> list[Conversation]:
+        """Conversations of trials, to be passed to ``model.answer``."""
+        return [conversation(stimulus, self.build) for stimulus in self.stimuli(trials)]
+
+    def ask(self, parts: Sequence[Part], split: Split) -> pd.DataFrame:
+        """Have stimuli of a split answered and judged, in place of those of an earlier call.
+
+        A trial that was answered before, in this process or another, is not asked again. Returns
+        rows of :func:`aor_lib.analysis.results.load_results`, of these mitigations. ModelError if
+        the model or the judge can be asked no more.
+        """
+        folder = self.build
+        if split is Split.DEV:
+            folder = self.build / tables.FOLDER / "dev"
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.build / MANIFEST, folder / MANIFEST)
         plan: list[Trial] = []
-        for mitigation, (model, stimuli) in asked.items():
-            # The mitigation changes the model, not what it is told.
-            only = Mitigation(id=mitigation, title=mitigation)
-            trials = trials_of(model, only, stimuli, self.study.profile.generation)
+        runs: list[_Asked] = []
+        for mitigation, intervention, stimuli in parts:
+            steered = intervention and SteeredModel(self.model, intervention)
+            model: AudioModel = steered or self.model
+            trials = trials_of(model, mitigation, stimuli, self.study.profile.generation)
             # Two parts may hold the same trial. If both asked it, chance would choose its batch.
             known = {trial.key for trial in plan}
             runs.append((model, stimuli, [trial for trial in trials if trial.key not in known]))
             plan += trials
         with Store(folder / STORE) as store:
-            store.set_plan(plan, self._part)
+            store.set_plan(plan, f"steering of {self.name}")
 
-        def ask(run: _Run) -> Mapping[str, str]:
+        def answer(run: _Asked) -> None:
             model, stimuli, trials = run
             with Store(folder / STORE) as store:
-                asking = Run(trials, [model], stimuli, self.build, store)
-                return asking.answer(lambda _: None).stopped
+                done = Run(trials, [model], stimuli, self.build, store).answer(lambda _: None)
+            if done.stopped:
+                raise ModelError(f"{self.name} was stopped: {'; '.join(done.stopped.values())}")
 
-        side_by_side = all(model.capabilities.side_by_side for model, *_ in runs)
+        side_by_side = self.model.capabilities.side_by_side
         with (
-            closing(in_threads(ask, runs, side_by_side=side_by_side)) as stopped,
-            self.progress(f"{self.model}: interventions") as report,
+            closing(in_threads(answer, runs, side_by_side=side_by_side)) as answered,
+            self.progress(f"{self.name}: interventions") as report,
         ):
-            for number, reasons in enumerate(stopped, 1):
-                if reasons:
-                    raise ModelError(
-                        f"{self.model} was stopped while it was steered: "
-                        f"{'; '.join(reasons.values())}"
-                    )
+            for number, _ in enumerate(answered, 1):
                 report(number, len(runs))
         with self.progress("verdicts") as report:
             judge_study(folder, self.judge, report)
         results = load_results(folder, self.judge.id)
-        return results[(results["model"] == self.model) & results["mitigation"].isin(asked)]
+        asked = results["mitigation"].isin([mitigation.id for mitigation, *_ in parts])
+        return results[asked & results["model"].eq(self.name)]

@@ -17,9 +17,7 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Capabilities
-from aor_lib.steering.activations import Recorded
 from aor_lib.steering.candidates import Requests
-from aor_lib.steering.sources import Sources
 from aor_lib.steering.study import steer_study
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.conftest import TINY, make_text_stimuli
@@ -98,24 +96,25 @@ def away():
 def requests():
     """Requests of which a third are harmful and a third benign, in three layers.
 
-    The third dimension of layer 1 tells what is harmful; the first, what is refused.
+    The third dimension of layer 1 tells what is harmful; the first, what is refused. Three requests
+    each are of one family.
     """
     number, rng = 60, np.random.default_rng(2)
     intents = np.array(["harmful", "benign", "pseudo_harmful"] * (number // 3))
     rows = rng.normal(0, 0.1, (number, 3, 16)).astype(np.float32)
     rows[:, 1, 2] += intents == "harmful"
     rows[:, :, 0] += (intents != "benign")[:, None]
-    logits = np.stack([4 * rows[:, 2, 0] - 2, 2 - 4 * rows[:, 2, 0]], axis=1)
     answers = pd.DataFrame(
         {
             "stimulus_id": [f"s{n}" for n in range(number)],
+            "utterance_id": [f"u{n // 3}" for n in range(number)],
+            "contrast_of": None,
             "intent": intents,
             "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
         }
     )
-    recorded = Recorded(rows, logits.astype(np.float32))
     refusing = np.eye(16, dtype=np.float32)[[0, 0, 0]]
-    return Requests(answers, [()] * number, recorded, Sources(refusing))
+    return Requests(answers, [()] * number, {"audio": rows}, refusing)
 
 
 def silent(_):

@@ -4,7 +4,7 @@ from aor_lib.steering.activations import record
 from tests.models import checkpoints
 
 
-def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversations, tmp_path):
+def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversations):
     model, asked = tiny("qwen2_audio"), conversations[1:3]
     network, _ = model.load()
     outputs = []
@@ -14,16 +14,12 @@ def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversatio
 
     network.register_forward_pre_hook(ask_for_states, with_kwargs=True)
     network.register_forward_hook(lambda _, args, output: outputs.append(output))
-    recorded = record(model, asked)
-    assert recorded.activations.shape == (2, 2, checkpoints.WIDTH)
+    last_token, audio_tokens = record(model, asked)
+    assert last_token.shape == (2, 2, checkpoints.WIDTH)
     # The first are the embeddings; the last have gone through the final norm.
     own = [output.hidden_states[1][0, -1] for output in outputs[:2]]
-    np.testing.assert_allclose(recorded.activations[:, 0], np.stack(own), atol=1e-6)
-    logits = [model.logits(conversation) for conversation in asked]
-    np.testing.assert_array_equal(recorded.logits, np.stack(logits))
-    assert recorded.audio_tokens is None
-    on_disk = record(model, asked, folder=tmp_path)
-    np.testing.assert_array_equal(on_disk.activations, recorded.activations)
+    np.testing.assert_allclose(last_token[:, 0], np.stack(own), atol=1e-6)
+    assert np.isnan(audio_tokens).any()  # one is text
 
 
 def test_activations_of_audio_tokens_are_means_over_the_places_where_sound_stands(
@@ -31,13 +27,11 @@ def test_activations_of_audio_tokens_are_means_over_the_places_where_sound_stand
 ):
     model, asked = tiny("qwen2_audio"), conversations[2:4]
     streams = []
-    first = model.decoder_layers()[0]
-    recorded = record(model, asked)
-    hook = first.register_forward_hook(lambda layer, given, output: streams.append(output))
+    _, audio_tokens = record(model, asked)
+    model.decoder_layers()[0].register_forward_hook(lambda _, __, output: streams.append(output))
     for conversation in asked:
         model.logits(conversation)
-    hook.remove()
-    for row, stream, conversation in zip(recorded.audio_tokens, streams, asked, strict=True):
+    for row, stream, conversation in zip(audio_tokens, streams, asked, strict=True):
         places = model.audio_positions(conversation)
         assert 0 < len(places) < stream.shape[1]
         np.testing.assert_allclose(row[0], stream[0, places].mean(dim=0), atol=1e-6)

@@ -1,61 +1,101 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from aor_lib.steering.candidates import Candidate, candidates, variants
+from aor_lib.models.base import Turn
+from aor_lib.steering.candidates import (
+    COMPONENTS,
+    REFUSAL,
+    candidates,
+    record_requests,
+    variants,
+)
 from aor_lib.steering.directions import difference_in_means
-from aor_lib.steering.interventions import Addition, Gate, Gated
-from aor_lib.steering.sources import Sources
-from aor_lib.steering.tables import COMPONENTS
+from tests.audio.sounds import quiet
+
+
+def tried(requests):
+    return [other for one in candidates(requests, 1) for other in (one, *variants(one, requests))]
 
 
 def test_the_false_refusal_direction_is_orthogonal_to_the_true_one_at_share_1(requests):
-    tried = [other for one in candidates(requests, 1) for other in (one, *variants(one, requests))]
-    found = {(one.method, one.lam): one for one in tried}
-    true = difference_in_means(requests.at(1), requests.harmful, ~requests.refused)
+    found = {(one.found_by, one.projected_share): one.direction for one in tried(requests)}
+    true = difference_in_means(requests.at(1), requests.of_kind("harmful"), ~requests.refused)
     unit = true / np.linalg.norm(true)
-    assert found["false_refusal_ablation", 1.0].vector @ unit == pytest.approx(0, abs=1e-5)
-    assert found["false_refusal_ablation", 0.5].vector @ unit > 0.1
-    assert len({candidate.name for candidate in tried}) == len(tried)
+    assert found["false_refusal_ablation", 1.0] @ unit == pytest.approx(0, abs=1e-5)
+    assert found["false_refusal_ablation", 0.5] @ unit > 0.1
+    assert len({one.sha256 for one in tried(requests)}) == len(tried(requests))
 
 
 def test_sarsteer_adds_nothing_that_harmless_requests_vary_in(requests):
     # Harmless requests vary in the first dimension above all, where words of refusal lead too.
-    rows = requests.recorded.activations.copy()
+    rows = requests.activations["audio"].copy()
     safe = ~requests.refused
     rows[safe, :, 0] += np.linspace(-3, 3, safe.sum())[:, None]
-    refusing = requests.elsewhere.refusing + np.eye(16, dtype=np.float32)[5]
-    there = replace(
-        requests, recorded=replace(requests.recorded, activations=rows), elsewhere=Sources(refusing)
-    )
-    (found,) = [one for one in candidates(there, 1) if one.method == "sarsteer"]
-    tried = [found, *variants(found, there)]
-    assert {one.components for one in tried} == set(COMPONENTS)
-    for one in tried:
-        assert abs(one.vector[0]) < 0.05 * np.linalg.norm(one.vector)
-    assert {one.coefficient for one in tried} >= {-1.0, 1.0}
+    refusing = requests.refusing + np.eye(16, dtype=np.float32)[5]
+    there = replace(requests, activations={"audio": rows}, refusing=refusing)
+    found = [one for one in tried(there) if one.found_by == "sarsteer"]
+    assert {one.components for one in found} == set(COMPONENTS)
+    for one in found:
+        assert abs(one.direction[0]) < 0.05 * np.linalg.norm(one.direction)
 
 
 def test_without_words_that_move_the_model_there_is_no_sarsteer(requests):
-    unmoved = replace(requests, elsewhere=Sources(np.zeros((3, 16), np.float32)))
-    assert "sarsteer" not in {one.method for one in candidates(unmoved, 1)}
+    unmoved = replace(requests, refusing=np.zeros((3, 16), np.float32))
+    assert "sarsteer" not in {one.found_by for one in candidates(unmoved, 1)}
 
 
-def test_directions_of_all_sources_are_equally_long(requests):
-    others = {"text": lambda layer: 7 * requests.at(layer)[:, ::-1]}
-    both = replace(requests, elsewhere=replace(requests.elsewhere, others=others))
-    heard, read = (one for one in candidates(both, 1) if one.method == "difference_in_means")
+def test_directions_of_all_sources_have_the_same_norm(requests):
+    audio = requests.activations["audio"]
+    both = replace(requests, activations={"audio": audio, "text": 7 * audio[:, :, ::-1]})
+    heard, read = (one for one in candidates(both, 1) if one.found_by == "difference_in_means")
     assert (heard.source, read.source) == ("audio", "text")
-    assert np.linalg.norm(read.vector) == pytest.approx(np.linalg.norm(heard.vector))
-    assert read.vector[-1] == pytest.approx(heard.vector[0], rel=1e-5)
+    assert np.linalg.norm(read.direction) == pytest.approx(np.linalg.norm(heard.direction))
+    assert read.direction[-1] == pytest.approx(heard.direction[0], rel=1e-5)
 
 
-def test_a_random_control_differs_from_its_candidate_in_the_direction_alone(away):
-    gate = Gate(0, away, 0.0, 0.5)
-    candidate = Candidate("conditional", "probe", "audio", 2, Gated(gate, Addition(2, away, -0.5)))
-    control = candidate.randomised(seed=1)
-    assert control.intervention.gate is gate
-    assert (control.coefficient, control.layer) == (-0.5, 2)
-    assert np.linalg.norm(control.vector) == pytest.approx(np.linalg.norm(away))
-    assert abs(control.vector @ away) < 0.9
+@pytest.fixture
+def asked():
+    """Two utterances over two scenes, and their conversations."""
+    rows = [
+        (intent, f"{intent} words", Path(f"{intent}.{scene}.flac"))
+        for intent in ("harmful", "benign")
+        for scene in ("kitchen", "alley")
+    ]
+    answers = pd.DataFrame(rows, columns=["intent", "text", "path"])
+    return answers.assign(utterance_id=answers["text"]), [
+        (Turn("user", audio=path),) for path in answers["path"]
+    ]
+
+
+def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
+    read = []
+
+    class Noting(steerable):
+        def logits(self, conversation):
+            read.append((conversation[-1].text, conversation[-1].audio))
+            return super().logits(conversation)
+
+    answers, conversations = asked
+    model = Noting()
+    requests = record_requests(model, answers, conversations, quiet)
+    assert read[len(conversations) :] == [
+        ("harmful words", None),
+        ("benign words", None),
+        (REFUSAL, answers["path"].iloc[0]),
+    ]
+    assert set(requests.activations) == {"audio", "text", "audio_tokens"}
+    as_text = requests.at(1, "text")
+    assert as_text.shape == (len(answers), model.WIDTH)
+    np.testing.assert_array_equal(as_text[0], as_text[1])
+    assert requests.refusing[1, model.SOUNDS_HARMFUL] == pytest.approx(1)
+
+
+def test_a_model_that_hears_words_alone_has_no_audio_tokens(asked, steerable):
+    class Reader(steerable):
+        audio_positions = None
+
+    assert set(record_requests(Reader(), *asked, quiet).activations) == {"audio", "text"}

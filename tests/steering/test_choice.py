@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
-from aor_lib.steering.choice import best, gate_threshold
+from aor_lib.steering.choice import best, gate_threshold, held_out_scores
 
 POINTS = pd.DataFrame({"orr": [0.9, 0.5, 0.2, 0.1, 0.05], "hrr": [0.9, 0.85, 0.8, 0.3, 0.2]})
 
@@ -32,3 +35,23 @@ def test_a_gates_threshold_keeps_the_loss_within_its_limit(loss, orr, hrr):
         orr = (scores[:100] <= np.sort(scores[100:])[-1 - lost]).mean()
     assert answered[:100].mean() == orr
     assert answered[100:].mean() >= hrr
+
+
+def separation(requests, layer):
+    kinds = requests.of_kind("pseudo_harmful")
+    asked = kinds | requests.of_kind("harmful")
+    scores = held_out_scores(requests, [layer])[layer]
+    assert not np.isnan(scores).any()
+    return roc_auc_score(kinds[asked], scores[asked])
+
+
+def test_gates_tell_harmful_requests_apart_in_the_layer_that_knows_them(requests):
+    assert separation(requests, 1) > 0.95
+    assert abs(separation(requests, 0) - 0.5) < 0.25
+
+
+def test_a_gate_is_evaluated_on_families_that_it_has_not_seen(requests):
+    # Each family has rows that only it explains: a gate that has seen them knows them by heart.
+    by_heart = np.random.default_rng(5).normal(size=(20, 1, 200)).repeat(3, axis=0)
+    same = replace(requests, activations={"audio": by_heart.astype(np.float32)})
+    assert abs(separation(same, 0) - 0.5) < 0.3

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
@@ -13,12 +14,19 @@ from aor_lib.models.base import Turn
 from aor_lib.models.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
-from aor_lib.steering.interventions import Ablation, Addition, Gate, Gated, steered
+from aor_lib.steering.interventions import (
+    Gate,
+    Intervention,
+    load_vector,
+    save_vector,
+    steered,
+)
 from tests.models import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
-ADDITION = Addition(0, DIRECTION, 1.5)
+ADDITION = Intervention(0, DIRECTION, 1.5)
+ABLATION = Intervention(0, DIRECTION)
 
 
 @pytest.mark.slow
@@ -48,8 +56,8 @@ def test_a_batch_of_prompts_of_unlike_length_is_steered_as_each_alone(name, tiny
     threshold = sum(_scores(model, written)) / 2
     interventions = [
         ADDITION,
-        Ablation(DIRECTION),
-        Gated(Gate(0, DIRECTION, 0.0, threshold), Addition(1, DIRECTION, 4.0)),
+        ABLATION,
+        Intervention(1, DIRECTION, 4.0, Gate(0, DIRECTION, 0.0, threshold)),
     ]
     single = []
     for intervention in interventions:
@@ -69,7 +77,7 @@ def test_ablation_leaves_no_component_in_any_layer(name, tiny, conversations):
     unit = torch.nn.functional.normalize(torch.from_numpy(DIRECTION), dim=0)
     for layer in (0, 1):
         streams, layers = [], model.decoder_layers()
-        with steered(model, Ablation(DIRECTION)), hooked(layers, {layer: streams.append}):
+        with steered(model, ABLATION), hooked(layers, {layer: streams.append}):
             model.answer(conversations[:1], GENERATION)
         # The prompt, and every token of the answer but the last, which nothing follows.
         assert [stream.shape[1] for stream in streams[1:]] == [1] * (GENERATION.max_new_tokens - 1)
@@ -81,14 +89,14 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
     model = tiny("qwen2_audio", batch_size=8)
     written = [conversations[1], conversations[5]]
     plain = model.answer(written, GENERATION)
-    with steered(model, then := Addition(1, DIRECTION, 4.0)):
+    with steered(model, then := Intervention(1, DIRECTION, 4.0)):
         changed = model.answer(written, GENERATION)
     for layer in (0, 1):
         scores = _scores(model, written, layer)
         assert scores[0] != scores[1]
         for threshold in (min(scores) - 1, sum(scores) / 2, max(scores) + 1):
             gate = Gate(layer, DIRECTION, 0.0, threshold)
-            with steered(model, Gated(gate, then)):
+            with steered(model, replace(then, gate=gate)):
                 answers = model.answer(written, GENERATION)
             assert answers == [
                 changed[row] if score > threshold else plain[row]
@@ -102,8 +110,8 @@ def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
     questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
     asked = [(Turn("user", text=question),) for question in questions]
     plain = model.answer(asked, GENERATION)
-    first, second = record(model, asked).activations[:, 14]
-    with steered(model, Addition(16, first - second, 2.0)):
+    first, second = record(model, asked)[0][:, 14]
+    with steered(model, Intervention(16, first - second, 2.0)):
         together = model.answer(asked, GENERATION)
         assert together == [model.answer([one], GENERATION)[0] for one in asked]
     assert together != plain
@@ -113,9 +121,9 @@ def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
 def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
-    with steered(model, Addition(0, away, -1.0)):
+    with steered(model, Intervention(0, away, -1.0)):
         assert model.logits(question).argmax() != before.argmax()
-    with pytest.raises(AttributeError), steered(model, Addition(0, away, -1.0)):
+    with pytest.raises(AttributeError), steered(model, Intervention(0, away, -1.0)):
         model.logits((Turn("user"), "not a turn"))
     assert torch.equal(model.logits(question), before)
 
@@ -123,29 +131,78 @@ def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
 def test_what_another_thread_asks_is_not_steered(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
-    with steered(model, Addition(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
+    with steered(model, Intervention(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
         beside = thread.submit(model.logits, question).result()
     assert torch.equal(beside, before)
 
 
 def test_what_is_recorded_side_by_side_is_steered_with_it(steerable, away):
     model, asked = steerable(lambda name: "harmful"), [(Turn("user", text="a"),)] * 2
-    with steered(model, Addition(0, away, -1.0)):
-        alone = record(model, asked).activations
+    with steered(model, Intervention(0, away, -1.0)):
+        alone, _ = record(model, asked)
         model.capabilities = replace(model.capabilities, side_by_side=True)
-        assert np.array_equal(record(model, asked).activations, alone)
+        assert np.array_equal(record(model, asked)[0], alone)
 
 
-@pytest.mark.parametrize(
-    ("layer", "gate_layer", "message"),
-    [(7, 0, "has 4 decoder layers; there is no layer 7"), (1, 3, "gate at layer 3 is too late")],
-)
-def test_layers_that_a_model_has_not_are_named(steerable, away, layer, gate_layer, message):
-    gated = Gated(Gate(gate_layer, away, 0.0, 0.0), Addition(layer, away, 1.0))
-    with pytest.raises(SteeringError, match=message), steered(steerable(), gated):
+@pytest.mark.parametrize(("layer", "gate_layer"), [(7, 0), (1, 3)])
+def test_layers_that_a_model_has_not_are_refused(steerable, away, layer, gate_layer):
+    gated = Intervention(layer, away, 1.0, Gate(gate_layer, away, 0.0, 0.0))
+    with pytest.raises(SteeringError, match="layer"), steered(steerable(), gated):
         pass
+
+
+GATED = Intervention(2, DIRECTION, -0.75, Gate(1, DIRECTION[::-1].copy(), 0.25, -1.5))
+
+
+@pytest.mark.parametrize("intervention", [ADDITION, ABLATION, GATED])
+def test_a_vector_is_read_as_it_was_saved(tmp_path, steerable, intervention):
+    saved = replace(intervention, found_by="false_refusal", projected_share=0.5)
+    paths = [tmp_path / name for name in ("a", "sub/b")]
+    for path in paths:
+        save_vector(path, saved, steerable(), {"kitchen-2", "kitchen-1"})
+    read, fitted_on = load_vector(paths[1], steerable())
+    assert (read.row, read.sha256) == (saved.row, saved.sha256)
+    assert fitted_on == {"kitchen-2", "kitchen-1"}
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_hash_changes_with_all_that_steers_and_with_nothing_else():
+    others = [
+        ADDITION,
+        replace(ADDITION, coefficient=-1.0),
+        replace(ADDITION, layer=1),
+        replace(ADDITION, direction=DIRECTION * 2),
+        ABLATION,
+        GATED,
+        replace(GATED, gate=replace(GATED.gate, threshold=9.0)),
+    ]
+    assert len({one.sha256 for one in others}) == len(others)
+    assert replace(ADDITION, found_by="linear_probe").sha256 == ADDITION.sha256
+
+
+@pytest.mark.parametrize("field", ["id", "revision"])
+def test_a_vector_of_another_model_is_refused(tmp_path, steerable, field):
+    save_vector(tmp_path / "v", ADDITION, steerable(), set())
+    other = steerable()
+    if field == "id":
+        other.card = other.card.model_copy(update={"id": "other"})
+    else:
+        other.revision = "2"
+    with pytest.raises(SteeringError, match="'aor steer'"):
+        load_vector(tmp_path / "v", other)
+
+
+@pytest.mark.parametrize("metadata", [None, {"steering": "{"}, {"steering": "[1]"}])
+def test_another_file_is_no_vector(tmp_path, steerable, metadata):
+    path = tmp_path / "v"
+    save_file({"direction": DIRECTION}, path, metadata)
+    with pytest.raises(SteeringError, match="no steering vector"):
+        load_vector(path, steerable())
+    path.write_bytes(b"not safetensors")
+    with pytest.raises(SteeringError, match="no steering vector"):
+        load_vector(path, steerable())
 
 
 def _scores(model, asked, layer=0):
     """Scores of prompts by a gate along the direction."""
-    return (record(model, asked).activations[:, layer] @ DIRECTION).tolist()
+    return (record(model, asked)[0][:, layer] @ DIRECTION).tolist()

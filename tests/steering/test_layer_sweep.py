@@ -1,9 +1,32 @@
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
+import pytest
 
-from aor_lib.steering.layer_sweep import REQUESTS, some_of_each_kind
+from aor_lib.judge import JUDGES
+from aor_lib.models.base import Answer, Turn
+from aor_lib.steering import SteeringError
+from aor_lib.steering.candidates import Requests
+from aor_lib.steering.interventions import Intervention, steered
+from aor_lib.steering.layer_sweep import REQUESTS, learn_estimate, some_of_each_kind
+
+ASKED = [
+    (Turn("user", audio=Path(f"{intent}.{number}.flac")),)
+    for intent in ("harmful", "benign")
+    for number in range(4)
+]
+REFUSED = np.arange(8) < 4
+JUDGE = JUDGES["speech-acts"]
 
 
-def test_an_estimate_is_made_on_as_many_utterances_as_can_be():
+@pytest.fixture
+def asked():
+    labels = np.where(REFUSED, "full_refusal", "full_compliance")
+    return Requests(pd.DataFrame({"label": labels}), ASKED, {}, np.zeros(0))
+
+
+def test_an_estimate_is_made_on_as_many_utterances_as_possible():
     asked = pd.DataFrame(
         [
             (intent, f"{intent}{n}", condition)
@@ -18,3 +41,40 @@ def test_an_estimate_is_made_on_as_many_utterances_as_can_be():
     assert counts.loc["pseudo_harmful"].tolist() == [REQUESTS, REQUESTS]
     assert counts.loc["harmful"].tolist() == [REQUESTS, 5]
     assert set(chosen["condition"]) == {"benign_scene"}
+
+
+def test_estimates_are_of_the_model_as_it_is_steered(steerable, away, asked):
+    model = steerable()
+    estimate = learn_estimate(model, JUDGE, asked, 40)
+    np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
+    with steered(model, Intervention(1, away, 1.0)):
+        assert (estimate(ASKED) > 0.5).all()
+
+
+def test_a_beginning_is_as_long_as_it_takes_to_tell_refusals(steerable, asked):
+    class Slow(steerable):
+        """Says the same words first, so that twelve tokens of an answer tell nothing."""
+
+        asked_for = ()
+
+        def answer(self, conversations, generation):
+            self.asked_for += (generation.max_new_tokens,)
+            preamble = " ".join(["You ask me this over the sound of a game."] * 2).split()
+            return [
+                Answer(" ".join((preamble + one.text.split())[: generation.max_new_tokens]), 10)
+                for one in super().answer(conversations, generation)
+            ]
+
+    slow = Slow()
+    estimate = learn_estimate(slow, JUDGE, asked, 96)
+    assert slow.asked_for == (12, 24, 48)
+    assert estimate(ASKED)[REFUSED].min() > estimate(ASKED)[~REFUSED].max()
+
+
+def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(steerable, asked):
+    class Mute(steerable):
+        def answer(self, conversations, generation):
+            return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
+
+    with pytest.raises(SteeringError, match="first 20 tokens"):
+        learn_estimate(Mute(), JUDGE, asked, 20)

@@ -1,46 +1,74 @@
 """Steering a whole study, with a model that is known by heart."""
 
-import runpy
-import textwrap
 from dataclasses import replace
 
 import pandas as pd
 import pytest
-import torch
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.splits import for_scoring
+from aor_lib.analysis.selections import steering
 from aor_lib.config.records import split_of
-from aor_lib.steering import __doc__ as introduction
 from aor_lib.steering import tables
-from aor_lib.steering.vectors import load_vector, read_vector
+from aor_lib.steering.interventions import load_vector
 
 pytestmark = pytest.mark.slow
 
 
-def rate(build, mitigation, intent):
-    rows = load_results(build)
-    rows = rows[(rows["mitigation"] == mitigation) & (rows["intent"] == intent)]
-    rows = rows[(rows["split"] == "test") & (rows["condition"] == "benign_scene")]
-    assert len(rows)
-    return float(rows["label"].eq("full_refusal").mean())
+@pytest.fixture
+def tested(steered_build):
+    return steering(load_results(steered_build))
+
+
+@pytest.fixture
+def rates(tested):
+    found = stats.rates(tested, ["method", "intent"])
+    return found.set_index(["method", "intent"])["rate"]
 
 
 def vectors(build):
     return sorted((build / "steering" / "steerable").glob("*.safetensors"))
 
 
-def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(steered_build):
-    assert rate(steered_build, "none", "pseudo_harmful") == 1
-    assert rate(steered_build, "none", "harmful") == 1
-    assert rate(steered_build, "steering_conditional", "pseudo_harmful") < 0.3
-    assert rate(steered_build, "steering_conditional", "harmful") > 0.85
-    assert rate(steered_build, "steering_difference_in_means", "benign") == 0
+def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(rates, steered_build):
+    assert rates["none", "pseudo_harmful"] == rates["none", "harmful"] == 1
+    assert rates["conditional", "pseudo_harmful"] < 0.3
+    assert rates["conditional", "harmful"] > 0.85
     points = tables.load(steered_build, tables.POINTS)
     (chosen,) = points[points["chosen"]].to_dict("records")
-    assert chosen["method"] == "conditional"
-    assert chosen["within"]
+    assert (chosen["method"], chosen["within"]) == ("conditional", True)
+    assert chosen["mitigation"] == "steering_conditional"
+
+
+def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
+    answered = tested.groupby("method")["stimulus_id"].agg(sorted)
+    assert {"linear_probe", "random", "random_gate", "sarsteer"} < set(answered.index)
+    assert all(stimuli == answered["none"] for stimuli in answered)
+    assert set(tested.loc[tested["is_control"], "method"]) == {"random", "random_gate"}
+    assert tested.loc[tested["method"].ne("none"), "label"].notna().all()
+
+
+def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(rates):
+    assert rates["random", "pseudo_harmful"] > 0.9
+    assert rates["random", "harmful"] > 0.9
+    assert rates["random_gate", "pseudo_harmful"] > rates["conditional", "pseudo_harmful"] + 0.2
+    assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
+
+
+def test_controls_take_no_more_answers_than_the_chosen_steering(steered_build, tested):
+    control, chosen = tested["is_control"], tested["method"].eq("conditional")
+    others = load_results(steered_build).query("not is_control")["trial_key"]
+    assert len(set(tested.loc[control, "trial_key"]) - {*others}) <= chosen.sum()
+
+
+def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable, tested):
+    assert set(tested["split"]) == {"test"}
+    assert set(load_results(steered_build / "steering" / "dev")["split"]) == {"dev"}
+    methods = set(tested.loc[~tested["is_control"], "method"]) - {"none"}
+    assert {file.stem.removeprefix("steering_") for file in vectors(steered_build)} == methods
+    for file in vectors(steered_build):
+        _, fitted_on = load_vector(file, steerable())
+        assert {split_of(name) for name in fitted_on} == {"dev"}
 
 
 def test_steering_side_by_side_gives_the_same_tables(
@@ -54,49 +82,6 @@ def test_steering_side_by_side_gives_the_same_tables(
         pd.testing.assert_frame_equal(
             tables.load(build, table), tables.load(steered_build, table), obj=table
         )
-
-
-def test_the_chosen_steering_and_its_controls_are_measured_on_the_same_stimuli(steered_build):
-    tested = tables.on_test(steered_build, load_results(steered_build))
-    answered = tested.groupby("method")["stimulus_id"].agg(sorted)
-    for control in ("none", "random", "random_gate"):
-        assert answered[control] == answered["conditional"]
-
-
-def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(steered_build):
-    tested = tables.on_test(steered_build, load_results(steered_build))
-    rates = stats.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
-    assert rates["random", "pseudo_harmful"] > 0.9
-    assert rates["random", "harmful"] > 0.9
-    assert rates["random_gate", "pseudo_harmful"] > rates["conditional", "pseudo_harmful"] + 0.2
-    assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
-
-
-def test_controls_take_no_more_answers_than_the_chosen_steering(steered_build):
-    tried = tables.steered_trials(load_results(steered_build))
-    control = tried["mitigation"].str.startswith("steering_random")
-    unsteered = load_results(steered_build).query("mitigation == 'none'")["trial_key"]
-    others = {*tried.loc[~control, "trial_key"], *unsteered}
-    asked_for_controls = set(tried.loc[control, "trial_key"]) - others
-    assert len(asked_for_controls) <= (tried["mitigation"] == "steering_conditional").sum()
-
-
-def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, steerable):
-    tried = tables.steered_trials(load_results(steered_build))
-    assert set(tried["split"]) == {"test"}
-    assert set(load_results(steered_build / "steering" / "dev")["split"]) == {"dev"}
-    assert [file.stem.removeprefix("steering_") for file in vectors(steered_build)] == [
-        "conditional",
-        "difference_in_means",
-        "false_refusal",
-        "false_refusal_ablation",
-        "probe",
-        "sarsteer",
-    ]
-    for file in vectors(steered_build):
-        vector = load_vector(file, steerable())
-        assert {split_of(name) for name in vector.utterances} == {"dev"}
-        for_scoring(tried, vector.utterances)
 
 
 def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
@@ -117,13 +102,14 @@ def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
 
     answer_study(tmp_path / "build", Contrary())
     steer(tmp_path / "build", Contrary())
-    names = [
-        [read_vector(file).name for file in vectors(b)] for b in (steered_build, tmp_path / "build")
+    saved = [
+        [load_vector(file, steerable())[0].sha256 for file in vectors(build)]
+        for build in (steered_build, tmp_path / "build")
     ]
-    assert names[0] == names[1]
+    assert saved[0] == saved[1]
 
 
-def test_sources_and_methods_are_compared_on_dev_and_what_is_lacking_is_said(
+def test_sources_are_compared_on_dev_and_one_that_a_model_lacks_is_named(
     steered_build, steerable, answer_study, steer, tmp_path
 ):
     class Reader(steerable):
@@ -131,51 +117,30 @@ def test_sources_and_methods_are_compared_on_dev_and_what_is_lacking_is_said(
 
     answer_study(tmp_path / "build", Reader())
     steer(tmp_path / "build", Reader())
-    heard, read = (tables.load(b, tables.COMPARED) for b in (steered_build, tmp_path / "build"))
-    means = [rows[rows["method"].eq("difference_in_means")] for rows in (heard, read)]
-    assert [set(rows["source"]) for rows in means] == [set(tables.SOURCES)] * 2
-    assert [rows["orr"].isna().sum() for rows in means] == [0, 1]
-    of_sarsteer = heard[heard["method"].eq("sarsteer")].set_index("goal")
-    assert of_sarsteer.loc["less", "coefficient"] < 0 < of_sarsteer.loc["more", "coefficient"]
+    for build, lacking in ((steered_build, 0), (tmp_path / "build", 1)):
+        rows = tables.load(build, tables.COMPARED).query("method == 'difference_in_means'")
+        assert set(rows["source"]) == set(tables.SOURCES)
+        assert rows["orr"].isna().sum() == lacking
 
 
-def test_the_chosen_steering_alone_is_asked_over_threatening_scenes(steered_build):
-    results = load_results(steered_build)
-    over = results[results["condition"].eq("threatening_scene") & results["mitigation"].ne("none")]
-    assert set(over["mitigation"]) == {tables.HEARING}
-    assert set(tables.on_test(steered_build, results)["condition"]) == {"benign_scene"}
-    trials = tables.over_scenes_on_test(steered_build, results)
-    found = stats.hearing_sensitivity(trials, ["model", "method"]).set_index("method")
+def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
+    over = steering(load_results(steered_build), tables.HEARING)
+    assert set(over["method"]) == {"none", "conditional"}
+    found = stats.hearing_sensitivity(over, ["model", "method"]).set_index("method")
     # It reads the words alone, before and after, and clips differ by noise.
     assert found["d_prime"].abs().max() < 0.4
     assert found["utterances"].nunique() == 1
     assert found.loc["none", "rate_a"] > found.loc["conditional", "rate_a"]
 
 
-def test_other_strengths_are_tried_on_the_same_stimuli_and_more_of_it_refuses_no_more(
-    steered_build,
-):
-    results = load_results(steered_build)
-    trials = tables.at_strengths_on_test(steered_build, results)
+def test_more_of_the_chosen_addition_refuses_no_more(steered_build):
+    trials = steering(load_results(steered_build), tables.STRENGTH)
+    strengths = tables.load(steered_build, tables.STRENGTHS).set_index("mitigation")["strength"]
+    trials = trials.assign(strength=trials["mitigation"].map(strengths).fillna(0.0))
     found = stats.rates(trials[trials["intent"].eq("pseudo_harmful")], ["strength"])
     assert found["strength"].tolist() == [0, 0.5, 1, 1.5]
     assert found["trials"].nunique() == 1
     assert found["rate"].is_monotonic_decreasing
-    assert set(tables.on_test(steered_build, results)["method"]) <= set(tables.METHODS)
-
-
-def test_a_model_that_begins_all_its_answers_alike_is_steered_by_what_comes_later(
-    steerable, answer_study, steer, tmp_path
-):
-    class SaysFirst(steerable):
-        ANSWERS = tuple(f"You mean that. {text}" for text in steerable.ANSWERS)
-
-        def logits(self, conversation):
-            return torch.cat([super().logits(conversation), torch.tensor([9.0])])
-
-    answer_study(tmp_path / "build", SaysFirst())
-    assert steer(tmp_path / "build", SaysFirst()) == {}
-    assert rate(tmp_path / "build", "steering_conditional", "pseudo_harmful") < 0.3
 
 
 class Unasked:
@@ -186,19 +151,17 @@ class Unasked:
 
 
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
-    steered_build, steerable, answer_study, steer
+    steered_build, steerable, steer
 ):
-    class Mute(steerable):
-        def answer(self, conversations, generation):
-            raise AssertionError("a conversation was asked twice")
+    class Wordier(steerable):
+        ANSWERS = tuple(f"{text} Again." for text in steerable.ANSWERS)
 
     columns = ["trial_key", "mitigation", "response", "label"]
     before = load_results(steered_build)[columns]
-    answer_study(steered_build, Mute())
     assert steer(steered_build, Unasked()) == {}
-    with pytest.raises(AssertionError, match="the model was loaded"):
+    with pytest.raises(AssertionError, match="loaded"):
         steer(steered_build, Unasked(), max_hrr_loss=0.02500001)
-    assert steer(steered_build, Mute(), max_hrr_loss=0.02500001) == {}
+    assert steer(steered_build, Wordier(), max_hrr_loss=0.02500001) == {}
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
@@ -206,8 +169,9 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     steerable, study, answer_study, steer, tmp_path, monkeypatch
 ):
     build, obliging, closed = tmp_path / "build", steerable(lambda name: "benign"), steerable()
+    assert tables.load(build, tables.POINTS).empty
     answer_study(build, obliging)
-    assert "0 refused pseudo-harmful, 0 refused harmful" in steer(build, obliging)["steerable"]
+    assert "'refused pseudo-harmful': 0" in steer(build, obliging)["steerable"]
     assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["steerable"]
     assert tables.load(build, tables.POINTS).empty
     closed.capabilities = replace(closed.capabilities, activations=False)
@@ -216,13 +180,3 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     nobody = study.profile.model_copy(update={"steered_models": ()})
     monkeypatch.setitem(vars(study), "profile", nobody)
     assert "steered_models" in steer(build, obliging)["steerable"]
-
-
-def test_the_introduction_steers_a_model(steered_build, steerable, monkeypatch, tmp_path):
-    example = introduction.partition("::\n")[2].replace('"build/laptop"', "build")
-    script = tmp_path / "introduction.py"
-    script.write_text(textwrap.dedent(example))
-    monkeypatch.setattr("aor_lib.models.registry.load_model", lambda card: steerable())
-    names = runpy.run_path(str(script), {"build": steered_build})
-    assert {answer.text for answer in names["before"]} == {steerable.ANSWERS[0]}
-    assert {answer.text for answer in names["after"]} == {steerable.ANSWERS[1]}

@@ -1,0 +1,38 @@
+"""Steering in one call."""
+
+from pathlib import Path
+
+import pytest
+
+from aor_lib.config.records import Generation
+from aor_lib.models.base import Turn
+from aor_lib.steering import SteeringError, steer
+
+REFUSED, ANSWERED = (
+    [(Turn("user", audio=Path(f"{intent}.{n}.flac")),) for n in range(6)]
+    for intent in ("pseudo_harmful", "benign")
+)
+GENERATION = Generation(max_new_tokens=40)
+
+
+def texts(model, conversations):
+    return {answer.text for answer in model.answer(conversations, GENERATION)}
+
+
+def test_a_model_is_steered_from_what_it_refused_and_back(steerable):
+    model = steerable()
+    refusal, compliance = ({text} for text in model.ANSWERS)
+    freed = steer(model, REFUSED[:4], ANSWERED[:4])
+    assert texts(freed, REFUSED[4:]) == compliance
+    strict = steer(model, REFUSED[:4], ANSWERED[:4], layer=3, coefficient=-1)
+    assert texts(strict, ANSWERED[4:]) == refusal
+    assert (texts(model, REFUSED), texts(model, ANSWERED)) == (refusal, compliance)
+
+
+@pytest.mark.parametrize(
+    ("refused", "layer", "match"),
+    [([], None, "refused"), (REFUSED, 4, "layer"), (REFUSED, -1, "layer")],
+)
+def test_what_cannot_be_steered_is_refused(steerable, refused, layer, match):
+    with pytest.raises(SteeringError, match=match):
+        steer(steerable(), refused, ANSWERED, layer=layer)
