@@ -54,7 +54,7 @@ def book(
     build: BuildFolder = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="A zip file of 'aor results export': no model is run."),
+        typer.Option("--from", help="A zip file of 'aor export': no model is run."),
     ] = None,
 ) -> None:
     """Bring a study up to date, execute the notebooks that are stale and write the pages."""
