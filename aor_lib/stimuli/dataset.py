@@ -12,20 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from aor_lib.audio.recordings.library import library_sha256
 from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus, content_hash
 from aor_lib.stimuli.design import StimulusSpec, stimuli
+from aor_lib.stimuli.exported import take_clips
 from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
+from aor_lib.stimuli.rendering import Rendering, render
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
-
-if TYPE_CHECKING:
-    from aor_lib.stimuli.rendering import Rendering
 
 VERSION = 3
 """Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
@@ -86,8 +84,6 @@ def build_dataset(
 
     report(len(rows), len(specs))
     if source is not None:
-        from aor_lib.stimuli.exported import take_clips
-
         wanted = {name: spec for name, spec in specs.items() if name not in rows}
         for row in take_clips(source, wanted, settings.lead_in_s, build):
             keep(row)
@@ -127,8 +123,6 @@ def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str
 
 
 def _render(job: tuple[Sequence[StimulusSpec], Mixing, Path | None]) -> list[Rendering]:
-    from aor_lib.stimuli.rendering import render  # takes longer than an unchanged build
-
     specs, settings, library = job
     return [render(spec, settings, library) for spec in specs]
 

@@ -28,9 +28,8 @@ _CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croi
 def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
     """Export a built and validated study for ``datasets.load_dataset``.
 
-    ``data/SPLIT.vN.parquet`` (N: version of the data set) holds the manifest's rows with their
-    sound: ``audio`` is the clip, ``history_audio`` has the clips of earlier turns. The same build
-    gives the same bytes.
+    ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
+    ``history_audio`` has the clips of earlier turns. The same build gives the same bytes.
 
     Returns
     -------
@@ -56,8 +55,7 @@ def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
         (folder / "data").mkdir()
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
-                name = f"{split.value}.v{DATASET_VERSION}.parquet"
-                _write_table(rows, build, folder / "data" / name)
+                _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
         card = data_card.data_card(build, study)
         (folder / "README.md").write_text(card, encoding="utf-8")
         _write_croissant(card, data_card.licences(load_manifest(build)), folder)

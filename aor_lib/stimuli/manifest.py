@@ -27,7 +27,7 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
 
 def load_validation(build: Path | str) -> pd.DataFrame:
     """Measurements of ``aor validate``: one row per stimulus, with its ``problems`` and
-    :data:`aor_lib.stimuli.clip_measurement.MEASURES`.
+    :data:`aor_lib.stimuli.validation.MEASURES`.
     """
     return _table(Path(build) / VALIDATION, "aor validate")
 
@@ -40,13 +40,7 @@ def _table(path: Path, verb: str) -> pd.DataFrame:
 
 def load_stimuli(build: Path | str) -> list[Stimulus]:
     """The manifest as records; ``DatasetError`` if it is of an earlier version of the data set."""
-    path = Path(build) / MANIFEST
-    return stimuli_in(load_manifest(build), path, "make it again with 'aor data'")
-
-
-def stimuli_in(rows: pd.DataFrame, path: Path, remedy: str) -> list[Stimulus]:
-    """Rows of a file as records; ``DatasetError`` if they are of another version."""
-    rows = rows.astype(object)
+    rows = load_manifest(build).astype(object)
     rows = rows.where(rows.notna(), None)
     try:
         return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
@@ -54,7 +48,8 @@ def stimuli_in(rows: pd.DataFrame, path: Path, remedy: str) -> list[Stimulus]:
         first = error.errors()[0]
         problem = ".".join(map(str, first["loc"])) + f": {first['msg']}"
         raise DatasetError(
-            f"{path}: is not of version {DATASET_VERSION} of the data set ({problem}); {remedy}"
+            f"{Path(build) / MANIFEST}: is not of version {DATASET_VERSION} of the data set "
+            f"({problem}); make it again with 'aor data'"
         ) from error
 
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import soundfile
 
+from aor_lib.audio import mixing
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, weights_revision
+from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, classify_scene, weights_revision
+from aor_lib.audio.speech import SpeechError
+from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Stimulus
+from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.stimuli import manifest
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
-from aor_lib.stimuli.manifest import (
-    MANIFEST,
-    VALIDATION,
-    load_manifest,
-    load_stimuli,
-    load_validation,
-)
+from aor_lib.stimuli.rendering import speak
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, up_to_date
@@ -33,6 +38,30 @@ VERSION = 3
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30
 """Fewer clips than this say little about a median."""
+TOLERANCES = {
+    "duration_s": 0.001,
+    "loudness_lufs": 0.2,  # a block at the gate of loudness may pass or not after rounding
+    "peak_dbfs": 0.2,
+    "snr_db": 0.75,  # what scene and speech share by chance is taken for speech: up to 0.52 dB
+}
+"""By how much a measurement may differ from what the manifest states."""
+AUDIBLE_DBFS = -60.0
+"""A scene below this is not heard at the study's loudness, in the quietest of rooms."""
+MAX_CLEAN_WER = 0.5
+"""Speech alone that is misheard by more than this is not the utterance."""
+MEASURES = (
+    "duration_s",
+    "loudness_lufs",
+    "peak_dbfs",
+    "snr_db",
+    "lead_in_dbfs",  # RMS level before the speech
+    "transcript",  # of Whisper tiny.en
+    "wer",  # word error rate of the transcript, a fraction
+    "heard_scene",  # what the scene classifier names
+    *SpeechMeasurement.__annotations__,  # of speech without a background
+)
+
+
 _STAGE = "validate"
 _CHUNK = 32
 
@@ -52,16 +81,11 @@ def validate_dataset(
     Returns
     -------
     All violations, each one line that names the stimulus; empty if everything is as claimed.
-
-    Raises
-    ------
-    FileNotFoundError
-        The data has not been built.
     """
-    rows = load_stimuli(build)
+    rows, validation = manifest.load_stimuli(build), build / manifest.VALIDATION
     imported = {row.stimulus_id for row in rows if row.block == "imported"}
     specs = {} if imported else {spec.stimulus_id: spec for spec in stimuli(study)}
-    files = [build / MANIFEST, *sorted((build / "clips").glob("*"))]
+    files = [build / manifest.MANIFEST, *sorted((build / "clips").glob("*"))]
     made_from = [
         [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
         VERSION,
@@ -69,7 +93,7 @@ def validate_dataset(
         assets.revision("whisper-tiny-en"),
         weights_revision(SCENE_WEIGHTS),
     ]
-    if not (up_to_date(build, _STAGE, made_from) and (build / VALIDATION).is_file()):
+    if not (up_to_date(build, _STAGE, made_from) and validation.is_file()):
         assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
         varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
         clips: list[_Clip] = [
@@ -80,34 +104,105 @@ def validate_dataset(
         for chunk in map_jobs(_measure, chunks, workers):
             measured += chunk
             report(len(measured), len(rows))
-        with atomic_write(build / VALIDATION) as stream:
+        with atomic_write(validation) as stream:
             pd.DataFrame(measured).to_parquet(stream, index=False)
         finished(build, _STAGE, made_from)
-    return list(_violations(load_manifest(build), imported | {*specs}, load_validation(build)))
+    stated, measurements = manifest.load_manifest(build), manifest.load_validation(build)
+    return list(_violations(stated, imported | {*specs}, measurements))
 
 
 def _measure(clips: Sequence[_Clip]) -> list[dict[str, Any]]:
-    from aor_lib.stimuli.clip_measurement import measure_clip  # takes longer than the rest
-
     return [measure_clip(*clip) for clip in clips]
 
 
-def _violations(manifest: pd.DataFrame, planned: set[str], measured: pd.DataFrame) -> Iterator[str]:
+def measure_clip(
+    row: Stimulus, spec: StimulusSpec | None, build: Path, with_prosody: bool = False
+) -> dict[str, Any]:
+    """Measure a stimulus: its id, each of :data:`MEASURES` or None, and a list of ``problems``.
+
+    ``spec`` is what it was made from, which gives its speech alone and so the SNR; None for an
+    imported clip. ``with_prosody`` measures speech without a background, too, which takes longest.
+    """
+    measured: dict[str, Any] = {"stimulus_id": row.stimulus_id, **dict.fromkeys(MEASURES)}
+    if row.path is None:
+        altered = hashlib.sha256((row.presented_text or "").encode()).hexdigest() != row.sha256
+        problem = "presented_text: its sha256 is not the manifest's"
+        return measured | {"problems": [problem] if altered else []}
+    try:
+        manifest.verify_dataset([row], build)
+        content = (build / row.path).read_bytes()
+        samples, sample_rate = soundfile.read(io.BytesIO(content), always_2d=True)
+        heard = transcription.transcribe(content)
+    except (AorError, transcription.HearingError, soundfile.LibsndfileError) as error:
+        return measured | {"problems": [one_line(error)]}
+    clip = samples[:, 0]
+    lead_in = clip[: round((row.lead_in_s or 0) * sample_rate)]
+    measured |= {
+        "duration_s": len(clip) / sample_rate,
+        "loudness_lufs": mixing.loudness(clip, sample_rate),
+        "peak_dbfs": mixing.true_peak(clip),
+        "lead_in_dbfs": mixing.rms_dbfs(lead_in) if len(lead_in) else None,
+        "transcript": heard.transcript,
+        "heard_scene": classify_scene(heard.encoded),
+    }
+    if spec is not None:
+        measured["wer"] = transcription.word_error_rate(row.text, heard.transcript)
+        spoken = speak(spec)
+        if row.condition.has_background:
+            measured["snr_db"] = _snr_db(clip, spoken, len(lead_in), sample_rate)
+        if with_prosody and row.condition is Condition.SPEECH_ONLY:
+            with contextlib.suppress(SpeechError):  # too little of it is voiced
+                alone = clip[len(lead_in) :][: len(spoken)]
+                measured |= asdict(measure_speech(alone.astype(np.float32)))
+    problems = list(_broken_claims(row, measured))
+    if samples.shape[1] != 1 or sample_rate != row.sample_rate:
+        problems.append(f"sample_rate: {samples.shape[1]} channels at {sample_rate} Hz")
+    return measured | {"problems": problems}
+
+
+def _broken_claims(row: Stimulus, measured: dict[str, Any]) -> Iterator[str]:
+    for name, tolerance in TOLERANCES.items():
+        stated, is_now = getattr(row, name), measured[name]
+        if stated is not None and is_now is not None and abs(stated - is_now) > tolerance:
+            yield f"{name}: measured {is_now:.3f}, stated {stated:.3f}"
+    level_dbfs = measured["lead_in_dbfs"]
+    if row.condition.has_background and level_dbfs is not None and level_dbfs < AUDIBLE_DBFS:
+        yield f"lead-in: the scene is not audible, {level_dbfs:.1f} dBFS"
+    clean = row.condition is Condition.SPEECH_ONLY and row.block == "core"
+    if clean and (measured["wer"] or 0) > MAX_CLEAN_WER:
+        yield f"text: misheard, word error rate {measured['wer']:.2f}"
+
+
+def _snr_db(
+    clip: npt.NDArray[np.float64], spoken: mixing.Samples, start: int, sample_rate: int
+) -> float | None:
+    """SNR by the clip's projection on its known speech: what remains is the background."""
+    speech = np.zeros(len(clip))
+    speech[start : start + len(spoken)] = spoken[: max(0, len(clip) - start)]
+    energy = float(np.square(speech).sum())
+    gain = float((clip * speech).sum()) / energy if energy else 0.0
+    if gain <= 0:
+        return None
+    speech *= gain
+    return mixing.active_speech_level_dbfs(speech, sample_rate) - mixing.rms_dbfs(clip - speech)
+
+
+def _violations(stated: pd.DataFrame, planned: set[str], measured: pd.DataFrame) -> Iterator[str]:
     for name, problems in zip(measured["stimulus_id"], measured["problems"], strict=True):
         yield from (f"{name}: {problem}" for problem in problems)
-    there = {*manifest["stimulus_id"]}
+    there = {*stated["stimulus_id"]}
     for names, problem in (
         (planned - there, "of the profile are not in the manifest"),
         (there - planned, "are not part of the profile"),
     ):
         if names:
             yield f"{len(names)} stimuli {problem}, such as {min(names)}; run 'aor data'"
-    content = manifest["sha256"] + manifest["history"]
-    for name in manifest.loc[content.duplicated(), "stimulus_id"]:
+    content = stated["sha256"] + stated["history"]
+    for name in stated.loc[content.duplicated(), "stimulus_id"]:
         yield f"{name}: has the same content as another stimulus"
-    core = manifest.assign(wer=measured["wer"]).query("block == 'core'")
+    core = stated.assign(wer=measured["wer"]).query("block == 'core'")
     for condition in (Condition.BENIGN_SCENE, Condition.SPEECH_ONLY):
         wer = core.loc[core["condition"] == condition, "wer"]
         if len(wer) >= MIN_CLIPS and wer.median() > MAX_MEDIAN_WER:
             yield f"{condition.value}: median word error rate {wer.median():.3f}"
-    yield from emotion_violations(emotion_changes(manifest, measured))
+    yield from emotion_violations(emotion_changes(stated, measured))

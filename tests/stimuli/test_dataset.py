@@ -1,5 +1,4 @@
 import json
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,7 +8,7 @@ from aor_lib.config.params import load_study
 from aor_lib.config.profile import Mixing
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.design import stimuli
-from aor_lib.stimuli.manifest import MANIFEST, load_manifest, load_stimuli, verify_dataset
+from aor_lib.stimuli.manifest import load_manifest, load_stimuli, verify_dataset
 from aor_lib.stimuli.rendering import render
 from tests.audio.sounds import content_of, quiet
 
@@ -50,14 +49,6 @@ def test_a_second_build_makes_only_what_is_missing_damaged_or_new(write_profile,
     build_dataset(load_study(write_profile(conditions=["benign_scene"])), build, 1, quiet)
     assert {s.condition for s in load_stimuli(build)} == {"benign_scene"}
     assert len(list((build / "clips").iterdir())) == len(load_stimuli(build))
-
-
-def test_an_unchanged_build_needs_no_library_of_sound(tiny_study, monkeypatch):
-    study, build = tiny_study
-    before = (build / MANIFEST).read_bytes()
-    monkeypatch.setitem(sys.modules, "aor_lib.stimuli.rendering", None)
-    build_dataset(study, build, 1, quiet)
-    assert (build / MANIFEST).read_bytes() == before
 
 
 def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_profile, tmp_path):

@@ -1,7 +1,7 @@
 import hashlib
 import json
+import shutil
 import socket
-from unittest.mock import Mock
 
 import mlcroissant
 import numpy as np
@@ -13,7 +13,7 @@ import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Stimulus
-from aor_lib.stimuli import rendering
+from aor_lib.stimuli import dataset
 from aor_lib.stimuli.data_card import bibtex, card_sections, citation
 from aor_lib.stimuli.dataset import build_dataset
 from aor_lib.stimuli.export import export_dataset
@@ -162,7 +162,7 @@ def whole(tiny_study, tmp_path_factory):
 def test_a_build_from_an_export_has_its_bytes_and_synthesises_nothing(
     whole, tiny_study, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(rendering, "render", None)
+    monkeypatch.setattr(dataset, "render", None)
     study, build = tiny_study
     build_dataset(study, tmp_path, 1, quiet, source=str(whole))
     assert (tmp_path / MANIFEST).read_bytes() == (build / MANIFEST).read_bytes()
@@ -190,21 +190,16 @@ def test_what_an_export_lacks_is_made_only_where_that_is_asked_for(whole, write_
     ],
 )
 def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path, change, message):
-    for path in whole.glob("data/*.parquet"):
+    other = shutil.copytree(whole, tmp_path / "other")
+    for path in other.glob("data/*.parquet"):
         table = pq.read_table(path)
         rows = [row | (change if row["audio"] else {}) for row in table.to_pylist()]
-        (tmp_path / "data").mkdir(exist_ok=True)
-        pq.write_table(table.from_pylist(rows, schema=table.schema), tmp_path / "data" / path.name)
+        pq.write_table(table.from_pylist(rows, schema=table.schema), path)
     with pytest.raises(DatasetError, match=message):
-        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(tmp_path))
+        build_dataset(tiny_study[0], tmp_path / "build", 1, quiet, source=str(other))
 
 
-def test_a_source_is_a_folder_or_a_revision_on_the_hub(monkeypatch, write_profile, tmp_path):
-    study = load_study(write_profile())
-    with pytest.raises(DatasetError, match="no/such/folder: is no folder"):
-        build_dataset(study, tmp_path, 1, quiet, source="no/such/folder")
-    fetch = Mock(return_value=str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
-    with pytest.raises(DatasetError, match=r"somebody/aor@v2: holds no data"):
-        build_dataset(study, tmp_path, 1, quiet, source="somebody/aor@v2")
-    fetch.assert_called_once_with("somebody/aor", repo_type="dataset", revision="v2")
+@pytest.mark.parametrize("source", ["no/such/folder", "somebody/aor@v2"])
+def test_a_source_is_a_folder_or_a_data_set_on_the_hub(write_profile, tmp_path, source):
+    with pytest.raises(DatasetError, match=f"{source}: is no data set of version"):
+        build_dataset(load_study(write_profile()), tmp_path, 1, quiet, source=source)
