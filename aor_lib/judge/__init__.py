@@ -71,7 +71,7 @@ def load_judge(name: str | None = None, folder: Path = PARAMS / "judges") -> Jud
     if name not in cards:
         raise ParamsError(f"judge: no judge {name!r}{did_you_mean(name, [*JUDGES, *cards])}")
     card = read_named(cards[name], JudgeCard)
-    return llm_judge(card, load_model(card.as_model()))
+    return llm_judge(card, load_model(card))
 
 
 class _Room(ModuleType):

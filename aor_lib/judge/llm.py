@@ -35,15 +35,9 @@ class JudgeCard(ModelCard):
     """A judge that is a language model (params/judges/ID.yaml)."""
 
     family: str = "judge"
-    kind: Literal["openai_api", "local"]
+    kind: Literal["openai_api", "hf"]
     rubric: Literal["three_class", "wildguard"] = "three_class"
     generation: Generation = Generation(max_new_tokens=300)
-
-    def as_model(self) -> ModelCard:
-        """Return the card of the model that is asked."""
-        local = "aor_lib.judge.local_model:LocalModel"
-        shared = self.model_dump(include=set(ModelCard.model_fields))
-        return ModelCard(**shared | {"kind": local if self.kind == "local" else self.kind})
 
 
 def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:

@@ -74,6 +74,9 @@ class HuggingFaceSettings(CardSettings):
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
     )
+    chat_template: str | None = Field(
+        default=None, description="Jinja, in place of the checkpoint's own."
+    )
 
 
 class HuggingFaceModel:
@@ -83,15 +86,20 @@ class HuggingFaceModel:
     asked of the hub where the card names a branch; if that fails, it is what the card says.
     """
 
-    capabilities = Capabilities(activations=True)
-
     def __init__(self, card: ModelCard) -> None:
         self.card = card
+        self.capabilities = self.capabilities_of(card)
         self._settings = card_settings(card, HuggingFaceSettings)
         self._architecture = ARCHITECTURES[self._settings.architecture]
         _require_memory(card, self._settings.device_map)
         self.revision = hf_checkpoint.revision(card)
         self._batches = Batches(self._settings.batch_size)
+
+    @staticmethod
+    def capabilities_of(card: ModelCard) -> Capabilities:
+        """See :func:`aor_lib.models.registry.claimed_capabilities`."""
+        hears = card_settings(card, HuggingFaceSettings).architecture != "text"
+        return Capabilities(audio=hears, activations=True)
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -222,6 +230,8 @@ class HuggingFaceModel:
             device_map=device if device == "auto" else {"": device},
         )
         processor = load_processor(settings.architecture, folder)
+        if settings.chat_template is not None:
+            processor.chat_template = settings.chat_template
         hf_generate.set_plain_decoding(network, processor)
         return network, processor
 

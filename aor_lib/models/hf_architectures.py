@@ -1,4 +1,4 @@
-"""Differences between the eight architectures of Hugging Face checkpoints in how they load.
+"""Differences between the architectures of Hugging Face checkpoints in how they load.
 
 Image and video parts are left out: nothing here looks, and they need torchvision and timm. A
 processor is therefore put together from its tokenizer and its audio part, whatever is installed.
@@ -19,6 +19,7 @@ ArchitectureName = Literal[
     "gemma3n",
     "gemma4",
     "phi4_multimodal",
+    "text",
 ]
 
 
@@ -87,6 +88,8 @@ ARCHITECTURES: dict[ArchitectureName, Architecture] = {
         words_only=True,
         adapter_hears=True,
     ),
+    # Any language model that does not hear, with a tokenizer for its processor.
+    "text": Architecture("", "", "AutoModelForCausalLM"),
 }
 assert tuple(ARCHITECTURES) == get_args(ArchitectureName)
 
@@ -96,16 +99,41 @@ def load_processor(name: ArchitectureName, folder: Path) -> Any:
     import transformers
 
     architecture = ARCHITECTURES[name]
-    audio = getattr(transformers, architecture.features).from_pretrained(folder)
     tokenizers: Any = transformers.AutoTokenizer
+    tokenizer = tokenizers.from_pretrained(folder)
+    if name == "text":
+        return TextProcessor(tokenizer)
+    audio = getattr(transformers, architecture.features).from_pretrained(folder)
     parts = {
-        "tokenizer": tokenizers.from_pretrained(folder),
+        "tokenizer": tokenizer,
         "feature_extractor": audio,
         "audio_processor": audio,
     }
     kind = _listening(architecture.processor)
     settings, _ = kind.get_processor_dict(folder)
     return kind.from_args_and_dict([parts.get(part) for part in kind.get_attributes()], settings)
+
+
+class TextProcessor:
+    """A tokenizer where a processor is expected."""
+
+    _audio_processor = None
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+
+    def apply_chat_template(self, conversations: Any, **options: Any) -> Any:
+        """Write prompts."""
+        return self.tokenizer.apply_chat_template(conversations, **options)
+
+    def __call__(self, text: list[str], return_tensors: str, text_kwargs: dict[str, Any]) -> Any:
+        """Tokens of prompts."""
+        import transformers
+
+        tokens = self.tokenizer(text, return_tensors=return_tensors, **text_kwargs)
+        return transformers.BatchFeature(dict(tokens))
 
 
 def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **options: Any) -> Any:
@@ -126,7 +154,7 @@ def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **op
     import transformers
 
     found = transformers.AutoConfig.from_pretrained(folder)
-    if found.model_type not in (name, f"{name}_thinker"):
+    if name != "text" and found.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
             f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"
         )

@@ -8,13 +8,20 @@ from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
 
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+EXCHANGES = [("No.", "Shall I?"), ("Certainly not, and I mean it.", "Shall I?")]
 
 
 def local_judge(source, **settings):
     card = JudgeCard(
-        id="tiny", title="Tiny", kind="local", licence="none", source=str(source), settings=settings
+        id="tiny",
+        title="Tiny",
+        kind="hf",
+        licence="none",
+        source=str(source),
+        settings={"architecture": "text", "device_map": "cpu"} | settings,
+        generation={"max_new_tokens": 20},
     )
-    return llm_judge(card, load_model(card.as_model()))
+    return llm_judge(card, load_model(card))
 
 
 @pytest.fixture(scope="module")
@@ -29,27 +36,25 @@ def tiny_model(tmp_path_factory):
     tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>").save_pretrained(folder)
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
     sizes |= {"num_attention_heads": 2, "max_position_embeddings": 8192}
-    nothing = {"eos_token_id": None, "bos_token_id": None}
-    config = LlamaConfig(vocab_size=len(letters), **sizes, **nothing)
-    LlamaForCausalLM(config).save_pretrained(folder)
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(letters) + 1, **sizes)).save_pretrained(folder)
     return folder
 
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [({"chat_template": TEMPLATE}, "JSON"), ({}, "no reply: ValueError: ")],
+    [({"chat_template": TEMPLATE}, "JSON"), ({}, "template")],
     ids=["babble", "no chat template"],
 )
 def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
-    (judgement,) = local_judge(tiny_model, **settings).judge_all([("No.", "Shall I?")])
-    assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
-    assert reason in judgement.rationale
+    for judgement in local_judge(tiny_model, **settings).judge_all(EXCHANGES):
+        assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
+        assert reason in judgement.rationale
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ModelError, match=r"tiny needs the folder .*none"):
+    with pytest.raises(ModelError, match="none"):
         local_judge(tmp_path / "none")
