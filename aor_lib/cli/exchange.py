@@ -89,7 +89,7 @@ def import_(
     for source in bundles:
         done = import_results(source, study, folder, model or ())
         typer.echo(
-            f"{source}: {', '.join(done.models)}: {done.trials} trials, {done.new} of them new; "
+            f"{source}: {', '.join(done.models)}: {done.trials} trials, "
             f"{done.answered} responses added"
         )
         if done.left_out:

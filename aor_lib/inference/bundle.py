@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -48,7 +48,6 @@ _MEMBER = re.compile(
     rf"|{STUDY}/clips/[\w.-]+\.flac|{STUDY}/steering/\w+\.parquet"
 )
 _DAMAGED = (zipfile.BadZipFile, ValueError, OSError, LookupError, TypeError, RecursionError)
-_NOT_PLAIN = re.compile(r"[<>\[\]`]|[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class BundleError(AorError, ValueError):
@@ -84,25 +83,7 @@ class Bundle(Row, str_strip_whitespace=False):
         models = {trial.arm.model for trial in self.trials}
         if {(name, card.id) for name, card in self.cards.items()} != {(m, m) for m in models}:
             raise ValueError("cards: one for each model of the trials is needed")
-        if not {row.model for row in self.provenance} <= models:
-            raise ValueError("provenance: is of a model without trials")
-        for name, text in self._in_prose():
-            if found := _NOT_PLAIN.search(text):
-                raise ValueError(f"{name}: must be plain text without {found.group()!r}")
         return self
-
-    def _in_prose(self) -> Iterable[tuple[str, str]]:
-        """Texts that pages show in their prose, where markup would be rendered."""
-        for card in self.cards.values():
-            values = card.model_dump(exclude={"settings", "reach"})
-            yield from ((f"cards: {card.id}: {name}", str(value)) for name, value in values.items())
-        for row in self.provenance:
-            libraries = (text for pair in row.libraries.items() for text in pair)
-            texts = (row.revision, row.profile, row.aor_version, row.python, row.device, *libraries)
-            yield from (("provenance", text) for text in texts)
-        yield "aor_version", self.aor_version
-        yield from (("verdicts: judge_version", row.judge_version) for row in self.verdicts)
-        yield from (("trials: revision", trial.arm.revision) for trial in self.trials)
 
 
 def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
@@ -147,15 +128,16 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
             for name in {*archive.namelist(), *fields["files"]} - {MANIFEST}:
                 if name not in fields["files"] or not _MEMBER.fullmatch(name):
                     raise ValueError(f"holds {name!r}, which no bundle does")
-            for name in _TABLES:
-                content = _member(archive, f"{name}.parquet", fields["files"])
-                fields[name] = pq.ParquetFile(pa.BufferReader(content)).read().to_pylist()
-            if extract_to is not None:
-                for name in fields["files"]:
-                    if name.startswith(f"{STUDY}/"):
-                        target = extract_to / name.removeprefix(f"{STUDY}/")
-                        target.parent.mkdir(parents=True, exist_ok=True)
-                        target.write_bytes(_member(archive, name, fields["files"]))
+                content = archive.read(name)
+                if sha256(content).hexdigest() != fields["files"][name]:
+                    raise ValueError(f"{name}: is not what its sha256 says")
+                _, in_study, rest = name.partition(f"{STUDY}/")
+                if not in_study:
+                    rows = pq.ParquetFile(pa.BufferReader(content)).read().to_pylist()
+                    fields[name.removesuffix(".parquet")] = rows
+                elif extract_to is not None:
+                    (extract_to / rest).parent.mkdir(parents=True, exist_ok=True)
+                    (extract_to / rest).write_bytes(content)
         return Bundle.model_validate(fields)
     except ValidationError as error:
         raise BundleError(f"{path}: {first_problem(error)}") from error
@@ -169,13 +151,6 @@ def first_problem(error: ValidationError) -> str:
     first = error.errors(include_input=False)[0]
     where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]
     return one_line(": ".join([*where, first["msg"].removeprefix("Value error, ")]))
-
-
-def _member(archive: zipfile.ZipFile, name: str, hashes: Mapping[str, str]) -> bytes:
-    content = archive.read(name)
-    if sha256(content).hexdigest() != hashes[name]:
-        raise ValueError(f"{name}: is not what its sha256 says")
-    return content
 
 
 def _parquet(rows: list[dict[str, Any]]) -> bytes:

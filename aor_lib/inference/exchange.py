@@ -9,18 +9,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from aor_lib import __version__
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Status, Trial
-from aor_lib.inference.bundle import (
-    Bundle,
-    BundleError,
-    first_problem,
-    read_bundle,
-    write_bundle,
-)
+from aor_lib.inference.bundle import Bundle, BundleError, read_bundle, write_bundle
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
 from aor_lib.stimuli.manifest import (
     MANIFEST,
@@ -39,19 +31,17 @@ _SOURCE = "made-from.txt"
 class Imported:
     """Counts of an import, in trials.
 
-    ``new``: were not in the study before; ``answered``: have an answer (or a failure) that it had
-    not; ``left_out``: of stimuli that it does not have.
+    ``answered``: have a response that the study had not; ``left_out``: are of other stimuli.
     """
 
     models: tuple[str, ...]
     trials: int
-    new: int
     answered: int
     left_out: int
 
 
 def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
-    """Write all results of a study, imported ones too, to a new zip file.
+    """Write all results of a study, imported ones too, to a new zip file, and return them.
 
     Parameters
     ----------
@@ -59,51 +49,38 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
         Add the stimuli's manifest, validation and clips, and the tables of steering, of which
         others can make a book (:func:`unpack_study`).
 
-    Returns
-    -------
-    The bundle, as it was written.
-
     Raises
     ------
     BundleError
-        If there are no results, a card is missing, or the file exists.
+        If there are no results, or the file exists.
     FileNotFoundError
         If the stimuli were not validated.
     """
-    path, trials = build / STORE, list[Trial]()
-    if path.is_file():
-        with Store(path) as store, store.transaction():  # of one moment, while a run may go on
-            trials, responses, verdicts = store.planned(), store.responses(), store.verdicts()
-            cards = {card.id: card for card in study.models} | store.cards()
-            provenance = store.provenance()
-    if not trials:
-        raise BundleError(f"{path}: there are no results; run 'aor run' first")
-    models = {trial.arm.model: trial.arm.revision for trial in trials}
-    if missing := sorted(models.keys() - cards.keys()):
-        raise BundleError(f"{path}: model {missing[0]!r} has no card; name it in the profile")
+    if not (build / STORE).is_file():
+        raise BundleError(f"{build / STORE}: there are no results; run 'aor run' first")
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
-    try:
+    with Store(build / STORE) as store, store.transaction():  # of one moment of a run
+        trials = sorted(store.planned(), key=order)
+        models = {trial.arm.model for trial in trials}
         bundle = Bundle(
             aor_version=__version__,
             profile=study.profile.name,
-            cards={model: cards[model] for model in sorted(models)},
+            cards={name: card for name, card in store.cards().items() if name in models},
             provenance=tuple(
                 row.model_copy(update={"profile": row.profile or study.profile.name})
-                for row in provenance
-                if models.get(row.model) == row.revision
+                for row in store.provenance()
+                if row.model in models
             ),
-            trials=tuple(sorted(trials, key=order)),
-            responses=tuple(responses),
-            verdicts=tuple(verdicts),
+            trials=tuple(trials),
+            responses=tuple(store.responses()),
+            verdicts=tuple(store.verdicts()),
         )
-    except ValidationError as error:
-        raise BundleError(f"{into}: not written: {first_problem(error)}") from error
     names = []
     if clips:
         load_validation(build)  # or it says what to run
-        steering = [f"steering/{table.name}" for table in (build / "steering").glob("*.parquet")]
-        sounds = [name for name, _ in sound_files(load_stimuli(build))]
-        names = [MANIFEST, VALIDATION, *sorted(steering), *sounds]
+        steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
+        names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]
+        names += [name for name, _ in sound_files(load_stimuli(build))]
     write_bundle(bundle, into, {name: build / name for name in names})
     return bundle
 
@@ -113,8 +90,8 @@ def import_results(
 ) -> Imported:
     """Add a bundle, or a log of inspect_ai, to a study's results; after an error, none of it.
 
-    An answer that the study has is never replaced, nor is anything replaced by a failure. A verdict
-    is only added where the same judge has none. What is imported again changes nothing.
+    Nothing is replaced but failures, by answers. A verdict is only added where the same judge has
+    none. What is imported again changes nothing.
 
     Parameters
     ----------
@@ -129,8 +106,6 @@ def import_results(
     BundleError, StoreError
         If the bundle is damaged, or does not go with the study: other stimuli, another way of
         asking, another revision of a model. The message says what to do.
-    FileNotFoundError
-        If the study has no stimuli.
     """
     if path.suffix == ".eval":
         try:
@@ -147,9 +122,9 @@ def import_results(
     _refuse_asked_otherwise(path, trials, study)
     with Store(build / STORE) as store, store.transaction():
         store.set_judge(study.profile.judge)
-        new, answered = _merge(store, bundle, trials)
+        answered = _merge(store, bundle, trials)
     names = tuple(sorted({trial.arm.model for trial in trials}))
-    return Imported(names, len(trials), new, answered, len(chosen) - len(trials))
+    return Imported(names, len(trials), answered, len(chosen) - len(trials))
 
 
 def forget_model(model: str, build: Path) -> int:
@@ -176,11 +151,11 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     build.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
         folder = Path(scratch) / "study"
-        bundle = read_bundle(path, folder)
-        if bundle.profile != study.profile.name:
+        profile = read_bundle(path, folder).profile
+        if profile != study.profile.name:
+            remedy = f"'make book PROFILE={profile} FROM={path}'"
             raise BundleError(
-                f"{path}: is of the profile {bundle.profile!r}, not {study.profile.name!r}: "
-                f"'make book PROFILE={bundle.profile} FROM={path}'"
+                f"{path}: is of profile {profile!r}, not {study.profile.name!r}: {remedy}"
             )
         if not (folder / VALIDATION).is_file():
             raise BundleError(f"{path}: makes no book: it was exported without clips")
@@ -197,12 +172,12 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
     """Trials whose stimuli the study has; an error if it has others of the same names."""
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in load_stimuli(build)}
     present = [trial for trial in trials if trial.stimulus_id in content]
-    other = sorted({t.stimulus_id for t in present if t.stimulus_sha256 != content[t.stimulus_id]})
+    other = {t.stimulus_id for t in present if t.stimulus_sha256 != content[t.stimulus_id]}
     if other:
         raise BundleError(
-            f"{path}: {len(other)} of its {len({t.stimulus_id for t in present})} stimuli are not "
-            f"those of {build} (another sha256): {', '.join(other[:3])}; give both machines the "
-            f"same clips: copy {MANIFEST} and clips/, and run the models on them again"
+            f"{path}: {len(other)} of its {len({t.stimulus_id for t in present})} stimuli have "
+            f"another sha256 than in {build / MANIFEST}: {', '.join(sorted(other)[:3])}; copy that "
+            "file and clips/ to the other machine, and run the models on them again"
         )
     if not present:
         raise BundleError(f"{path}: has no stimulus of {build / MANIFEST}; is it another study?")
@@ -213,24 +188,20 @@ def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyPar
     """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        own, generation = mitigations.get(arm.mitigation), study.profile.generation
+        own, expected = mitigations.get(arm.mitigation), study.profile.generation
+        says = (expected, arm.instruction, arm.steps)
         if own is not None:
-            generation = own.generation(generation)
-            if (arm.instruction, arm.steps) != (own.instruction, own.steps):
-                raise BundleError(
-                    f"{path}: model {arm.model!r} was given other words as mitigation "
-                    f"{arm.mitigation!r} than profile {study.profile.name!r} has under that name"
-                )
-        if arm.generation != generation:
+            says = (own.generation(expected), own.instruction, own.steps)
+        if (asked := (arm.generation, arm.instruction, arm.steps)) != says:
             raise BundleError(
-                f"{path}: model {arm.model!r} was asked with generation {arm.generation!s}, and "
-                f"profile {study.profile.name!r} says {generation!s}; run it with the same"
+                f"{path}: model {arm.model!r}, mitigation {arm.mitigation!r}: was asked with "
+                f"{asked}, and profile {study.profile.name!r} says {says}; run it with the same"
             )
 
 
-def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> tuple[int, int]:
-    """Write what the store lacks; return the number of new trials and of new responses."""
-    before, keys = set(store.planned()), {trial.key for trial in trials}
+def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
+    """Write what the store lacks; return the number of new responses."""
+    keys = {trial.key for trial in trials}
     store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
     had = {response.trial_key: response for response in store.responses()}
     given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
@@ -247,5 +218,4 @@ def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> tuple[int, 
     imported = {trial.arm.model for trial in trials}
     store.record_cards(bundle.cards[model] for model in imported - own)
     store.record_provenance(row for row in bundle.provenance if row.model in imported)
-    changed = [row for row in store.responses() if row != had.get(row.trial_key)]
-    return len(set(trials) - before), len(changed)
+    return sum(row != had.get(row.trial_key) for row in store.responses())

