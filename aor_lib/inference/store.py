@@ -29,27 +29,17 @@ STORE = "results.sqlite"
 STUDY, IMPORTED = "study", "imported"
 """Parts of the plan: what the study's own models are asked, and what was answered elsewhere."""
 
-_RESPONSE = tuple(Response.model_fields)
-_VERDICT = tuple(Verdict.model_fields)
-_PROVENANCE = tuple(Provenance.model_fields)
+_RESPONSE, _VERDICT, _PROVENANCE = (
+    list(kind.model_fields) for kind in (Response, Verdict, Provenance)
+)
+_OF_ARM = ("model", "revision", "mitigation", "arm", "method", "is_control")
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS arms (
-    arm_id INTEGER PRIMARY KEY,
-    content TEXT NOT NULL UNIQUE,
-    model TEXT AS (json_extract(content, '$.model')) STORED,
-    revision TEXT AS (json_extract(content, '$.revision')) STORED,
-    mitigation TEXT AS (json_extract(content, '$.mitigation')) STORED,
-    arm TEXT AS (json_extract(content, '$.arm')) STORED,
-    method TEXT AS (json_extract(content, '$.method')) STORED,
-    is_control INTEGER AS (json_extract(content, '$.is_control')) STORED
+    arm_id INTEGER PRIMARY KEY, content UNIQUE,
+    {", ".join(f"{name} AS (json_extract(content, '$.{name}')) STORED" for name in _OF_ARM)}
 );
 CREATE TABLE IF NOT EXISTS plan (
-    position INTEGER PRIMARY KEY,
-    part TEXT NOT NULL,
-    trial_key TEXT NOT NULL,
-    stimulus_id TEXT NOT NULL,
-    stimulus_sha256 TEXT NOT NULL,
-    arm_id INTEGER NOT NULL REFERENCES arms
+    position INTEGER PRIMARY KEY, part, trial_key, stimulus_id, stimulus_sha256, arm_id
 );
 CREATE VIEW IF NOT EXISTS trials AS SELECT * FROM plan JOIN arms USING (arm_id);
 CREATE TABLE IF NOT EXISTS responses (
@@ -66,9 +56,8 @@ CREATE TABLE IF NOT EXISTS cards (model PRIMARY KEY, card);
 CREATE TABLE IF NOT EXISTS provenance (
     {", ".join(_PROVENANCE)}, UNIQUE ({", ".join(_PROVENANCE[:-1])})
 );
-CREATE TABLE IF NOT EXISTS judge (id TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS judge (id);
 """
-_IS_PLANNED = "trial_key IN (SELECT trial_key FROM plan)"
 _ARM = TypeAdapter(Arm)
 _Row = TypeVar("_Row", bound=Row)
 
@@ -121,7 +110,7 @@ class Store:
                 (part, trial.key, trial.stimulus_id, trial.stimulus_sha256, ids[id(trial.arm)])
                 for trial in trials
             ]
-            if rows != self._read(present, part):
+            if rows != self._read(present, part):  # a run on the same plan writes nothing
                 self._write("DELETE FROM plan WHERE part = ?", [(part,)])
                 self._write(f"INSERT INTO plan ({columns}) VALUES ({_marks(5)})", rows)
                 self._refuse_unlike()
@@ -168,22 +157,24 @@ class Store:
 
     def responses(self) -> list[Response]:
         """Responses to planned trials, by key."""
-        return self._rows(Response, "responses", f"WHERE {_IS_PLANNED} ORDER BY trial_key")
+        return self._rows(
+            Response, "FROM responses WHERE trial_key IN (SELECT trial_key FROM plan)"
+        )
 
     def verdicts(self) -> list[Verdict]:
-        """Verdicts on the responses to planned trials, by key and judge."""
-        return self._rows(Verdict, "verdicts", f"WHERE {_IS_PLANNED} ORDER BY trial_key, judge")
+        """Verdicts on the responses to planned trials, by key."""
+        return self._rows(Verdict, "FROM verdicts WHERE trial_key IN (SELECT trial_key FROM plan)")
 
     def unjudged(self, judge: str, version: str) -> list[Response]:
         """Responses without a verdict of this version of the judge, by key."""
         judged = "SELECT trial_key FROM verdicts WHERE judge = ? AND judge_version = ?"
-        which = f"WHERE trial_key NOT IN ({judged}) ORDER BY trial_key"
-        return self._rows(Response, "responses", which, judge, version)
+        which = f"FROM responses WHERE trial_key NOT IN ({judged})"
+        return self._rows(Response, which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
-        """Keep verdicts on responses, unless a run has replaced the response meanwhile.
+        """Keep verdicts in place of earlier ones of the same judges.
 
-        An earlier verdict of the same judge is replaced.
+        A verdict on a response that a run has replaced meanwhile is not kept.
         """
         self._write(
             f"INSERT OR REPLACE INTO verdicts SELECT {_marks(len(_VERDICT))}"
@@ -197,7 +188,8 @@ class Store:
 
     def judge(self) -> str | None:
         """Id of the study's judge; None where nothing was judged."""
-        return next((str(judge) for (judge,) in self._read("SELECT id FROM judge")), None)
+        rows = self._read("SELECT id FROM judge")
+        return str(rows[0][0]) if rows else None
 
     def frame(self, judge: str) -> pd.DataFrame:
         """One row per planned trial, with its response and the judge's verdict if there are any.
@@ -206,26 +198,23 @@ class Store:
         """
         with self._named_errors():
             return pd.read_sql_query(
-                "SELECT p.stimulus_id, p.stimulus_sha256, p.part, p.model, p.revision,"
-                " p.mitigation, p.arm, p.method, p.is_control, p.trial_key,"
-                " r.status, r.text AS response, r.error, r.heard, r.latency_s, r.tokens,"
-                " v.label, v.score, v.rationale, v.flags"
+                f"SELECT stimulus_id, stimulus_sha256, part, {', '.join(_OF_ARM)}, p.trial_key,"
+                " status, text AS response, error, heard, latency_s, tokens,"
+                " label, score, rationale, flags"
                 " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place"
                 " FROM trials GROUP BY trial_key, stimulus_id, mitigation) p"
                 " LEFT JOIN responses r USING (trial_key)"
                 " LEFT JOIN verdicts v ON v.trial_key = p.trial_key AND v.judge = ?"
-                " ORDER BY p.place",
+                " ORDER BY place",
                 self._db,
                 params=(judge,),
             )
 
     def served_by(self, model: str, revision: str) -> str | None:
         """Name that a provider gave the model behind planned answers; None if it gave none."""
-        query = (
-            "SELECT served_by FROM trials JOIN responses USING (trial_key)"
-            " WHERE served_by IS NOT NULL AND model = ? AND revision = ? LIMIT 1"
-        )
-        return next((str(name) for (name,) in self._read(query, model, revision)), None)
+        answers = "SELECT MAX(served_by) FROM trials JOIN responses USING (trial_key)"
+        rows = self._read(f"{answers} WHERE model = ? AND revision = ?", model, revision)
+        return next(name for (name,) in rows)
 
     def record_cards(self, cards: Iterable[ModelCard]) -> None:
         """Keep model cards, in place of earlier ones of the same models."""
@@ -243,8 +232,8 @@ class Store:
         self._write(statement, list(map(_values, rows)))
 
     def provenance(self) -> list[Provenance]:
-        """All provenances, by model and date."""
-        return self._rows(Provenance, "provenance", "ORDER BY model, since")
+        """All provenances, by model."""
+        return self._rows(Provenance, "FROM provenance")
 
     def _arm_id(self, arm: Arm) -> int:
         content = _ARM.dump_json(arm).decode()
@@ -254,27 +243,26 @@ class Store:
 
     def _refuse_unlike(self) -> None:
         """Raise if what is imported of a model has another revision, or was asked otherwise."""
-        for difference, counted, group in (
-            ("revision", "revision", "model"),
-            ("way of asking (settings or prompt)", "trial_key", "model, mitigation, stimulus_id"),
-        ):
+        groups = {"revision": "model", "trial_key": "model, mitigation, stimulus_id"}
+        for name, group in groups.items():
             unlike = self._read(
-                f"SELECT model, group_concat(DISTINCT {counted}) FROM trials WHERE model IN"
-                " (SELECT model FROM trials WHERE part = 'imported')"
-                f" GROUP BY {group} HAVING COUNT(DISTINCT {counted}) > 1 LIMIT 1"
+                f"SELECT model, mitigation, group_concat(DISTINCT {name}) FROM trials"
+                " WHERE model IN (SELECT model FROM trials WHERE part = 'imported')"
+                f" GROUP BY {group} HAVING count(DISTINCT {name}) > 1 LIMIT 1"
             )
-            for model, values in unlike:
+            for model, mitigation, values in unlike:
+                what = f"settings in mitigation {mitigation}" if name == "trial_key" else name
                 raise StoreError(
-                    f"{self.path}: model {model!r}: what is imported of it has another "
-                    f"{difference}: {values}; leave it out (import others with --model), or take "
-                    f"out what was imported before ('aor import --forget {model}')"
+                    f"{self.path}: model {model!r}: what is imported of it has another {what}: "
+                    f"{values}; import others only with --model, or take out what was imported "
+                    f"('aor import --forget {model}')"
                 )
 
-    def _rows(self, kind: type[_Row], table: str, which: str, *values: str) -> list[_Row]:
+    def _rows(self, kind: type[_Row], which: str, *values: str) -> list[_Row]:
         names = list(kind.model_fields)
         return [
             kind(**{name: _decoded(name, value) for name, value in zip(names, row, strict=True)})
-            for row in self._read(f"SELECT {', '.join(names)} FROM {table} {which}", *values)
+            for row in self._read(f"SELECT {', '.join(names)} {which} ORDER BY 1, 2", *values)
         ]
 
     def _read(self, query: str, *values: str | None) -> list[Any]:
