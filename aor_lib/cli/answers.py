@@ -188,27 +188,29 @@ def _chosen(cards: Sequence[ModelCard], names: Sequence[str] | None) -> list[Mod
 
 
 def _say_forecast(study: StudyParams, cards: Sequence[ModelCard], folder: Path) -> None:
+    import pandas as pd
+
     from aor_lib.inference.forecast import forecast
     from aor_lib.stimuli.manifest import MANIFEST
 
     forecasts = forecast(study, folder, cards)
     rows = [
         (
-            one.model,
-            f"{one.left:,} of {one.trials:,}",
-            f"{one.generations:,}",
-            "" if one.tokens is None else f"{one.tokens / 1e6:.1f} million",
-            "" if one.usd is None else f"{one.usd:.2f} USD",
-            "unknown" if one.hours is None else f"{one.hours:.1f}",
+            one["model"],
+            f"{one['left']:,} of {one['trials']:,}",
+            f"{one['generations']:,}",
+            "" if pd.isna(one["tokens"]) else f"{one['tokens'] / 1e6:.1f} million",
+            "" if pd.isna(one["usd"]) else f"{one['usd']:.2f} USD",
+            "unknown" if pd.isna(one["hours"]) else f"{one['hours']:.1f}",
         )
-        for one in forecasts
+        for one in forecasts.to_dict("records")
     ]
     print_table(("model", "trials left", "generations", "tokens", "at most", "hours"), rows)
     if not (folder / MANIFEST).is_file():
         typer.echo("No stimuli have been made: lengths of clips are estimated from their words.")
-    for one in forecasts:
-        if one.usd is not None and one.cap_usd is not None and one.usd > one.cap_usd:
-            typer.echo(
-                f"{one.model}: its card's max_spend_usd ({one.cap_usd:g}) may not suffice: "
-                "a run stops there, and another goes on"
-            )
+    short = forecasts[forecasts["usd"] > forecasts["cap_usd"]]
+    for model, cap_usd in zip(short["model"], short["cap_usd"], strict=True):
+        typer.echo(
+            f"{model}: its card's max_spend_usd ({cap_usd:g}) may not suffice: "
+            "a run stops there, and another goes on"
+        )

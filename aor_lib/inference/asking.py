@@ -8,26 +8,19 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aor_lib.config.records import Response, Status, Trial
-from aor_lib.models.base import (
-    Answer,
-    AudioModel,
-    ConcurrentModel,
-    Conversation,
-    Failure,
-    ModelError,
-    failure_of,
-)
+from aor_lib.models import base
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
 from aor_lib.storage.workers import one_core_threads
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Trials of one arm's settings that are asked together, and their conversations."""
+    """Trials that are asked together, with the same settings of generation."""
 
     trials: Sequence[Trial]
     conversations: Sequence[Conversation]
@@ -35,29 +28,27 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a batch, or of a part of it.
+    """What came of a batch, or of a part of it: results by trial key, and the time each took.
 
-    ``results`` are by trial key, ``latency_s`` is the time that each of them took. ``stopped`` says
-    why the model can be asked no more; ``is_last``: nothing more will come of the batch.
+    ``stopped``: why the model can be asked no more. ``is_last``: nothing more comes of the batch.
     """
 
     batch: Batch
-    results: Mapping[str, Answer | Failure] = field(default_factory=dict)
-    latency_s: float = 0.0
+    results: Mapping[str, Answer | Failure]
+    latency_s: float
     stopped: str | None = None
     is_last: bool = True
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
-    """Ask a model batch by batch, and yield what comes as it comes.
+    """Ask a model batch by batch, taken only when there is room, and yield what comes of them.
 
-    A batch is taken from ``batches`` only when there is room for one. Where a run is interrupted,
-    what is under way in threads is waited for, and yielded.
+    Where a run is interrupted, what is under way in threads is waited for, and yielded.
     """
     if (first := next(batches, None)) is None:
         return  # one-core threads would load torch, half of the time of such a run
     batches = itertools.chain([first], batches)
-    if isinstance(model, ConcurrentModel):
+    if isinstance(model, base.ConcurrentModel):
         with ThreadPoolExecutor(model.calls_at_once) as threads:
             yield from _at_once(model, batches, threads.submit, model.calls_at_once)
     elif model.capabilities.side_by_side:
@@ -72,33 +63,23 @@ def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None,
 def response_of(key: str, result: Answer | Failure, latency_s: float) -> Response:
     """The row that keeps the result of a trial."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-    about: dict[str, Any] = {"trial_key": key, "latency_s": round(latency_s, 3), "created": now}
+    row: dict[str, Any] = {"trial_key": key, "latency_s": round(latency_s, 3), "created": now}
     if isinstance(result, Failure):
         status = Status.BLOCKED if result.blocked else Status.FAILED
-        return Response(status=status, text=None, error=result.error, tokens=None, **about)
-    return Response(
-        status=Status.OK,
-        text=result.text,
-        error=None,
-        heard=json.dumps(result.heard, ensure_ascii=False) if result.heard else None,
-        tokens=result.tokens,
-        finish_reason=result.finish_reason,
-        served_by=result.served_by,
-        **about,
-    )
+        return Response(**row, status=status, text=None, error=result.error, tokens=None)
+    row |= asdict(result)
+    row["heard"] = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
+    return Response(**row, status=Status.OK, error=None)
 
 
 def _at_once(
-    model: AudioModel,
-    batches: Iterator[Batch],
-    submit: Callable[..., Future[Outcome]],
-    count: int,
+    model: AudioModel, batches: Iterator[Batch], submit: Callable[..., Future[Outcome]], count: int
 ) -> Generator[Outcome, None, None]:
     under_way: set[Future[Outcome]] = set()
     try:
         while True:
-            room = count - len(under_way)
-            under_way |= {submit(_whole, model, batch) for batch in itertools.islice(batches, room)}
+            taken = itertools.islice(batches, count - len(under_way))
+            under_way |= {submit(_whole, model, batch) for batch in taken}
             if not under_way:
                 return
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -112,30 +93,27 @@ def _at_once(
 
 
 def _whole(model: AudioModel, batch: Batch) -> Outcome:
-    results: dict[str, Answer | Failure] = {}
-    began = time.monotonic()
-    for part in _parts(model, batch):
-        results.update(part.results)
+    began, parts = time.monotonic(), list(_parts(model, batch))
+    results = {key: result for part in parts for key, result in part.results.items()}
     latency_s = (time.monotonic() - began) / len(batch.trials)
-    return replace(part, results=results, latency_s=latency_s)
+    return replace(parts[-1], results=results, latency_s=latency_s)
 
 
 def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
     keys = [trial.key for trial in batch.trials]
-    left, began = dict.fromkeys(keys), time.monotonic()
+    left, began = set(keys), time.monotonic()
     generation = batch.trials[0].arm.generation
     try:
         for came in answers_in_steps(model, batch.conversations, generation):
             results = {keys[place]: result for place, result in came.items()}
-            for key in results:
-                del left[key]
-            took_s = time.monotonic() - began
-            yield Outcome(batch, results, took_s / len(results), is_last=not left)
+            left -= results.keys()
+            latency_s = (time.monotonic() - began) / len(results)
+            yield Outcome(batch, results, latency_s, is_last=not left)
             began = time.monotonic()
         if left:
             raise ValueError(f"no results for {len(left)} of {len(keys)} conversations")
-    except ModelError as error:
-        yield Outcome(batch, stopped=str(error))
     except Exception as error:  # noqa: BLE001 - one adapter's mistake must not end a run of many
-        failed = dict.fromkeys(left, failure_of(error))
-        yield Outcome(batch, failed, (time.monotonic() - began) / max(1, len(left)))
+        if left:
+            stopped = str(error) if isinstance(error, base.ModelError) else None
+            failed = {} if stopped else dict.fromkeys(left, base.failure_of(error))
+            yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
 from aor_lib.config.records import Stimulus, Trial, content_hash
@@ -24,29 +25,17 @@ _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 16
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Trials left to ask of a model; None where nothing tells.
-
-    ``generations``: answers that it has to write, of which an arm in two steps needs two.
-    ``tokens``, ``usd``: with answers as long as the profile lets them be, and without retries.
-    ``cap_usd``: the most that its card lets one run spend.
-    """
-
-    model: str
-    trials: int
-    left: int
-    generations: int
-    tokens: float | None
-    usd: float | None
-    cap_usd: float | None
-    hours: float | None
-
-
-def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> list[Forecast]:
-    """Forecast of each model of a study, from what its earlier answers took if there are any.
+def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:
+    """What is left to ask of models, and what it takes, by what earlier answers took.
 
     Where no stimuli have been made in ``build``, clips are as long as their words let expect.
+
+    Returns
+    -------
+    One row per model: model, trials, left (trials without an answer), generations (answers to
+    write, of which an arm in two steps needs two), tokens and usd (with answers as long as the
+    profile lets them be, without retries), cap_usd (the most that its card lets one run spend),
+    hours; NaN where nothing tells.
     """
     from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
 
@@ -54,34 +43,35 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> lis
     stimuli = load_stimuli(build) if made else [_designed(spec, study) for spec in designed(study)]
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     revisions, finished, pace_s = _answered(build / STORE)
-    forecasts = []
+    rows = []
     for card in cards:
         trials = plan_trials(study, stimuli, [absent(card, revisions)])
         left = [trial for trial in trials if trial.key not in finished]
-        generations = sum(max(1, len(trial.arm.steps)) for trial in left)
-        api = card_settings(card, ApiSettings) if card.kind == "openai_api" else None
-        tokens = usd = hours = None
-        if api and (prices := api.usd_per_million_tokens):
-            costs = [_cost(trial, by_id[trial.stimulus_id], prices) for trial in left]
-            tokens, usd = (sum(column) for column in zip((0.0, 0.0), *costs, strict=True))
+        row: dict[str, object] = {"model": card.id, "trials": len(trials), "left": len(left)}
+        row["generations"] = sum(max(1, len(trial.arm.steps)) for trial in left)
+        at_once = 1
+        if card.kind == "openai_api":
+            settings = card_settings(card, ApiSettings)
+            at_once, row["cap_usd"] = settings.concurrency, settings.max_spend_usd
+            if prices := settings.usd_per_million_tokens:
+                costs = [_cost(trial, by_id[trial.stimulus_id], prices) for trial in left]
+                row["tokens"] = sum(tokens for tokens, _ in costs)
+                row["usd"] = sum(usd for _, usd in costs)
         if card.id in pace_s:
-            hours = len(left) * pace_s[card.id] / (api.concurrency if api else 1) / 3600
-        cap_usd = api.max_spend_usd if api else None
-        forecasts.append(
-            Forecast(card.id, len(trials), len(left), generations, tokens, usd, cap_usd, hours)
-        )
-    return forecasts
+            row["hours"] = len(left) * pace_s[card.id] / at_once / 3600
+        rows.append(row)
+    columns = ["model", "trials", "left", "generations", "tokens", "usd", "cap_usd", "hours"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def _answered(path: Path) -> tuple[dict[str, str], set[str], dict[str, float]]:
+def _answered(path: Path) -> tuple[dict[str, str], set[str], pd.Series[float]]:
     """Revisions of planned models, keys of finished trials, mean seconds per answer of a model."""
     if not path.is_file():
-        return {}, set(), {}
+        return {}, set(), pd.Series(dtype=float)
     with Store(path) as store:
         revisions = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
         answers = store.frame("").query("status == 'ok'")
-        pace_s = answers.groupby("model")["latency_s"].mean()
-        return revisions, store.finished(), {str(model): s for model, s in pace_s.items()}
+        return revisions, store.finished(), answers.groupby("model")["latency_s"].mean()
 
 
 def _designed(spec: StimulusSpec, study: StudyParams) -> Stimulus:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
@@ -56,10 +58,7 @@ def trials_of(
 ) -> list[Trial]:
     """Trials of these stimuli that a model can be asked, whatever the study's plan.
 
-    Parameters
-    ----------
-    generation
-        The profile's, which the mitigation may override.
+    ``generation`` is the profile's, which the mitigation may override.
     """
     arm = Arm(
         model=model.card.id,
@@ -155,16 +154,10 @@ def _method(mitigation: Mitigation) -> str:
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
     """Stimuli of the first utterances of each scenario and intent."""
-    first: dict[tuple[str, Intent], list[str]] = {}
-    for stimulus in stimuli:
-        names = first.setdefault((stimulus.scenario, stimulus.intent), [])
-        if (
-            some
-            and stimulus.utterance_id not in names
-            and len(names) < some.utterances_per_scenario
-        ):
-            names.append(stimulus.utterance_id)
-    chosen = {name for names in first.values() for name in names}
+    kinds = [(one.scenario, one.intent, one.utterance_id) for one in stimuli]
+    utterances = pd.DataFrame(kinds, columns=["scenario", "intent", "id"]).drop_duplicates()
+    by_kind = utterances.groupby(["scenario", "intent"])
+    chosen = set(by_kind.head(some.utterances_per_scenario if some else 0)["id"])
     return [stimulus for stimulus in stimuli if stimulus.utterance_id in chosen]
 
 

@@ -10,28 +10,11 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pydantic import Field
-
 from aor_lib import __version__
 from aor_lib.config.records import Identifier, Row
 from aor_lib.models.base import AudioModel
 
-LIBRARIES = (
-    "accelerate",
-    "ctranslate2",
-    "faster-whisper",
-    "mistral-common",
-    "numpy",
-    "onnxruntime",
-    "openai",
-    "peft",
-    "soundfile",
-    "soxr",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
-"""Packages of which another version might change an answer."""
+_LIBRARIES = ("ctranslate2", "numpy", "openai", "peft", "tokenizers", "torch", "transformers")
 
 
 class Provenance(Row):
@@ -39,23 +22,27 @@ class Provenance(Row):
 
     model: Identifier
     revision: str
-    profile: str = Field(default="", description="The study it was imported from; '': this one.")
+    profile: str = ""  # the study it was imported from; "": this one
     aor_version: str
     python: str
-    device: str = Field(description="Processors of the machine, or what is known of it.")
-    libraries: dict[str, str] = Field(description="Versions, by name.")
-    since: str = Field(description="UTC, ISO 8601: when the first answer came.")
+    device: str  # processors of the machine, or what is known of it
+    libraries: dict[str, str]  # versions, by name
+    since: str  # UTC, ISO 8601: when the first answer came
 
 
 def provenance_of(model: AudioModel) -> Provenance:
     """Provenance of the answers that a model gives now."""
+    libraries = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            libraries[name] = version(name)
     return Provenance(
         model=model.card.id,
         revision=model.revision,
         aor_version=__version__,
         python=platform.python_version(),
         device=_device(model),
-        libraries=_versions(),
+        libraries=libraries,
         since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
 
@@ -76,12 +63,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-@cache
-def _versions() -> dict[str, str]:
-    versions = {}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions

@@ -213,8 +213,8 @@ class Store:
     def served_by(self, model: str, revision: str) -> str | None:
         """Name that a provider gave the model behind planned answers; None if it gave none."""
         answers = "SELECT MAX(served_by) FROM trials JOIN responses USING (trial_key)"
-        rows = self._read(f"{answers} WHERE model = ? AND revision = ?", model, revision)
-        return next(name for (name,) in rows)
+        [[name]] = self._read(f"{answers} WHERE model = ? AND revision = ?", model, revision)
+        return name or None
 
     def record_cards(self, cards: Iterable[ModelCard]) -> None:
         """Keep model cards, in place of earlier ones of the same models."""

@@ -41,14 +41,7 @@ def run_study(
 
     Returns
     -------
-    Whether every model could be asked, and no trial is left without an answer.
-
-    Raises
-    ------
-    DatasetError
-        If a stimulus is not what the manifest says.
-    StoreError
-        If a result cannot be kept, or what was imported does not go with the plan.
+    True if every model was asked and no trial is left without an answer.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
