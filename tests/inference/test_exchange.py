@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
-from aor_lib.cli import app, results
+from aor_lib.cli import app
+from aor_lib.cli import exchange as verbs
 from aor_lib.config.profile import Decoding
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.config.typed_yaml import AorError
@@ -185,10 +186,10 @@ def test_imported_results_are_exported_again_as_they_were_in_whatever_order(mach
 
 
 def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypatch, tmp_path):
-    monkeypatch.setattr(results, "study_of", lambda params, build: (here.study, here.build))
+    monkeypatch.setattr(verbs, "study_of", lambda params, build: (here.study, here.build))
 
     def aor(verb, *arguments):
-        return CliRunner().invoke(app, ["results", verb, *map(str, arguments), "tiny.yaml"])
+        return CliRunner().invoke(app, [verb, *map(str, arguments), "tiny.yaml"])
 
     exported = aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
     assert "6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
@@ -198,7 +199,7 @@ def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypat
     assert "third: 6 trials" in imported.stdout
     assert "2 trials are left out" in imported.stderr
     assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
-    assert "second: 6 imported trials" in aor("forget", "second").stdout
+    assert "second: 6 imported trials" in aor("import", "--forget", "second").stdout
     assert set(load_results(here.build)["model"]) == {"own", "third"}
     assert set(load_provenance(here.build)["model"]) == {"own", "third"}
 

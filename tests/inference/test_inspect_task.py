@@ -129,8 +129,8 @@ def test_a_card_that_inspect_cannot_ask_is_refused(tmp_path, card, options, fiel
 
 def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
     here = write_study(tmp_path / "here")
-    arguments = ["import", run.location, str(here.profile), "--build", str(here.build)]
-    done = CliRunner().invoke(app, ["results", *arguments])
+    arguments = [run.location, str(here.profile), "--build", str(here.build)]
+    done = CliRunner().invoke(app, ["import", *arguments])
     assert "mock: 8 trials, 8 responses added" in done.output
     (card,) = here.study.models
     planned = plan_trials(here.study, load_stimuli(here.build), [absent(card, {})])
