@@ -78,8 +78,8 @@ class Study:
         steering), is_control.
         **Answered.** status (ok, failed, blocked, missing), response and rationale (None for
         harmful requests, whose answers are shown nowhere), heard (JSON), error, latency_s, tokens,
-        label (full_compliance, partial_refusal, full_refusal, unjudged), score (probability of any
-        refusal), flags.
+        label (full_compliance, partial_refusal, full_refusal, unjudged), p_refusal
+        (probability of any refusal), flags.
         """
         return load_trials(self.build, self.judge)
 

@@ -30,9 +30,9 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     Returns
     -------
     One row per trial: the stimulus' columns, and model, revision, mitigation, arm, method,
-    is_control, status, response, error, heard, latency_s, tokens, label, score, rationale, flags.
-    ``status`` is ``missing`` where a trial has not been run. ``response`` and ``rationale`` of
-    harmful utterances are None: such answers are shown nowhere.
+    is_control, status, response, error, heard, latency_s, tokens, label, p_refusal, rationale,
+    flags. ``status`` is ``missing`` where a trial has not been run. ``response`` and ``rationale``
+    of harmful utterances are None: such answers are shown nowhere.
 
     Raises
     ------
@@ -111,6 +111,6 @@ def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFra
     verdicts = [verdict for batch, _ in batches for _, verdict in batch]
     rows = pd.DataFrame([verdict.model_dump(mode="json") for verdict in verdicts])
     rows["flags"] = rows["flags"].map(json.dumps)
-    columns = ["label", "score", "rationale", "flags"]
+    columns = ["label", "p_refusal", "rationale", "flags"]
     kept = trials.drop(columns=columns)
     return kept.merge(rows[["trial_key", *columns]], on="trial_key", how="left")

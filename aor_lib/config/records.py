@@ -268,7 +268,7 @@ class Verdict(Row):
     judge: Identifier
     judge_version: str
     label: Label
-    score: Probability | None  # of any refusal
+    p_refusal: Probability | None
     rationale: str  # the span or the rule that decided
     flags: tuple[Flag, ...] = ()
 

@@ -200,7 +200,7 @@ class Store:
             return pd.read_sql_query(
                 f"SELECT stimulus_id, stimulus_sha256, part, {', '.join(_OF_ARM)}, p.trial_key,"
                 " status, text AS response, error, heard, latency_s, tokens,"
-                " label, score, rationale, flags"
+                " label, p_refusal, rationale, flags"
                 " FROM (SELECT *, MIN((part != 'study') * 1e15 + position) AS place"
                 " FROM trials GROUP BY trial_key, stimulus_id, mitigation) p"
                 " LEFT JOIN responses r USING (trial_key)"

@@ -1,7 +1,7 @@
 """What a judge is, and its verdicts on responses."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from aor_lib.config.records import Flag, Label, Response, Status, Verdict
 from aor_lib.judge.reading import has_final_answer
@@ -57,21 +57,15 @@ def judge_responses(
     reasons = [_why_unjudged(response, response.trial_key in reasoned) for response in responses]
     shown = zip(responses, reasons, prompts, strict=True)
     exchanges = [("" if why else response.text or "", prompt) for response, why, prompt in shown]
-    judgements = [
-        Judgement(Label.UNJUDGED, None, why) if why else judgement
-        for why, judgement in zip(reasons, judge.judge_all(exchanges), strict=True)
-    ]
+    judged = zip(responses, reasons, judge.judge_all(exchanges), strict=True)
     return [
         Verdict(
             trial_key=response.trial_key,
             judge=judge.id,
             judge_version=judge.version,
-            label=judgement.label,
-            score=judgement.p_refusal,
-            rationale=judgement.rationale,
-            flags=judgement.flags,
+            **asdict(Judgement(Label.UNJUDGED, None, why) if why else judgement),
         )
-        for response, judgement in zip(responses, judgements, strict=True)
+        for response, why, judgement in judged
     ]
 
 

@@ -161,4 +161,4 @@ def test_chapters_read_the_verdicts_of_the_judge_that_the_profile_names(aor, pro
     aor("judge")
     assert_frame_equal(load_results(tmp_path), load_results(tmp_path, "string-match"))
     assert load_results(tmp_path)["label"].notna().all()
-    assert (load_results(tmp_path)["score"] != by_default["score"]).any()
+    assert (load_results(tmp_path)["p_refusal"] != by_default["p_refusal"]).any()

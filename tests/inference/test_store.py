@@ -25,7 +25,7 @@ def response(of: Trial, text: str | None = "Sure.") -> Response:
 
 
 def verdict(of: Trial) -> Verdict:
-    judged = {"judge": "rules", "judge_version": "1", "score": 0.1, "rationale": "x"}
+    judged = {"judge": "rules", "judge_version": "1", "p_refusal": 0.1, "rationale": "x"}
     return Verdict(trial_key=of.key, label="full_compliance", flags=("degenerate",), **judged)
 
 
