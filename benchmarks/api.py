@@ -25,7 +25,7 @@ import soundfile
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Arm, Generation, Trial, content_hash
 from aor_lib.inference.asking import Batch, ask
-from aor_lib.models.api_settings import ApiSettings, address_of
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
 
@@ -90,7 +90,7 @@ def bare_client(model, conversations):
     """Send as many requests as there are conversations, all with one text made in advance."""
     message = {"role": "user", "content": conversations[0][0].text}
     body = json.dumps({"model": "none", "messages": [message]}).encode()
-    address = f"{address_of(card_settings(model.card, ApiSettings), 'loopback')}/chat/completions"
+    address = f"{card_settings(model.card, ApiSettings).address('loopback')}/chat/completions"
 
     async def send(session):
         headers = {"content-type": "application/json"}

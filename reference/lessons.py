@@ -98,7 +98,6 @@ def _lessons(
 
 
 def _content(example: Example) -> str:
-    """An example's request as it is read: over audio tokens, after a description, or alone."""
     if example.sound.heard is not None:
         return format_clip(example.words)
     if example.sound.described is not None:

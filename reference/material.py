@@ -150,7 +150,6 @@ class _Situations(_Sets):
 
 
 def _contrasts(written: Mapping[str, _Sets]) -> list[Contrast]:
-    """The contrasts of sets, by scenario."""
     return [
         Contrast(one.text, one.about, one.answer, one.harmful, scenario)
         for scenario, found in written.items()
@@ -159,7 +158,6 @@ def _contrasts(written: Mapping[str, _Sets]) -> list[Contrast]:
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
-    """Descriptions of the scenes, by setting."""
     said: dict[str, list[str]] = {}
     for scene in scenes:
         said.setdefault(scene.scenario or scene.kind, []).append(scene.description)
@@ -167,7 +165,6 @@ def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
 
 
 def _of_dev(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> Iterator[Contrast]:
-    """Contrasts of the dev utterances that are answered."""
     answers = read(path, _Answers).answers
     utterances = {u.id: u for u in scenario.utterances}
     harmful = {u.contrast_of: u.text for u in utterances.values() if u.contrast_of}

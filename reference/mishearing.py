@@ -44,7 +44,6 @@ def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str
 
 @functools.lru_cache(maxsize=1)
 def _sounding_alike(words: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
-    """The words that sound most like each."""
     from kokoro_onnx.tokenizer import Tokenizer
     from rapidfuzz import process
     from rapidfuzz.distance import Levenshtein

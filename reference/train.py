@@ -173,7 +173,6 @@ def save_adapter(adapter: PeftModel, folder: Path) -> None:
 
 
 def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:
-    """Weighted sum of the cross entropies of the responses' tokens."""
     tokens, places = _packed(lessons, model.tokens(AUDIO)[0])
     positions = torch.zeros(len(tokens), dtype=torch.long)
     mask = torch.full((len(tokens), len(tokens)), torch.finfo(torch.float32).min)
@@ -221,13 +220,11 @@ def _packed(lessons: Sequence[Lesson], audio: int) -> tuple[list[int], list[list
 
 
 def _alike(first: Sequence[int], second: Sequence[int], audio: int) -> int:
-    """Number of tokens that both begin with, before any audio token."""
     pairs = zip(first, second, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != audio, pairs))
 
 
 def _halves(batch: Sequence[Lesson]) -> list[list[Lesson]]:
-    """The lessons in parts of about the same length."""
     parts: list[list[Lesson]] = [[] for _ in range(_HALVES)]
     for one in sorted(batch, key=_length, reverse=True):
         min(parts, key=lambda part: sum(map(_length, part))).append(one)
@@ -241,7 +238,6 @@ def _length(lesson: Lesson) -> int:
 def _batches(
     groups: Sequence[tuple[Lesson, ...]], size: int, rng: np.random.Generator
 ) -> list[list[Lesson]]:
-    """Batches of ``size`` groups of similar length, in random order."""
     shuffled = [groups[int(number)] for number in rng.permutation(len(groups))]
     batches = []
     for start in range(0, len(shuffled), size * _SORTED_BATCHES):
@@ -255,7 +251,7 @@ def _batches(
 
 
 def _rate_factor(progress: float) -> float:
-    """Factor of the learning rate: a linear warm-up, then half a cosine to zero."""
+    # A linear warm-up, then half a cosine to zero.
     if progress < _WARM_UP:
         return progress / _WARM_UP
     return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))

@@ -20,24 +20,15 @@ AudioPart = Literal["input_audio", "audio_url"]
 _TOKENS_PER_TURN = 16
 _LONGEST_WAIT_S = 120
 """The SDK sits out no longer Retry-After."""
-_WITHHELD = {
+_WITHHELD = re.compile(
     # OpenAI's and Azure's; Amazon Bedrock's;
-    "content_filter",
-    "content_policy_violation",
-    "invalid_prompt",
-    "responsibleaipolicyviolation",
-    "guardrail_intervened",
+    "content_filter|content_policy_violation|invalid_prompt|responsibleaipolicyviolation"
+    "|guardrail_intervened"
     # Gemini's FinishReason and BlockReason, which its compatible API may pass on; "other" where it
     # withholds an answer without saying why.
-    "safety",
-    "recitation",
-    "blocklist",
-    "prohibited_content",
-    "spii",
-    "image_safety",
-    "language",
-    "other",
-}
+    "|safety|recitation|blocklist|prohibited_content|spii|image_safety|language|other",
+    re.IGNORECASE,
+)
 _BROKEN_OFF = ("abort", "error")
 """Finish reasons of vLLM and SGLang where the server itself gave up, with whatever text it had."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
@@ -143,13 +134,24 @@ def are_one_model(name: str, other: str) -> bool:
 
 
 def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
-    """Server, its models of these names, and the length of a conversation, from its list of models.
+    """Describe a server and the model that it serves, as its list of models does.
 
-    ``listed`` is what ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the
-    server) and ``max_model_len`` (tokens of a conversation with its answer) of each model;
-    ``names`` are the model's, and its adapter's if it has one. ``key`` is never part of the text.
-    LookupError, which says what is listed, if a name is not. (Which model a response names proves
-    little with such servers: SGLang repeats the name that it was asked by.)
+    Which model a response names proves little: SGLang repeats the name that it was asked by.
+
+    Parameters
+    ----------
+    listed
+        What ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the server)
+        and ``max_model_len`` (tokens of a conversation with its answer) of each model.
+    names
+        The model's, and its adapter's if it has one.
+    key
+        Never part of the text.
+
+    Raises
+    ------
+    LookupError
+        If a name is not listed.
     """
     data = as_mapping(listed).get("data")
     rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
@@ -168,7 +170,6 @@ def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:
-    """Reason for which a provider withheld the answer, of the prompt or of the answer itself."""
     choices = response.get("choices")
     choice = as_mapping(choices[0] if isinstance(choices, list) and choices else None)
     for part in (response, _googles(response)):
@@ -178,18 +179,16 @@ def _withheld(response: Mapping[str, Any]) -> str | None:
                 return str(reason)
     # Gemini leaves out the message then.
     given = [part.get(name) for part in (choice, _googles(choice)) for name in _FINISH_REASONS]
-    return next((reason for reason in given if is_withheld(reason)), None)
+    return next((reason for reason in given if _is_withheld(reason)), None)
 
 
 def _googles(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Fields of Google's own in a response of its compatible API."""
     return as_mapping(as_mapping(part.get("extra_content")).get("google"))
 
 
-def is_withheld(reason: object) -> bool:
-    """True if a finish reason or an error code says that a content filter withheld the answer."""
+def _is_withheld(reason: object) -> bool:
     # Gemini's compatible API writes "content_filter: PROHIBITED_CONTENT".
-    return isinstance(reason, str) and reason.split(":")[0].strip().lower() in _WITHHELD
+    return isinstance(reason, str) and bool(_WITHHELD.fullmatch(reason.split(":")[0].strip()))
 
 
 def is_blocked(error: openai.APIStatusError) -> bool:
@@ -198,7 +197,7 @@ def is_blocked(error: openai.APIStatusError) -> bool:
     inner, metadata = as_mapping(body.get("innererror")), as_mapping(body.get("metadata"))
     codes = (error.code, body.get("code"), inner.get("code"))
     # OpenRouter's moderation gives reasons and quotes what it flagged.
-    return any(map(is_withheld, codes)) or "flagged_input" in metadata
+    return any(map(_is_withheld, codes)) or "flagged_input" in metadata
 
 
 def refuses_key(error: openai.APIStatusError) -> bool:
@@ -248,6 +247,6 @@ def as_mapping(value: object) -> Mapping[str, Any]:
 
 
 def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
-    """The error in a response; Gemini's compatible API puts it in a list."""
+    # Gemini's compatible API puts the error in a list.
     body = error.body[0] if isinstance(error.body, list) and error.body else error.body
     return as_mapping(as_mapping(body).get("error", body))

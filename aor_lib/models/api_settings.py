@@ -6,7 +6,7 @@ import os
 import re
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from aor_lib.config.params import CardSettings
 from aor_lib.models.api_budget import Prices
@@ -17,27 +17,9 @@ _KEY = re.compile(r"[!#-&(-\[\]-~]+")
 """ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
-class ApiSettings(CardSettings):
-    """Settings and reach of a model behind an API in its model card. Keys are never among them."""
+class ApiReach(CardSettings):
+    """Settings of an API that can change no answer. Keys are never among them."""
 
-    REACH: ClassVar = frozenset(
-        {
-            "base_url",
-            "base_url_variable",
-            "api_key_variable",
-            "concurrency",
-            "timeout_s",
-            "max_retries",
-            "max_requests",
-            "max_spend_usd",
-            "usd_per_million_tokens",
-            "text_only",
-            "clips",
-            "audio_part",
-            "lists_models",
-            "served_as",
-        }
-    )
     base_url: str | None = Field(default=None, description="None: the SDK's default.")
     base_url_variable: str | None = Field(
         default=None, description="Environment variable that holds the address, if base_url is None"
@@ -45,12 +27,12 @@ class ApiSettings(CardSettings):
     api_key_variable: str | None = Field(
         default="OPENAI_API_KEY", description="None where the server asks for no key."
     )
-    concurrency: Annotated[int, Field(ge=1)] = 8
+    concurrency: PositiveInt = 8
     timeout_s: Annotated[float, Field(gt=0)] = Field(
         default=120, description="The longest that a server may be silent in one try."
     )
     max_retries: Annotated[int, Field(ge=0)] = 5
-    max_requests: Annotated[int, Field(ge=1)] | None = Field(
+    max_requests: PositiveInt | None = Field(
         default=None, description="Of one process, retries too: a resumed run starts anew."
     )
     max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
@@ -58,13 +40,51 @@ class ApiSettings(CardSettings):
     )
     usd_per_million_tokens: Prices | None = None
     text_only: bool = Field(default=True, description="False where the API wants audio.")
-    clips: Annotated[int, Field(ge=1)] | None = Field(
+    clips: PositiveInt | None = Field(
         default=None, description="The most sound files that one conversation may hold."
     )
     audio_part: AudioPart = "input_audio"
     lists_models: bool = Field(
         default=False, description="True for a server that must say first that it has the model."
     )
+    served_as: str | None = Field(
+        default=None, description="The API's name of the model that answers, if not the source."
+    )
+
+    @model_validator(mode="after")
+    def _spend_has_prices(self) -> ApiReach:
+        if self.max_spend_usd is not None and self.usd_per_million_tokens is None:
+            raise ValueError("max_spend_usd needs usd_per_million_tokens")
+        return self
+
+    def address(self, model: str) -> str | None:
+        """Base URL for ``model``, or None for the SDK's; ModelError if it is missing or no URL."""
+        url = self.base_url
+        if url is None and self.base_url_variable:
+            url = _from_environment(self.base_url_variable, model, "the address of its API")
+        if url and not url.startswith(("http://", "https://")):
+            raise ModelError(f"{model}: the address of its API must begin with http(s)://")
+        return url
+
+    def key(self, model: str) -> str:
+        """API key for ``model``, empty where none is asked for; ModelError if it can be none."""
+        if self.api_key_variable is None:
+            return ""
+        value = _from_environment(self.api_key_variable, model, "the API key")
+        if not _KEY.fullmatch(value):
+            # An HTTP client would quote it in its complaint.
+            raise ModelError(
+                f"{model} needs the API key in ${self.api_key_variable}; "
+                "what is set there has characters that no key has"
+            )
+        return value
+
+
+class ApiSettings(ApiReach):
+    """Settings and reach of a model behind an API in its model card."""
+
+    REACH: ClassVar = frozenset(ApiReach.model_fields)
+
     system_turn: bool = Field(
         default=True, description="False where an instruction has to open the first turn instead."
     )
@@ -72,41 +92,7 @@ class ApiSettings(CardSettings):
         default=None, description="Name of the model's LoRA adapter, asked where there is audio."
     )
     send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
-    served_as: str | None = Field(
-        default=None, description="The API's name of the model that answers, if not the source."
-    )
-    extra: dict[str, Any] = Field(
-        default_factory=dict, description="Further fields of every request."
-    )
-
-    @model_validator(mode="after")
-    def _spend_has_prices(self) -> ApiSettings:
-        if self.max_spend_usd is not None and self.usd_per_million_tokens is None:
-            raise ValueError("max_spend_usd needs usd_per_million_tokens")
-        return self
-
-
-def address_of(settings: ApiSettings, model: str) -> str | None:
-    """Base URL of the API, or None for the SDK's default; ModelError if it is missing or no URL."""
-    url = settings.base_url
-    if url is None and settings.base_url_variable:
-        url = _from_environment(settings.base_url_variable, model, "the address of its API")
-    if url and not url.startswith(("http://", "https://")):
-        raise ModelError(f"{model}: the address of its API must begin with http(s)://")
-    return url
-
-
-def key_of(settings: ApiSettings, model: str) -> str:
-    """Key of the API, empty where it asks for none; ModelError if it is missing or can be none."""
-    variable = settings.api_key_variable
-    if variable is None:
-        return ""
-    value = _from_environment(variable, model, "the API key")
-    if not _KEY.fullmatch(value):
-        # An HTTP client would quote it in its complaint.
-        why = "what is set there has characters that no key has"
-        raise ModelError(f"{model} needs the API key in ${variable}; {why}")
-    return value
+    extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
 
 
 def _from_environment(variable: str, model: str, what: str) -> str:

@@ -25,7 +25,7 @@ Conversation = tuple[Turn, ...]
 
 
 def has_audio(conversation: Conversation) -> bool:
-    """Tell if there is a clip in a conversation."""
+    """True if there is a clip in a conversation."""
     return any(turn.audio is not None for turn in conversation)
 
 
@@ -57,10 +57,9 @@ class Answer:
 class Failure:
     """Reason for a missing answer to one conversation. Never counted as refusal or compliance.
 
-    ``blocked``: the provider withheld the answer (a content filter). That is a finding about the
-    provider, and asking again would bring the same. ``lasting``: the model was asked and said
-    nothing, which it may do again, at the same cost; a later run asks once more and no oftener. Any
-    other failure is worth another try.
+    ``blocked``: the provider withheld the answer (a content filter), and would do so again.
+    ``lasting``: the model returned an empty answer, which it may do again, at the same cost; a
+    later run retries once. Any other failure is worth another try.
     """
 
     error: str
@@ -139,9 +138,6 @@ def in_order(results: Iterable[Mapping[int, Answer | Failure]]) -> list[Answer |
 
 @runtime_checkable
 class ConcurrentModel(AudioModel, Protocol):
-    """A model that answers several calls at once, from as many threads, to keep a service busy.
-
-    It is asked one conversation a call: each answer is kept when it comes.
-    """
+    """A model that several threads may ask at once, which keeps a service busy."""
 
     calls_at_once: int

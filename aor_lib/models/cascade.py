@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,7 @@ if TYPE_CHECKING:
 VERSION = 4
 """Raised with every change to what is read of the same clip, or how; part of a model's revision."""
 WEIGHTS = Path(__file__).parent / "weights"
-_BATCH = 64
-"""Prompts that are answered together at most."""
+_AT_ONCE = 128
 _SOUNDS_TOLD = 4
 
 _preparing = threading.Lock()
@@ -71,7 +71,7 @@ class CascadeSettings(CardSettings):
 class Cascade:
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
-    capabilities = Capabilities(activations=True, at_once=2 * _BATCH, side_by_side=True)
+    capabilities = Capabilities(activations=True, at_once=_AT_ONCE, side_by_side=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -114,16 +114,10 @@ class Cascade:
                 yield {index: failure_of(error)}
             else:
                 prompts.setdefault(asked, []).append((index, account))
-        for batch in _batches(model, prompts):
-            answers = model.generate(batch, generation)
+        for answers in model.answers(list(prompts), generation):
             yield {
-                index: Answer(
-                    answer,
-                    tokens,
-                    account,
-                    finish_reason="stop" if tokens < generation.max_new_tokens else "length",
-                )
-                for asked, (answer, tokens) in zip(batch, answers, strict=True)
+                index: replace(answer, heard=account)
+                for asked, answer in answers.items()
                 for index, account in prompts[asked]
             }
 
@@ -151,7 +145,6 @@ class Cascade:
         return model.audio_positions(self._prompt(model, conversation)[0])
 
     def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
-        """A conversation as the language model reads it, and what was heard in the last clip."""
         from aor_lib.models.smollm import format_clip, plain
 
         messages: list[dict[str, str]] = []
@@ -171,9 +164,10 @@ class Cascade:
 
     def _hear(self, sound_file: bytes) -> tuple[str, SoundTags | None]:
         with _preparing:
-            if self._settings.hears_sound:
-                return hear(sound_file)
-            return transcribe(sound_file).transcript, None
+            heard = transcribe(sound_file)
+            if not self._settings.hears_sound:
+                return heard.transcript, None
+            return heard.transcript, sound_tagger().tag(heard.encoded, heard.spectrogram)
 
     def _language_model(self) -> LanguageModel:
         from aor_lib.models.smollm_weights import language_model
@@ -182,27 +176,13 @@ class Cascade:
             return self._steerable or language_model(self._adapter)
 
 
-def hear(sound_file: bytes) -> tuple[str, SoundTags]:
-    """Transcript of a sound file, and what is heard beside the words."""
-    found = transcribe(sound_file)
-    return found.transcript, sound_tagger().tag(found.encoded, found.spectrogram)
-
-
 def _account(clip: SoundTags) -> Account:
-    """Facts that were heard in a clip, for people to read."""
     emotion, probability = max(clip.emotion, key=lambda one: one[1])
     sounds = ", ".join(clip.top(_SOUNDS_TOLD)) or "nothing"
     return {"sounds": sounds, "emotion": emotion, "probability": probability}
 
 
-def _batches(model: LanguageModel, prompts: Iterable[Prompt]) -> Iterator[list[Prompt]]:
-    """Batches of prompts of similar length, since all are padded to the longest."""
-    alike = sorted(prompts, key=lambda one: (len(model.tokens(one.text)), one.text, one.heard))
-    return (alike[start : start + _BATCH] for start in range(0, len(alike), _BATCH))
-
-
 def _sound_file(audio: Path | Clip) -> bytes:
-    """A sound file's bytes; of a waveform, those of a file that holds its very samples."""
     if isinstance(audio, Path):
         return audio.read_bytes()
     file = io.BytesIO()

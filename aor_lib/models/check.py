@@ -26,7 +26,6 @@ from aor_lib.models.checked_model import (
     Skipped,
     distance,
 )
-from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.models.registry import load_model
 
 SCENES = ("home_kitchen", "city_street")
@@ -197,21 +196,6 @@ def _decoder_layers(model: CheckedModel) -> str:
     return f"{len(layers)} layers run, and the logits follow the last one's output"
 
 
-def _its_adapter_hears(model: CheckedModel) -> None:
-    name: Any = model.model.card.settings.get("architecture")
-    architecture = ARCHITECTURES.get(name)
-    _require(architecture is not None and architecture.adapter_hears, "an adapter for audio alone")
-    opened: Any = model.model
-    modules = (pair for layer in opened.decoder_layers() for pair in layer.named_modules())
-    layers = [module for name, module in modules if ".lora_A." in name]
-    if not layers:
-        raise Skipped("no adapter was loaded")
-    written: Conversation = (Turn("user", text=QUESTIONS[0]),)
-    for question, kind, wanted in (model.questions[0], "spoken", True), (written, "written", False):
-        if (ran := bool(model.that_run(layers, question))) is not wanted:
-            raise Failed(f"its adapter is {'on' if ran else 'off'} for a {kind} question")
-
-
 def _failures_are_typed(model: CheckedModel) -> None:
     _require(model.model.capabilities.audio, "audio")
     missing, broken = model.folder / "missing.flac", model.folder / "broken.flac"
@@ -244,7 +228,6 @@ CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
     _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
     _multi_turn: "Pass on every turn, or declare multi_turn=False: no such trial is planned then.",
     _decoder_layers: "Name the language model's layers, or declare activations=False.",
-    _its_adapter_hears: "Turn the adapter on where something is heard, and off elsewhere.",
     _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
 }
 """The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""

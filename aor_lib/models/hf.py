@@ -208,7 +208,7 @@ class HuggingFaceModel:
         )
 
     def _switch_adapter(self, network: Any, conversation: Conversation) -> None:
-        """Turn an adapter that is for audio on or off; no batch has both kinds of conversation."""
+        # No batch has both kinds of conversation.
         if self._settings.adapter and self._architecture.adapter_hears:
             heard = has_audio(conversation)
             switch = network.enable_adapters if heard else network.disable_adapters

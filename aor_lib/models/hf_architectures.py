@@ -149,7 +149,8 @@ def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **op
     Raises
     ------
     ValueError
-        If the checkpoint is of another architecture, or lacks weights.
+        If the checkpoint is of another architecture, lacks weights, or has an adapter for audio
+        that ``adapter`` does not name.
     """
     import transformers
 
@@ -167,6 +168,11 @@ def load_network(name: ArchitectureName, folder: Path, adapter: str | None, **op
     _require_all_weights(loading["missing_keys"])
     if adapter is not None:
         _require_all_weights(network.load_adapter(str(folder / adapter)).missing_keys)
+    elif ARCHITECTURES[name].adapter_hears and network._hf_peft_config_loaded:
+        raise ValueError(
+            "its LoRA adapter is for audio alone, and would stay on for text: move it to a folder "
+            "of the checkpoint, and name that as settings.adapter"
+        )
     return network.eval()
 
 

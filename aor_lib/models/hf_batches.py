@@ -1,6 +1,5 @@
 """Batches as large as fit into memory; the next one's inputs are made while one is answered."""
 
-import contextlib
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,11 +30,16 @@ class Batches:
 
         A batch that needs too much memory is halved, and so are the next. Whatever else goes wrong
         may be the fault of one conversation: those of its batch are asked one by one, unless the
-        GPU is dead (:func:`is_dead_gpu`), which is raised: no conversation is to blame.
+        GPU is dead (:func:`is_dead_gpu`), which is raised.
 
-        ``alike`` has the places of the conversations, each with what those have in common that may
-        share a batch; ``prepare`` makes a batch's inputs, in a thread of its own; ``answer``
-        answers a batch from them.
+        Parameters
+        ----------
+        alike
+            Places of the conversations, with what those have in common that may share a batch.
+        prepare
+            Makes a batch's inputs, in a thread of its own.
+        answer
+            Answers a batch from them.
         """
         import torch
 
@@ -43,7 +47,7 @@ class Batches:
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
         waiting = sorted(common, key=lambda place: order[common[place]])
         coming: dict[Places, Future[Any]] = {}
-        with _preparing() as thread:
+        with ThreadPoolExecutor(1) as thread:
             while batch := self._next(waiting, common):
                 inputs = coming.get(batch) or thread.submit(prepare, batch)
                 following = self._next(waiting[len(batch) :], common)
@@ -74,20 +78,8 @@ class Batches:
         return tuple(itertools.islice(same, self._size))
 
 
-@contextlib.contextmanager
-def _preparing() -> Iterator[ThreadPoolExecutor]:
-    """A thread that computes on one core: on the CPU the model is answering meanwhile."""
-    import torch
-
-    threads = torch.get_num_threads()
-    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as thread:
-        thread.submit(torch.get_num_threads).result()
-        torch.set_num_threads(threads)  # what threads begin with that are yet to come
-        yield thread
-
-
 def is_dead_gpu(error: Exception) -> bool:
-    """Tell if an error means that this process can use its GPU no more."""
+    """True if an error means that this process can use its GPU no more."""
     import torch
 
     told = any(words in str(error) for words in _DEAD)

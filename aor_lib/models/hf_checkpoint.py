@@ -71,7 +71,7 @@ def local_folder(card: ModelCard) -> Path | None:
 
 
 def _folder_hash(path: Path) -> str:
-    """Hash of a folder's settings, templates and tokenizers, and of the sizes of its weights."""
+    # Weights take too long to read: their sizes count.
     content: dict[str, str | int] = {}
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         settles = file.suffix in {".json", ".jinja", ".txt", ".model", ".py"}

@@ -72,7 +72,7 @@ def next_token_logits(network: Any, inputs: Any) -> torch.Tensor:
 
 
 def departures(network: Any, inputs: Any, generation: Generation) -> int:
-    """Count tokens of one row's greedy answer though another one was likelier."""
+    """Count tokens of one row's greedy answer that are not the argmax."""
     output = _greedy(network, inputs, generation.max_new_tokens)
     logits = torch.stack(output.logits)[:, 0]
     logits[:, network.generation_config.suppress_tokens or []] = -torch.inf
@@ -81,7 +81,6 @@ def departures(network: Any, inputs: Any, generation: Generation) -> int:
 
 
 def _greedy(network: Any, inputs: Any, max_new_tokens: int) -> Any:
-    """Output of ``generate`` with the logits of each token."""
     with torch.inference_mode():
         return network.generate(
             **inputs.to(network.device, dtype=network.dtype),

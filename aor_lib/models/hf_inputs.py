@@ -106,7 +106,7 @@ def end_of_turn(processor: Any) -> int | None:
 
 
 def _chat_template(processor: Any) -> Any:
-    """Some processors lose their template when they are saved; the tokenizer has it too."""
+    # Some processors lose their template when they are saved; the tokenizer has it too.
     own = getattr(processor, "chat_template", None)
     return own or getattr(processor.tokenizer, "chat_template", None)
 
@@ -134,10 +134,9 @@ def _clips(conversation: Conversation) -> list[Any]:
 
 
 def _content(processor: Any, name: ArchitectureName, turn: Turn) -> str | list[dict[str, str]]:
-    """A turn as a chat template takes it. Words alone are a string: every template takes that."""
     words = turn.text or ""
     if not isinstance(turn.audio, Clip):
-        return words
+        return words  # a string: every chat template takes that
     if ARCHITECTURES[name].words_only:
         return words + str(processor.audio_token)
     clip = {"type": "audio"}

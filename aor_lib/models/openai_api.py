@@ -21,7 +21,7 @@ from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
 from aor_lib.models.api_messages import Request
-from aor_lib.models.api_settings import ApiSettings, address_of, key_of
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import (
     Answer,
     Capabilities,
@@ -54,8 +54,7 @@ class OpenAIModel:
         # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
-        address = address_of(settings, card.id)
-        self._key = key_of(settings, card.id)
+        address, self._key = settings.address(card.id), settings.key(card.id)
         self._budget = Budget(settings.max_requests, settings.max_spend_usd)
         self._made = asyncio.Semaphore(self.calls_at_once)
         # The SDK wants a key, or a request that says that it has none.
@@ -88,26 +87,15 @@ class OpenAIModel:
         """See :class:`aor_lib.models.base.AudioModel`.
 
         When further answers become impossible during a call, it sends nothing more and returns
-        what came, with failures for the rest; the next call raises.
-
-        Raises
-        ------
-        ModelError
-            If nothing can be answered: the API refuses the key, knows no such model or has another
-            one answer, the account is used up, a cap is reached, or Retry-After asks for more than
-            two minutes.
+        what came, with failures for the rest; the next call raises ``ModelError``: the API refuses
+        the key, knows no such model or has another one answer, the account is used up, a cap is
+        reached, or Retry-After asks for more than two minutes.
         """
-        future = self.submit(conversations, generation)
+        future = _submit(self._answer_all(conversations, generation))
         try:
             return future.result()
         finally:
             future.cancel()  # where the wait was interrupted
-
-    def submit(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> Future[list[Answer | Failure]]:
-        """See :class:`aor_lib.models.base.ConcurrentModel`; the future raises as :meth:`answer`."""
-        return _submit(self._answer_all(conversations, generation))
 
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -192,7 +180,6 @@ class OpenAIModel:
         return result
 
     def _described(self) -> str:
-        """Describe a server, which must have the card's model, by what it says of itself."""
         names = [name for name in (self.card.source, self._settings.adapter) if name]
         try:
             listed = _submit(self._list_models()).result()
@@ -232,7 +219,7 @@ def _submit(coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
 
 @functools.cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of all requests, in a thread of its own: a notebook's runs in the caller's."""
+    # In a thread of its own: a notebook's loop runs in the caller's.
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="api", daemon=True).start()
     return loop

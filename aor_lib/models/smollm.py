@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ import torch
 
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.config.records import Generation, content_hash
+from aor_lib.models.base import Answer
 
 AUDIO = "<file_sep>"
 """Stands for an audio token in a prompt: a token of the vocabulary that no text needs."""
@@ -27,6 +28,8 @@ AUDIO_MAP = "audio_map"
 """Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
 _AUDIO_SCALE = 75.0
 """About how much larger the states of a middle layer are than audio tokens."""
+_BATCH = 64
+"""Prompts that are answered together at most."""
 _PADDED_TO = 16
 """Prompts are padded to multiples of so many tokens, and by one token at least: without any padding
 attention sums in another order."""
@@ -86,23 +89,23 @@ class LanguageModel:
         )
         return Prompt(text, tuple(heard))
 
-    def generate(self, prompts: Sequence[Prompt], generation: Generation) -> list[tuple[str, int]]:
-        """Continuations of prompts, each with its number of tokens.
+    def answers(
+        self, prompts: Sequence[Prompt], generation: Generation
+    ) -> Iterator[dict[Prompt, Answer]]:
+        """Answers to prompts, those of a batch at a time.
 
         Greedy at temperature 0, above it sampled with random numbers of each prompt's own. Where
         layers compute with integers, the least difference in a sum may grow to a step of one. So
         that none depends on what else is in the batch, only prompts of one padded length are
         answered together. In several threads of torch, one that is answered alone may.
         """
-        tokens = [self.tokens(one.text) for one in prompts]
-        alike: dict[int, list[int]] = {}
-        for place, its in enumerate(tokens):
-            alike.setdefault(_padded_length(len(its)), []).append(place)
-        answers: dict[int, tuple[str, int]] = {}
-        for places in alike.values():
-            found = self._answers([prompts[place] for place in places], generation)
-            answers |= dict(zip(places, found, strict=True))
-        return [answers[place] for place in range(len(prompts))]
+        of_length: dict[int, list[Prompt]] = {}
+        for prompt in prompts:
+            length = _padded_length(len(self.tokens(prompt.text)))
+            of_length.setdefault(length, []).append(prompt)
+        for _, alike in sorted(of_length.items()):
+            for start in range(0, len(alike), _BATCH):
+                yield self._answered(alike[start : start + _BATCH], generation)
 
     def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
@@ -167,9 +170,7 @@ class LanguageModel:
                     hooks.enter_context(layer.register_forward_pre_hook(read_again))
             yield
 
-    def _answers(
-        self, prompts: Sequence[Prompt], generation: Generation
-    ) -> Iterable[tuple[str, int]]:
+    def _answered(self, prompts: Sequence[Prompt], generation: Generation) -> dict[Prompt, Answer]:
         inputs = self._padded(prompts)
         with torch.inference_mode(), self.hearing([clip for one in prompts for clip in one.heard]):
             output = self.network.generate(
@@ -178,13 +179,16 @@ class LanguageModel:
                 do_sample=False,
                 logits_processor=[Sampled(prompts, generation)] if generation.temperature else [],
             )
-        answers = output[:, inputs["input_ids"].shape[1] :]
-        texts = self.tokenizer.batch_decode(answers, skip_special_tokens=True)
-        lengths = (answers != self.tokenizer.pad_token_id).sum(dim=1).tolist()
-        return zip((text.strip() for text in texts), lengths, strict=True)
+        written = output[:, inputs["input_ids"].shape[1] :]
+        texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+        lengths = (written != self.tokenizer.pad_token_id).sum(dim=1).tolist()
+        answers = {}
+        for prompt, text, length in zip(prompts, texts, lengths, strict=True):
+            ended = "stop" if length < generation.max_new_tokens else "length"
+            answers[prompt] = Answer(text.strip(), length, finish_reason=ended)
+        return answers
 
     def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        """The tokens of prompts and where they are no padding, which is on the left."""
         tokens = [self.tokens(one.text) for one in prompts]
         inputs: dict[str, torch.Tensor] = self.tokenizer.pad(
             {"input_ids": tokens},

@@ -32,37 +32,30 @@ def in_steps(conversation: Conversation) -> Steps:
 def answers_in_steps(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Iterator[dict[int, Answer | Failure]]:
-    """Yield results by the places of their conversations, some at a time, as they come."""
+    """Yield results by the places of their conversations, some at a time, as they come.
+
+    All conversations are asked their first step, then those that have one their second.
+    """
     steps = dict(enumerate(map(in_steps, conversations)))
-    yield from _ask(model, steps, {place: next(one) for place, one in steps.items()}, generation)
-
-
-def _ask(
-    model: AudioModel,
-    steps: Mapping[int, Steps],
-    asked: Mapping[int, Conversation],
-    generation: Generation,
-) -> Iterator[dict[int, Answer | Failure]]:
-    """Ask ``asked``; whatever came is asked its next step before the rest its first one."""
-    places = list(asked)
-    for came in _results(model, list(asked.values()), generation):
-        results, following = {}, {}
-        for number, answer in came.items():
-            place = places[number]
-            try:
-                following[place] = steps[place].send(answer)
-            except StopIteration as end:
-                results[place] = end.value
-        if results:
-            yield results
-        if following:
-            yield from _ask(model, steps, following, generation)
+    asked = {place: next(one) for place, one in steps.items()}
+    while asked:
+        places, following = list(asked), {}
+        for came in _results(model, list(asked.values()), generation):
+            results = {}
+            for number, answer in came.items():
+                place = places[number]
+                try:
+                    following[place] = steps[place].send(answer)
+                except StopIteration as end:
+                    results[place] = end.value
+            if results:
+                yield results
+        asked = following
 
 
 def _results(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Iterator[Mapping[int, Answer | Failure]]:
-    """Results by the places of their conversations: as they come, where the model says so."""
     if isinstance(model, GradualModel):
         yield from model.results(conversations, generation)
         return
@@ -73,7 +66,7 @@ def _results(
 
 
 def _split(conversation: Conversation) -> tuple[Conversation, Conversation]:
-    """Split after the first turn that is to be answered: what to ask now, and what comes later."""
+    """What to ask now, up to the first turn that is to be answered, and what comes later."""
     for place, (one, other) in enumerate(pairwise(conversation), start=1):
         if one.role == other.role == "user":
             return conversation[:place], conversation[place:]

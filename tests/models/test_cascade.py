@@ -1,10 +1,11 @@
+"""The local models: what they hear, what they answer, and that neither depends on anything else."""
+
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import soundfile
 import torch
 
 from aor_lib.analysis.splits import REFERENCE_MODELS
@@ -16,64 +17,14 @@ from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import check
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
-from aor_lib.models.cascade import WEIGHTS, Cascade, hear
+from aor_lib.models.cascade import WEIGHTS, Cascade
 from aor_lib.models.smollm import AUDIO, AUDIO_TOKENS, Prompt, Sampled, format_clip
 from aor_lib.models.smollm_weights import language_model
-from aor_lib.stimuli.manifest import load_stimuli
+from aor_lib.stimuli.clip import make_clip
 from aor_lib.storage.workers import in_threads
 
 GREEDY = Generation(max_new_tokens=6)
-
-
-pytestmark = pytest.mark.slow
-
-
-def cascade(name: str) -> Cascade:
-    return Cascade(load_model_cards()[name])
-
-
-@pytest.fixture(scope="module")
-def clips(tiny_study):
-    _, build = tiny_study
-    return {
-        (s.utterance_id, s.condition.value): (build / s.path, s)
-        for s in load_stimuli(build)
-        if s.path
-    }
-
-
-def test_what_is_heard_in_a_clip_is_kept_with_its_answer(clips):
-    path, stimulus = clips["kitchen-ph-001", "benign_scene"]
-    waveform = Clip(*soundfile.read(path, dtype="float32"))
-    (answer,) = cascade("ref-contextual").answer([(Turn("user", audio=waveform),)], GREEDY)
-    words, clip = hear(path.read_bytes())
-    assert word_error_rate(stimulus.text, words) <= 0.2
-    assert json.loads(json.dumps(answer.heard)) == answer.heard
-    assert answer.heard["transcript"] == words
-    assert answer.heard["sounds"] == ", ".join(clip.top(4))
-    assert answer.heard["emotion"] in dict(clip.emotion)
-
-
-def test_a_model_of_words_alone_is_given_nothing_else(clips):
-    pairs = [
-        (path, clips[utterance, "speech_only"][0])
-        for (utterance, condition), (path, _) in clips.items()
-        if condition == "benign_scene"
-    ]
-    understood = [pair for pair in pairs if len({hear(one.read_bytes())[0] for one in pair}) == 1]
-    for name, same in (("ref-wordbound", True), ("ref-contextual", False)):
-        model = cascade(name)
-        logits = [model.logits((Turn("user", audio=path),)) for path in understood[0]]
-        assert logits[0].equal(logits[1]) is same, name
-
-
-def test_a_model_of_words_alone_spends_no_time_on_naming_sounds(clips, monkeypatch):
-    monkeypatch.setattr("aor_lib.models.cascade.sound_tagger", lambda *_: pytest.fail("it listens"))
-    path, _ = clips["kitchen-ph-001", "benign_scene"]
-    (answer,) = cascade("ref-permissive").answer([(Turn("user", audio=path),)], GREEDY)
-    assert answer.heard.keys() == {"transcript"}
-
-
+WORDS = "What is the quickest way to kill this live lobster?"
 USERS_SCENE = """
 id: my_workshop
 kind: benign
@@ -85,6 +36,49 @@ events:
   - {name: hammer, sound: impact, params: {body: wood, pitch_hz: 300}, gap_s: 0.5, level_db: 0}
 """
 
+pytestmark = pytest.mark.slow
+
+
+def cascade(name):
+    return Cascade(load_model_cards()[name])
+
+
+def read(model, question):
+    """The prompt that a model makes of a question."""
+    return model._prompt(language_model(), question)[0]
+
+
+@pytest.fixture(scope="module")
+def in_scene():
+    return (Turn("user", audio=make_clip(WORDS, scene="home_kitchen", snr_db=20)),)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return (Turn("user", audio=make_clip(WORDS)),)
+
+
+def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_nowhere(in_scene):
+    model = cascade("ref-contextual")
+    (answer,) = model.answer([in_scene], GREEDY)
+    assert word_error_rate(WORDS, answer.heard["transcript"]) <= 0.2
+    assert json.loads(json.dumps(answer.heard)) == answer.heard
+    (tags,) = read(model, in_scene).heard
+    assert answer.heard["sounds"] == ", ".join(tags.top(4))
+    assert answer.heard["emotion"] in dict(tags.emotion)
+    assert "kitchen" not in str(read(model, in_scene))
+
+
+def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(
+    in_scene, alone, monkeypatch
+):
+    for name, same in (("ref-contextual", False), ("ref-wordbound", True)):
+        model = cascade(name)
+        assert model.logits(in_scene).equal(model.logits(alone)) is same, name
+    monkeypatch.setattr("aor_lib.models.cascade.sound_tagger", lambda: pytest.fail("it listens"))
+    (answer,) = cascade("ref-permissive").answer([in_scene], GREEDY)
+    assert answer.heard.keys() == {"transcript"}
+
 
 def test_a_scene_of_a_users_own_is_heard(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "CHECKS", {check._hears_the_background: ""})
@@ -92,22 +86,12 @@ def test_a_scene_of_a_users_own_is_heard(tmp_path, monkeypatch):
     file.write_text(USERS_SCENE)
     rows = check.check_model("ref-contextual", file)
     assert rows["outcome"].tolist() == ["passed"]
-    assert rows["detail"][0].endswith("another answer")
-
-
-def test_the_name_of_a_scene_reaches_no_model(clips):
-    path, stimulus = clips["kitchen-ph-001", "benign_scene"]
-    conversation = (Turn("user", audio=path),)
-    asked, _ = cascade("ref-contextual")._prompt(language_model(), conversation)
-    assert stimulus.background_scene.replace("_", " ") not in str(asked).replace("_", " ")
-    assert "In the background" not in asked.text
 
 
 def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp_path):
     assert len({cascade(name).revision for name in REFERENCE_MODELS}) == 5
     card = load_model_cards()["ref-wordbound"]
     copy = shutil.copytree(WEIGHTS / "ref-wordbound", tmp_path / "copy")
-    weights = copy / "adapter_model.safetensors"
 
     def with_copy(**settings):
         changed = {"adapter": str(copy), "hears_sound": False} | settings
@@ -115,6 +99,7 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
 
     same = with_copy()
     assert same == Cascade(card).revision != with_copy(hears_sound=True)
+    weights = copy / "adapter_model.safetensors"
     weights.write_bytes(weights.read_bytes() + b"\0")
     assert with_copy() != same
 
@@ -135,30 +120,31 @@ def clip_of(sound):
 
 
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
-    model, answer = language_model(), Generation(max_new_tokens=24)
-    questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36)]
+    model = language_model()
+    questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36, 3)]
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
     asked = [{"role": "user", "content": format_clip("What do you hear?")}]
-    prompts += [model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren")]
+    rain, siren = (model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren"))
+    prompts += [rain, siren]
+
+    def answers(batch):
+        some = model.answers(batch, Generation(max_new_tokens=12))
+        return {prompt: answer for came in some for prompt, answer in came.items()}
+
     batches = [prompts, *([prompt] for prompt in prompts)]
-    together, *alone = in_threads(
-        lambda batch: model.generate(batch, answer), batches, side_by_side=True
-    )
-    assert together == [answered for (answered,) in alone]
-    assert together[-1] != together[-2]
+    together, *each = in_threads(answers, batches, side_by_side=True)
+    assert together == {prompt: answer for one in each for prompt, answer in one.items()}
+    assert together[rain] != together[siren]
 
 
 def test_a_sampled_answer_follows_its_seed_and_no_other_prompt_of_its_batch():
     model = cascade("ref-permissive")
     asked = [(Turn("user", text=text),) for text in ("Is tea good?", "Is tea hot?", "Why?")]
     sampled = Generation(max_new_tokens=6, temperature=1.0, seed=1)
-    together = [answer.text for answer in model.answer(asked, sampled)]
-    alone = [model.answer([one], sampled)[0].text for one in reversed(asked)]
-    assert together == alone[::-1]
-    greedy = [answer.text for answer in model.answer(asked, GREEDY)]
-    other = model.answer(asked, sampled.model_copy(update={"seed": 2}))
-    assert together != greedy
-    assert together != [answer.text for answer in other]
+    together = model.answer(asked, sampled)
+    assert together == [model.answer([one], sampled)[0] for one in asked]
+    assert together != model.answer(asked, GREEDY)
+    assert together != model.answer(asked, sampled.model_copy(update={"seed": 2}))
 
 
 def test_tokens_are_drawn_with_the_probabilities_of_the_scores():
@@ -171,12 +157,9 @@ def test_tokens_are_drawn_with_the_probabilities_of_the_scores():
 
 def test_an_answer_that_was_cut_off_says_so():
     question = (Turn("user", text="Say only: yes."),)
-    model = cascade("ref-permissive")
-    reasons = [
-        model.answer([question], Generation(max_new_tokens=most))[0].finish_reason
-        for most in (1, 200)
-    ]
-    assert reasons == ["length", "stop"]
+    lengths = [Generation(max_new_tokens=most) for most in (1, 200)]
+    answers = [cascade("ref-permissive").answer([question], length)[0] for length in lengths]
+    assert [answer.finish_reason for answer in answers] == ["length", "stop"]
 
 
 def test_what_one_thread_hears_is_not_heard_by_another():
@@ -193,14 +176,12 @@ def test_what_one_thread_hears_is_not_heard_by_another():
     torch.testing.assert_close(beside, alone)
 
 
-def test_the_places_of_audio_tokens_are_those_of_the_prompt_and_none_of_words_alone(clips):
-    path, _ = clips["kitchen-ph-001", "benign_scene"]
-    asked = (Turn("user", audio=path),)
+def test_the_places_of_audio_tokens_are_those_of_the_prompt_and_none_of_words_alone(in_scene):
     model = cascade("ref-contextual")
-    places = model.audio_positions(asked)
-    read = language_model()._padded([model._prompt(language_model(), asked)[0]])["input_ids"][0]
-    assert language_model().tokenizer.decode(read[places]) == AUDIO * AUDIO_TOKENS
-    assert cascade("ref-wordbound").audio_positions(asked) == []
+    places = model.audio_positions(in_scene)
+    tokens = language_model()._padded([read(model, in_scene)])["input_ids"][0]
+    assert language_model().tokenizer.decode(tokens[places]) == AUDIO * AUDIO_TOKENS
+    assert cascade("ref-wordbound").audio_positions(in_scene) == []
 
 
 def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
@@ -208,20 +189,18 @@ def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     broken.write_bytes(b"not audio")
     short = Clip(np.zeros(10, dtype=np.float32), 16_000)
     clips = [(Turn("user", audio=one),) for one in (broken, tmp_path / "no.flac", short)]
-    answer, of_broken, _, of_short = results = cascade("ref-permissive").answer(
+    answer, *failures = cascade("ref-permissive").answer(
         [(Turn("user", text="What is tea?"),), *clips], GREEDY
     )
     assert isinstance(answer, Answer)
-    assert all(isinstance(result, Failure) for result in results[1:])
-    assert "is not an audio file" in of_broken.error
-    assert of_short == Failure("HearingError: holds less than 0.1 s of sound")
+    assert all(isinstance(failure, Failure) for failure in failures)
+    assert "HearingError" in failures[2].error
 
 
 def test_the_first_token_is_the_one_with_the_highest_logit():
-    model = cascade("ref-permissive")
+    model, language = cascade("ref-permissive"), language_model()
     conversation = (Turn("user", text="What is the capital of France?"),)
     (answer,) = model.answer([conversation], Generation(max_new_tokens=1))
-    language = language_model()
     logits = model.logits(conversation)
     assert logits.shape == (language.network.config.vocab_size,)
     assert language.tokenizer.decode(logits.argmax()) == answer.text
@@ -234,11 +213,11 @@ def test_wrong_settings_are_named(tmp_path):
     def with_settings(**settings):
         return Cascade(card.model_copy(update={"settings": settings}))
 
-    with pytest.raises(ParamsError, match=r"ref-permissive: settings: adaptr: unknown key"):
+    with pytest.raises(ParamsError, match="ref-permissive: settings: adaptr:"):
         with_settings(adaptr="ref-wordbound")
-    with pytest.raises(ParamsError, match=r"settings: adapter: no file .*ref-nobody"):
+    with pytest.raises(ParamsError, match=r"settings: adapter: .*ref-nobody"):
         with_settings(adapter="ref-nobody")
     broken = shutil.copytree(WEIGHTS / "ref-wordbound", tmp_path / "broken")
     (broken / "adapter_model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ModelError, match=r"broken: is no adapter"):
+    with pytest.raises(ModelError, match="broken: is no adapter"):
         with_settings(adapter=str(broken)).logits((Turn("user", text="Hello"),))

@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import shutil
 
 import numpy as np
 import pytest
@@ -148,8 +147,7 @@ def checks(rows, outcome):
 @pytest.mark.parametrize("model", [Sound(), BABBLES])
 def test_a_sound_model_passes_every_check(model, tones):
     rows = check_model(model)
-    assert len(checks(rows, "passed")) == len(rows) - 1 == 14
-    assert checks(rows, "skipped") == ["its adapter hears"]
+    assert checks(rows, "passed") == rows["check"].tolist()
     assert set(rows["what_to_do"]) == {""}
 
 
@@ -186,7 +184,7 @@ def test_a_broken_model_fails_the_check_of_what_is_broken_and_is_told_what_to_do
 def test_a_model_that_answers_nothing_is_asked_no_further(tones):
     rows = check_model(EMPTY)
     assert checks(rows, "failed") == ["answers"]
-    assert len(checks(rows, "skipped")) == 14
+    assert len(checks(rows, "skipped")) == len(rows) - 1
 
 
 @pytest.mark.parametrize(
@@ -226,15 +224,5 @@ def test_a_reference_model_passes():
 def test_a_tiny_checkpoint_of_every_architecture_passes(name, tiny):
     rows = check_model(tiny(name, batch_size=4))
     assert not checks(rows, "failed"), rows
-    # Random weights seldom end a turn; no adapter is on them.
-    assert {*checks(rows, "skipped")} <= {"ends its turn", "its adapter hears"}, rows
-
-
-@pytest.mark.slow
-def test_an_adapter_for_audio_that_is_on_for_written_questions_is_found(tiny, adapted_phi4):
-    named = tiny("phi4_multimodal", adapted_phi4, adapter="speech-lora")
-    assert "its adapter hears" in checks(check_model(named), "passed")
-    # Beside the weights it is loaded by itself, and nothing turns it off.
-    shutil.copytree(adapted_phi4 / "speech-lora", adapted_phi4, dirs_exist_ok=True)
-    rows = check_model(tiny("phi4_multimodal", adapted_phi4))
-    assert "its adapter hears" in checks(rows, "failed")
+    # Random weights seldom end a turn.
+    assert {*checks(rows, "skipped")} <= {"ends its turn"}, rows

@@ -1,7 +1,6 @@
 """Batches as large as fit, and the next one's inputs made meanwhile."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -96,14 +95,3 @@ def test_inputs_that_cannot_be_made_are_the_failure_of_their_conversation():
 
     results = Batches(2).results(dict.fromkeys(range(4)), prepare, lambda batch, _: answers(batch))
     assert in_order(results) == [*answers(range(3)), Failure("ValueError: no such token")]
-
-
-def test_the_thread_that_prepares_computes_on_one_core_and_threads_to_come_on_all(two_threads):
-    def prepare(batch):
-        preparing.append(torch.get_num_threads())
-
-    preparing = []
-    assert list(Batches(1).results({0: None}, prepare, lambda *_: answers([0])))
-    with ThreadPoolExecutor(1) as thread:
-        later = thread.submit(torch.get_num_threads).result()
-    assert (preparing, later) == ([1], 2)

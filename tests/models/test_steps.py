@@ -36,19 +36,6 @@ def test_conversations_without_steps_and_answered_turns_are_asked_once_beside_th
     assert model.asked == [["Hello?", "What is heard?", "Hello?"], ["Now answer."]]
 
 
-def test_what_came_early_is_asked_its_next_step_before_the_others_have_come():
-    class Gradual(ScriptedModel):
-        def results(self, conversations, generation):
-            for place, conversation in enumerate(conversations):
-                yield {place: self.answer([conversation], generation)[0]}
-
-    model = Gradual()
-    results = answers_in_steps(model, [TWO_STEPS, TWO_STEPS], Generation())
-    assert next(results) == {0: Answer("NOW ANSWER.", 2)}
-    assert model.asked == [["What is heard?"], ["Now answer."]]
-    assert next(results) == {1: Answer("NOW ANSWER.", 2)}
-
-
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
