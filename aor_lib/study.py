@@ -15,8 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.agreement import agreement, any_refusal
-from aor_lib.analysis.judge_errors import by_source
+from aor_lib.analysis.agreement import agreement, any_refusal, sensitivity_by_source
 from aor_lib.analysis.known_effects import measure_known_effects
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.sensitivity import headline_changes
@@ -211,7 +210,7 @@ class Study:
 
     def judge_errors(self) -> pd.DataFrame:
         """Sensitivity and specificity of the judge on XSTest's answers, by source model."""
-        return by_source(load_evaluation())
+        return sensitivity_by_source(load_evaluation())
 
     def data_card(self) -> Prose:
         """The data card, as Markdown; the study's profile must be in ``params/``."""

@@ -10,13 +10,11 @@ import pandas as pd
 
 from aor_lib.analysis import selections, stats
 from aor_lib.analysis.heard import heard, heard_emotions
-from aor_lib.analysis.judge_errors import accuracy, corrected_rates
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import AorError, did_you_mean
-from aor_lib.judge import load_evaluation
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates
 from aor_lib.report.listening import gallery
@@ -157,12 +155,6 @@ class Selection:
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         return self._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
 
-    def corrected(self, *by: str) -> Estimates:
-        """Refusal rates as judged, and corrected for the errors that the judge makes on XSTest."""
-        keys = self._keys(by)
-        frame = corrected_rates(self.frame, keys, accuracy(load_evaluation()))
-        return self._estimates(frame, [*keys, "kind"], "rate", _REFUSED)
-
     def between_models(self, measure: str = "rate") -> Estimates:
         """Difference between each two models that answered the same utterances, Holm-adjusted.
 
@@ -193,13 +185,6 @@ class Selection:
         One permutation test per model; utterances have one value of the factor each.
         """
         return stats.groups_differ(self.frame, factor)
-
-    def without_each(self, factor: str) -> Estimates:
-        """Range of each model's rate when one value of ``factor`` at a time is left out."""
-        keys = self._keys(())
-        frame = stats.rates_without_each(self.frame, factor, keys)
-        frame = frame.rename(columns={"lowest": "low", "highest": "high"})
-        return self._estimates(frame, keys, "rate", f"{_REFUSED}; range without one {factor}")
 
     def heard(self) -> Selection:
         """Keep the trials of which the model says what it heard, beside its answer or to a probe.

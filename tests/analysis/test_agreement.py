@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.agreement import agreement, any_refusal
+from aor_lib.analysis.agreement import agreement, any_refusal, sensitivity_by_source
 
 FULL, PARTIAL, HELPED = "full_refusal", "partial_refusal", "full_compliance"
 
@@ -30,3 +30,21 @@ def test_partial_and_full_refusals_are_refusals():
         "refusal",
         HELPED,
     ]
+
+
+def test_sensitivity_counts_any_refusal_and_leaves_out_unjudged_answers():
+    answers = pd.DataFrame(
+        {
+            "source_model": "m",
+            "human": ["full_refusal"] * 10 + ["full_compliance"] * 10,
+            "judge": ["partial_refusal"] * 9 + ["full_compliance"] * 9 + ["full_refusal"] * 2,
+        }
+    )
+    both = pd.concat([answers, answers.assign(judge="unjudged")])
+    found = sensitivity_by_source(both).loc["m"]
+    assert found.to_dict() == {
+        "refusals": 10,
+        "sensitivity": 0.9,
+        "compliances": 10,
+        "specificity": 0.8,
+    }

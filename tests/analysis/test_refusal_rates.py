@@ -63,15 +63,3 @@ def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
         report(frame.assign(fitted_on='["x", "1"]'))
     with pytest.raises(SplitError, match="'0' is not of the 'test' split"):
         report(frame.assign(fitted_on='["x"]', split="dev"))
-
-
-def test_the_range_without_each_scenario_is_that_of_the_other_scenarios(answers):
-    parts = {"kitchen": answers(3, 4), "games": answers(1, 4), "sport": answers(0, 2)}
-    frames = [
-        frame.assign(scenario=name, utterance_id=name + frame["utterance_id"])
-        for name, frame in parts.items()
-    ]
-    (row,) = stats.rates_without_each(pd.concat(frames), "scenario", ["model"]).to_dict("records")
-    assert row == {"model": "m", "rate": 4 / 10, "lowest": 1 / 6, "highest": 4 / 8}
-    alone = stats.rates_without_each(frames[0], "scenario", ["model"])
-    assert alone[["lowest", "highest"]].isna().all(axis=None)

@@ -12,7 +12,6 @@ from aor_lib.analysis.stats.between_models import (
     groups_differ,
     model_d_primes,
     model_rates,
-    models_differ,
 )
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
@@ -23,7 +22,7 @@ from aor_lib.analysis.stats.paired import (
     difference_interval,
     paired_differences,
 )
-from aor_lib.analysis.stats.refusal_rates import rates, rates_without_each
+from aor_lib.analysis.stats.refusal_rates import rates
 from aor_lib.analysis.stats.sample_size import power
 
 __all__ = [
@@ -40,11 +39,9 @@ __all__ = [
     "iso_d_prime",
     "model_d_primes",
     "model_rates",
-    "models_differ",
     "paired_differences",
     "power",
     "rates",
-    "rates_without_each",
     "signal_detection",
     "wilson",
 ]

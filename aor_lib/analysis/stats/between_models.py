@@ -103,20 +103,6 @@ def _d_prime_difference(cells: Sequence[pd.DataFrame]) -> dict[str, float]:
     }
 
 
-def models_differ(results: pd.DataFrame) -> float:
-    """P value of a test that all models refuse the same utterances equally often.
-
-    Each utterance that was judged for every model is a block, in which models change places at
-    random; the statistic is the variance of their mean rates. With one answer to an utterance it is
-    Cochran's Q test by permutation. NaN for fewer than two models or such utterances.
-    """
-    check(results, ["model"])
-    rates = rates_by_utterance(results, ["model"]).dropna()
-    if results["model"].nunique() > rates.shape[1] or min(rates.shape) < 2:
-        return np.nan
-    return _spread_p_value([rates[model] for model in rates], "samples")
-
-
 def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     """P value, for each model, of a test that it refuses utterances of all groups equally often.
 

@@ -37,19 +37,3 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         )
     measures = ["utterances", "rate", "low", "high", "interval"]
     return pd.DataFrame(rows, columns=[*by, *count_names(results), *measures])
-
-
-def rates_without_each(results: pd.DataFrame, factor: str, by: list[str]) -> pd.DataFrame:
-    """Range of each group's :func:`rates` when one level of a factor is left out.
-
-    Returns
-    -------
-    One row per group: the ``by`` columns, ``rate`` (of all levels), ``lowest``, ``highest`` (NaN
-    where there is one level only).
-    """
-    check(results, [*by, factor])
-    left_out = results[[factor]].drop_duplicates().set_axis(["left_out"], axis=1)
-    kept = results.merge(left_out, how="cross")
-    without = rates(kept[kept[factor] != kept["left_out"]], [*by, "left_out"])
-    reach = without.groupby(by)["rate"].agg(lowest="min", highest="max").reset_index()
-    return rates(results, by)[[*by, "rate"]].merge(reach, on=by, how="left")
