@@ -5,14 +5,16 @@ import yaml
 
 from aor_lib.config.params import (
     CardSettings,
-    Mitigation,
     card_settings,
     load_model_cards,
+    load_prompts,
     load_study,
 )
 from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Utterance
-from aor_lib.config.typed_yaml import ParamsError, read, validated
+from aor_lib.config.typed_yaml import ParamsError, validated
+
+SOME = {"utterances_per_scenario": 1}
 
 
 @pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
@@ -23,35 +25,31 @@ def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gend
     assert all(one != other for one, other in pairwise([*genders, genders[0]]))
 
 
-def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound(params):
-    prompts = [read(path, Mitigation) for path in sorted((params / "prompts").glob("*.yaml"))]
-    told = [p for p in prompts if (p.instruction or p.steps) and p.id not in PROBES]
+def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound():
+    told = [p for p in load_prompts() if (p.instruction or p.steps) and p.id not in PROBES]
     assert len(told) == 4
     for prompt in told:
-        said = [prompt.instruction or "", *prompt.steps]
+        wordings = [prompt.instruction or "", *prompt.steps]
         neutral = [prompt.control.instruction or "", *prompt.control.steps]
-        for one, other in zip(said, neutral, strict=True):
-            assert abs(len(one.split()) - len(other.split())) <= 1, prompt.id
-            assert not set(other.lower().split()) & {"sound", "sounds", "heard", "scene"}
+        for words, control in zip(wordings, neutral, strict=True):
+            assert abs(len(words.split()) - len(control.split())) <= 1, prompt.id
+            assert not set(control.lower().split()) & {"sound", "sounds", "heard", "scene"}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mixing": {"snr": 3}}, r"tiny.yaml: mixing: snr: unknown key; did you mean 'snr_db'"),
-        ({"scenarios": ["kitchn"]}, r"scenarios: no scenarios/kitchn.yaml; did you mean 'kitchen'"),
+        ({"mixing": {"snr": 3}}, "tiny.yaml: mixing: snr: unknown key; did you mean 'snr_db'"),
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
-        ({"mitigations": ["chain_of_thought"]}, r"mitigations must hold 'none'"),
-        ({"mitigations": ["none", "probe_words"]}, r"mitigations must hold no probe"),
-        (
-            {"few_mitigated": {"mitigations": ["chain_of_thought"], "utterances_per_scenario": 1}},
-            r"few_mitigated.* names 'chain_of_thought' twice",
-        ),
-        ({"voices": ["af_heart", "af_heart"]}, r"voices names 'af_heart' twice"),
-        ({"steered_models": ["ref-emotive"]}, r"steered_models names 'ref-emotive', which is not"),
+        ({"scenarios": ["kitchn"]}, "no scenarios/kitchn.yaml; did you mean 'kitchen'"),
+        ({"mitigations": ["chain_of_thought"]}, "must hold 'none'"),
+        ({"mitigations": ["none", "probe_words"]}, "must hold no probe"),
+        ({"few_mitigated": {"mitigations": ["chain_of_thought"]} | SOME}, r"names .* twice"),
+        ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
+        ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),
         (
             {"utterances_per_scenario": {"pseudo_harmful": 999}},
-            r"utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
+            "utterances_per_scenario.pseudo_harmful: 999 asked for, but kitchen.yaml has",
         ),
     ],
 )
@@ -101,19 +99,14 @@ class Settings(CardSettings):
     temperature: float = 0.0
 
 
-@pytest.mark.parametrize(
-    ("settings", "reach", "message"),
-    [
-        ({"address": "http://127.0.0.1:1"}, {}, "settings: 'address' belongs under reach"),
-        ({}, {"temperature": 1.0}, "reach: 'temperature' belongs under settings"),
-        ({"temprature": 1.0}, {}, "settings: temprature: unknown key; did you mean 'temperature'"),
-    ],
-)
-def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is(settings, reach, message):
-    card = load_model_cards()["gpt-audio"]
-    wrong = card.model_copy(update={"settings": settings, "reach": reach})
-    with pytest.raises(ParamsError, match=f"gpt-audio: {message}"):
-        card_settings(wrong, Settings)
+def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is():
+    def read(**update):
+        return card_settings(load_model_cards()["gpt-audio"].model_copy(update=update), Settings)
+
+    with pytest.raises(ParamsError, match="settings: 'address' belongs under reach"):
+        read(settings={"address": "http://127.0.0.1:1"}, reach={})
+    with pytest.raises(ParamsError, match="gpt-audio: reach: 'temperature' belongs under settings"):
+        read(settings={}, reach={"temperature": 1.0})
 
 
 @pytest.mark.parametrize("text", ["?!...", "How\nnow", ""])

@@ -59,12 +59,8 @@ def test_pseudo_harmful_utterances_say_both_readings_each_about_something_else(s
         assert utterance.benign_reading, utterance.id
         assert re.fullmatch(r"[^:]+: [^:]+", utterance.about or ""), utterance.id
     assert len({u.about for u in pseudo_harmful}) == len(pseudo_harmful)
-
-
-def test_only_utterances_with_a_harmful_reading_have_threatening_scenes(scenario):
-    threatened = Counter(u.intent for u in scenario.utterances if u.threatening_scenes)
-    assert threatened[Intent.PSEUDO_HARMFUL] >= 20
-    assert threatened[Intent.BENIGN] == 0
+    assert sum(bool(u.threatening_scenes) for u in pseudo_harmful) >= 20
+    assert not any(u.threatening_scenes for u in of(Intent.BENIGN, scenario.utterances))
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
@@ -86,20 +82,3 @@ def test_utterances_are_plain_spoken_sentences_of_4_to_21_words_in_different_sce
             assert len(set(scenes)) == len(scenes), utterance.id
         assert re.fullmatch(r"[A-Z][A-Za-z' ,.?!-]*[.?!]", utterance.text), utterance.text
         assert 4 <= len(utterance.text.split()) <= 21, utterance.text
-
-
-@pytest.mark.parametrize(
-    ("measure", "most"),
-    [
-        (lambda text: bool(re.search(r"\b[Mm]y\b", text)), 0.1),
-        (lambda text: text.endswith("?"), 0.1),
-        (lambda text: len(text.split()), 1.5),
-    ],
-    ids=["my", "question", "words"],
-)
-def test_no_marker_tells_harmful_from_pseudo_harmful_utterances(measure, most):
-    harmful, pseudo = (
-        np.mean([measure(u.text) for u in of(intent, UTTERANCES)])
-        for intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)
-    )
-    assert abs(harmful - pseudo) <= most, (harmful, pseudo)

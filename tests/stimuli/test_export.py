@@ -33,11 +33,9 @@ SPOKEN = {"presented_text": None, "voice": "af_heart", "gender": "female", "emot
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch, tmp_path):
-    """Nothing of this may need the network: a connection is an error."""
-    monkeypatch.setattr(socket.socket, "connect", None)
+    monkeypatch.setattr(socket.socket, "connect", None)  # to connect is an error
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
 
 
 def write_build(build, **changes):
