@@ -3,12 +3,13 @@
 import torch
 
 from aor_lib.audio.hearing.sound_tagger import SoundTags
-from aor_lib.config.records import content_hash
+from aor_lib.config.records import Generation, content_hash
 from aor_lib.models import cascade
-from aor_lib.models.smollm import AUDIO_TOKENS, audio_tokens, format_clip
+from aor_lib.models.smollm import AUDIO_TOKENS, Prompt, Sampled, audio_tokens, format_clip
 from aor_lib.models.smollm_weights import IntegerLinear
 
 GOLDEN = "f3225cde"
+DRAWN = [955, 859, 409, 976]
 NAMES = ["rain", "siren", "calm", "nothing"]
 EYE = torch.eye(len(NAMES))
 CLIP = SoundTags(((("rain", 0.5), ("siren", 0.25)), *((),) * 7), (("calm", 1.0),))
@@ -27,6 +28,12 @@ def test_what_is_read_of_the_same_clip_changes_only_with_the_version():
     read = [format_clip("How late is it?"), audio_tokens([CLIP], embedding).tolist()]
     now = content_hash([cascade.VERSION, read])[:8]
     assert now == GOLDEN, f"raise VERSION in {cascade.__name__}, then write {now!r} here"
+
+
+def test_what_is_drawn_for_a_prompt_changes_only_with_its_seed_and_what_is_read():
+    draw = Sampled([Prompt("How late is it?", (CLIP,))], Generation(temperature=1.0, seed=1))
+    tokens = [int(draw(torch.empty(0), torch.zeros(1, 1000)).argmax()) for _ in range(4)]
+    assert tokens == DRAWN
 
 
 def test_an_audio_token_is_the_sum_of_what_is_heard_in_its_segment_and_the_last_is_the_mood():
