@@ -26,7 +26,7 @@ TURNS = 60
 
 def product(spoken, scene):
     """Make a clip as the study does."""
-    write(mixing.mix(spoken, scene, sample_rate=RATE, **SETTINGS.model_dump()).samples)
+    write(mixing.mix(spoken, scene, SETTINGS).samples)
 
 
 def reference(spoken, scene):

@@ -11,12 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pyloudnorm
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import firwin, lfilter
+from scipy.signal import lfilter, resample_poly
+
+from aor_lib.audio.speech.voice import SAMPLE_RATE
+from aor_lib.config.profile import Mixing
 
 Samples = npt.NDArray[np.float32]
 
 _OVERSAMPLING = 4
-_TAPS_A_SIDE = 10  # of the interpolation filter, in input samples
+_TAPS_A_SIDE = 10
+"""Of the filter of ``resample_poly``, in input samples."""
+_MOST_GAIN = 2.242
+"""No sample between two others is larger than its largest neighbour by more than this factor."""
 
 
 @dataclass(frozen=True)
@@ -28,33 +34,20 @@ class Mix:
     peak_dbfs: float
 
 
-def mix(
-    speech: Samples,
-    background: Samples | None,
-    *,
-    sample_rate: int,
-    snr_db: float,
-    lead_in_s: float,
-    tail_s: float,
-    loudness_lufs: float,
-    true_peak_dbfs: float,
-) -> Mix:
-    """Put speech over a background and normalise the sum.
+def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
+    """Put speech over a background at an SNR, and bring the sum to a loudness.
+
+    The SNR is the active speech level minus the RMS level of the background over the whole clip.
+    The loudness is lower where the true peak would pass its limit.
 
     Parameters
     ----------
     speech
-        float32, ``(n,)``, mono.
+        float32, ``(n,)``, mono, at 24 kHz.
     background
-        float32, exactly :func:`clip_length` samples; ``None`` for speech in silence.
-    snr_db
-        Active speech level minus the background's RMS level over the whole clip.
-    lead_in_s, tail_s
-        Background alone, before and after the speech.
-    loudness_lufs
-        Integrated loudness of the result; lower where the true peak would pass its limit.
-    true_peak_dbfs
-        Limit for the true peak.
+        float32, exactly :func:`clip_length` samples; None for speech alone.
+    settings
+        SNR, seconds of the background alone before and after the speech, loudness, peak.
 
     Raises
     ------
@@ -64,35 +57,33 @@ def mix(
     Examples
     --------
     >>> tone = np.sin(np.arange(24_000) / 10).astype(np.float32)
-    >>> mixed = mix(
-    ...     tone, None, sample_rate=24_000, snr_db=6.0, lead_in_s=1.0, tail_s=0.5,
-    ...     loudness_lufs=-23.0, true_peak_dbfs=-1.0,
-    ... )
+    >>> mixed = mix(tone, None, Mixing(lead_in_s=1.0, tail_s=0.5, loudness_lufs=-23.0))
     >>> len(mixed.samples), round(mixed.loudness_lufs, 1)
     (60000, -23.0)
     """
     _check("speech", speech)
-    length = clip_length(len(speech), sample_rate, lead_in_s, tail_s)
+    length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)
-    start = round(lead_in_s * sample_rate)
+    start = round(settings.lead_in_s * SAMPLE_RATE)
     # About as loud as it will be: the absolute gate of loudness must let the same blocks pass.
-    speech_gain_db = loudness_lufs - active_speech_level_dbfs(speech, sample_rate)
+    speech_gain_db = loudness_lufs - active_speech_level_dbfs(speech, SAMPLE_RATE)
     np.multiply(speech, 10 ** (speech_gain_db / 20), out=clip[start : start + len(speech)])
     if background is not None:
         _check("background", background)
         if len(background) != length:
             raise ValueError(f"background has {len(background)} samples, must have {length}")
-        clip += background * 10 ** ((loudness_lufs - snr_db - rms_dbfs(background)) / 20)
+        clip += background * 10 ** ((loudness_lufs - settings.snr_db - rms_dbfs(background)) / 20)
     # Measured once: a gain moves loudness and peak by as many dB.
-    measured_lufs, measured_dbfs = loudness(clip, sample_rate), true_peak(clip)
-    gain_db = min(loudness_lufs - measured_lufs, true_peak_dbfs - measured_dbfs)
+    measured_lufs, measured_dbfs = loudness(clip, SAMPLE_RATE), true_peak(clip)
+    gain_db = min(loudness_lufs - measured_lufs, settings.true_peak_dbfs - measured_dbfs)
     clip *= 10 ** (gain_db / 20)
     return Mix(clip.astype(np.float32), measured_lufs + gain_db, measured_dbfs + gain_db)
 
 
-def clip_length(n_speech: int, sample_rate: int, lead_in_s: float, tail_s: float) -> int:
-    """Samples of a clip with ``n_speech`` samples of speech."""
-    return round(lead_in_s * sample_rate) + n_speech + round(tail_s * sample_rate)
+def clip_length(n_speech: int, settings: Mixing) -> int:
+    """Samples of a clip with ``n_speech`` samples of speech, at 24 kHz."""
+    lead_in, tail = round(settings.lead_in_s * SAMPLE_RATE), round(settings.tail_s * SAMPLE_RATE)
+    return lead_in + n_speech + tail
 
 
 def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int) -> float:
@@ -130,19 +121,13 @@ def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
-    taps, most_gain = _interpolation()
-    padded = np.pad(samples, _TAPS_A_SIDE)
-    peak = float(max(padded.max(), -padded.min()))
-    # Between samples the signal can exceed its largest neighbour by a known factor at most, so
-    # only the surroundings of large samples need to be interpolated: a few per cent.
-    large = np.flatnonzero(np.abs(padded) >= peak / most_gain)
-    width = taps.shape[1]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
-    near = np.zeros(len(windows) + width, dtype=bool)
-    for offset in range(width):
-        near[large - offset] = True  # an index below 0 marks the end, which is no window
-    between = windows[np.flatnonzero(near[: len(windows)])] @ taps.T
-    return float(20 * np.log10(max(peak, np.abs(between).max(initial=0.0)) + 1e-10))
+    magnitude = np.abs(samples)
+    peak = float(magnitude.max())
+    # Only the surroundings of large samples can hold a peak between samples: a few per cent.
+    large = magnitude >= peak / _MOST_GAIN
+    near = maximum_filter1d(large.astype(np.uint8), 4 * _TAPS_A_SIDE + 1).astype(bool)
+    oversampled = resample_poly(np.asarray(samples[near], dtype=np.float64), _OVERSAMPLING, 1)
+    return float(20 * np.log10(max(peak, float(np.abs(oversampled).max())) + 1e-10))
 
 
 def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
@@ -167,20 +152,10 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
 
 @functools.cache
 def _k_weighting(sample_rate: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Numerator and denominator of both stages in one filter."""
+    # Numerator and denominator of both stages in one filter.
     meter = pyloudnorm.Meter(sample_rate)
     shelf, high_pass = meter._filters.values()
     return np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)
-
-
-@functools.cache
-def _interpolation() -> tuple[npt.NDArray[np.float64], float]:
-    """Filter of each new sample between two old ones, and the most that any of them amplifies."""
-    n_taps = 2 * _TAPS_A_SIDE * _OVERSAMPLING + 1
-    prototype = _OVERSAMPLING * firwin(n_taps, 1 / _OVERSAMPLING, window=("kaiser", 5.0))
-    # The first phase would give the samples themselves.
-    taps = np.array([prototype[phase::_OVERSAMPLING] for phase in range(1, _OVERSAMPLING)])
-    return taps, float(np.abs(taps).sum(axis=1).max())
 
 
 def _check(what: str, samples: Samples) -> None:

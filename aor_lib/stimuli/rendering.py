@@ -150,12 +150,12 @@ def _origin(background: Background | None) -> dict[str, str | None]:
 
 
 def _length(spoken: mixing.Samples, settings: Mixing) -> int:
-    return mixing.clip_length(len(spoken), speech.SAMPLE_RATE, settings.lead_in_s, settings.tail_s)
+    return mixing.clip_length(len(spoken), settings)
 
 
 def _mix(spoken: mixing.Samples, background: Background | None, settings: Mixing) -> mixing.Mix:
     scene = background.samples if background else None
-    return mixing.mix(spoken, scene, sample_rate=speech.SAMPLE_RATE, **settings.model_dump())
+    return mixing.mix(spoken, scene, settings)
 
 
 def _sha256(content: bytes) -> str:

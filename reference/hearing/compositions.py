@@ -25,6 +25,7 @@ from aor_lib.audio.hearing.transcription import Features, Spectrogram
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_scenes
+from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Identifier
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, read
@@ -72,7 +73,6 @@ _SENTENCES_EACH = 2  # of a voice, at each rate
 _SHARES = {"composition": 0.84, NOISE: 0.08, SILENCE: 0.08}
 _SNRS_DB = (-3.0, 20.0)
 _LEAD_INS_S = (0.0, 2.5)
-_TAIL_S = 0.5
 _MOST_EVENTS = 6
 _NEUTRAL_SHARE = 0.4
 
@@ -170,28 +170,6 @@ def pool(setting: str | None) -> list[Scene]:
     ]
 
 
-def background_length(spoken: mixing.Samples, lead_in_s: float) -> int:
-    """Samples of the background of a training clip."""
-    return mixing.clip_length(len(spoken), speech.SAMPLE_RATE, lead_in_s, _TAIL_S)
-
-
-def heard_in_mix(
-    spoken: mixing.Samples, background: mixing.Samples | None, snr_db: float, lead_in_s: float
-) -> tuple[Features, Spectrogram]:
-    """What Whisper hears where speech is mixed with a background as in a study's clips."""
-    mixed = mixing.mix(
-        spoken,
-        background,
-        sample_rate=speech.SAMPLE_RATE,
-        snr_db=snr_db,
-        lead_in_s=lead_in_s,
-        tail_s=_TAIL_S,
-        loudness_lufs=-23.0,
-        true_peak_dbfs=-1.0,
-    )
-    return transcription.listen(mixed.samples, speech.SAMPLE_RATE)
-
-
 def fetch_weights() -> None:
     """Fetch the weights of speech and hearing before workers do, each for itself."""
     for asset in ("kokoro", "whisper-tiny-en"):
@@ -243,8 +221,9 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
     rng = np.random.default_rng([VERSION, number])
     emotion = "neutral" if rng.random() < _NEUTRAL_SHARE else str(rng.choice(list(TARGETS)))
     expressed = express(spoken, emotion)
-    lead_in_s = float(rng.uniform(*_LEAD_INS_S))
-    length = background_length(expressed, lead_in_s)
+    # Lead-ins are shorter than a study's may be.
+    settings = Mixing.model_construct(lead_in_s=float(rng.uniform(*_LEAD_INS_S)))
+    length = mixing.clip_length(len(expressed), settings)
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
     if setting is not None:
         kind = setting if setting in _SHARES else "composition"
@@ -256,9 +235,9 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
         if kind == NOISE:
             background = scenes.spectrum_matched_noise(background, length, rng)
             sounds = (frozenset({NOISE}),) * SEGMENTS
-    encoded, spectrogram = heard_in_mix(
-        expressed, background, float(rng.uniform(*_SNRS_DB)), lead_in_s
-    )
+    settings = settings.model_copy(update={"snr_db": float(rng.uniform(*_SNRS_DB))})
+    mixed = mixing.mix(expressed, background, settings)
+    encoded, spectrogram = transcription.listen(mixed.samples, speech.SAMPLE_RATE)
     return Composition(encoded, spectrogram, sounds, emotion, setting)
 
 

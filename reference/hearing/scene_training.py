@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from aor_lib.audio import scenes, speech
+from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.sound_tagger import NOISE, QUIET, SCENE_WEIGHTS
 from aor_lib.audio.hearing.transcription import Features
+from aor_lib.config.profile import Mixing
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
-from reference.hearing.compositions import background_length, fetch_weights, heard_in_mix
+from reference.hearing.compositions import fetch_weights
 
 _CLASSES = (*scenes.SCENES, NOISE, QUIET)
 _CLIPS_PER_CLASS = 20
@@ -57,8 +59,9 @@ def training_features(clip: tuple[str, int]) -> Features:
     rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
     voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
     spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
-    lead_in_s = float(rng.uniform(1.5, 2.5))
-    length = background_length(spoken, lead_in_s)
+    snr_db = _SNRS_DB[number % len(_SNRS_DB)]
+    settings = Mixing(lead_in_s=float(rng.uniform(1.5, 2.5)), snr_db=snr_db)
+    length = mixing.clip_length(len(spoken), settings)
     background = None
     if label != QUIET:
         scene = label if label != NOISE else str(rng.choice(scenes.SCENES))
@@ -66,4 +69,5 @@ def training_features(clip: tuple[str, int]) -> Features:
         background = scenes.render(scene, seconds, speech.SAMPLE_RATE, rng).samples
         if label == NOISE:
             background = scenes.spectrum_matched_noise(background, length, rng)
-    return heard_in_mix(spoken, background, _SNRS_DB[number % len(_SNRS_DB)], lead_in_s)[0]
+    mixed = mixing.mix(spoken, background, settings)
+    return transcription.listen(mixed.samples, speech.SAMPLE_RATE)[0]

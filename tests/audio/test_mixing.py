@@ -1,19 +1,15 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from aor_lib.audio import mixing
+from aor_lib.config.profile import Mixing
 from tests.audio.sounds import hiss
 
 RATE = 24_000
-SETTINGS = {
-    "sample_rate": RATE,
-    "lead_in_s": 1.0,
-    "tail_s": 0.5,
-    "loudness_lufs": -23.0,
-    "true_peak_dbfs": -1.0,
-}
+SETTINGS = Mixing(lead_in_s=1.0)
 
 
 def talking(seconds: float, level: float = 0.1) -> np.ndarray:
@@ -34,12 +30,13 @@ def test_active_speech_level_is_the_rms_level_without_the_silence():
     level=st.floats(1e-3, 1.0),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40)
+@examples(max_examples=40)
 def test_any_mix_has_the_stated_snr_loudness_and_peak(seconds, snr_db, level, seed):
     speech = talking(seconds, level)
-    n = mixing.clip_length(len(speech), RATE, SETTINGS["lead_in_s"], SETTINGS["tail_s"])
+    settings = SETTINGS.model_copy(update={"snr_db": snr_db})
+    n = mixing.clip_length(len(speech), settings)
     noise = hiss(seed, n / RATE)
-    made = mixing.mix(speech, noise, snr_db=snr_db, **SETTINGS)
+    made = mixing.mix(speech, noise, settings)
     assert (made.samples.dtype, made.samples.shape) == (np.float32, (n,))
     assert np.isfinite(made.samples).all()
     assert made.peak_dbfs <= -1.0 + 1e-6
@@ -64,4 +61,11 @@ def test_any_mix_has_the_stated_snr_loudness_and_peak(seconds, snr_db, level, se
 )
 def test_what_cannot_be_mixed_is_a_clear_error(speech, background, message):
     with pytest.raises(ValueError, match=message):
-        mixing.mix(speech, background, snr_db=6.0, **SETTINGS)
+        mixing.mix(speech, background, SETTINGS)
+
+
+@pytest.mark.parametrize("frequency", [3000, 11_000])
+def test_a_true_peak_lies_between_samples(frequency):
+    tone = np.cos(2 * np.pi * frequency * (np.arange(RATE) + 0.5) / RATE)
+    assert mixing.true_peak(tone) == pytest.approx(0.0, abs=0.6)
+    assert mixing.true_peak(tone * 0.1) == pytest.approx(mixing.true_peak(tone) - 20)

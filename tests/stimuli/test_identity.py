@@ -91,15 +91,11 @@ def buzz() -> np.ndarray:
 
 def mixed(sound: np.ndarray, emotion: str) -> np.ndarray:
     expressed = express(sound, emotion)
-    length = mixing.clip_length(len(expressed), speech.SAMPLE_RATE, 0.5, 0.25)
+    settings = Mixing(lead_in_s=0.5, tail_s=0.25)
+    length = mixing.clip_length(len(expressed), settings)
     rng = np.random.default_rng(0)
     wind = np.cumsum(rng.standard_normal(length)).astype(np.float32)
-    return mixing.mix(
-        expressed,
-        spectrum_matched_noise(wind, length, rng),
-        sample_rate=speech.SAMPLE_RATE,
-        **Mixing(lead_in_s=0.5, tail_s=0.25).model_dump(),
-    ).samples
+    return mixing.mix(expressed, spectrum_matched_noise(wind, length, rng), settings).samples
 
 
 def levels_db(samples: np.ndarray) -> list[float]:
