@@ -24,20 +24,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Prosody:
-    """How speech differs from the same speaker's neutral speech.
+    """How speech differs from the same speaker's neutral speech."""
 
-    ``f0_mean_st`` in semitones; ``f0_range`` multiplies each F0's distance in semitones from the
-    mean; ``duration`` multiplies the time; ``level_db`` is added to the active speech level;
-    ``tilt_db_per_octave`` to the slope of the spectrum; ``jitter`` is the standard deviation of F0
-    from one 5 ms frame to the next, relative to F0.
-    """
-
-    f0_mean_st: float
-    f0_range: float
-    duration: float
-    level_db: float
-    tilt_db_per_octave: float
-    jitter: float = 0.0
+    f0_mean_st: float  # added, in semitones
+    f0_range: float  # multiplies the distance of F0 from its mean, in semitones
+    duration: float  # multiplies the time
+    level_db: float  # added to the active speech level
+    tilt_db_per_octave: float  # added to the slope of the spectrum
+    jitter: float = 0.0  # standard deviation of F0 from one 5 ms frame to the next, relative to F0
 
 
 TARGETS: dict[str, Prosody] = {

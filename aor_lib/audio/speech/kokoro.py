@@ -4,11 +4,9 @@ Kokoro-82M (https://huggingface.co/hexgrad/Kokoro-82M, Apache-2.0) runs through 
 thread, which makes its samples the same bytes whatever the number of workers.
 """
 
-from __future__ import annotations
-
 import functools
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +15,9 @@ from aor_lib.audio.speech.voice import RATES, SAMPLE_RATE, SpeechError
 from aor_lib.storage import assets
 from aor_lib.storage.assets import load_or_make
 
-if TYPE_CHECKING:
-    from kokoro_onnx import Kokoro
-
 
 class KokoroVoice:
-    """A voice of Kokoro, one of :func:`kokoro_voices`; results are kept in the user's cache."""
+    """A voice of Kokoro, by its id (``af_heart``); results are kept in the user's cache."""
 
     def __init__(self, voice_id: str) -> None:
         self.id = voice_id
@@ -39,25 +34,18 @@ class KokoroVoice:
     def _speak(self, text: str, rate: str) -> npt.NDArray[np.float32]:
         style = np.fromfile(assets.fetch("kokoro") / f"voices/{self.id}.bin", dtype=np.float32)
         try:
-            samples, sample_rate = _kokoro().create(
+            samples, _ = _kokoro().create(
                 text, voice=style.reshape(-1, 1, 256), speed=RATES[rate], lang=self._language
             )
         except ValueError as error:  # nothing in the text can be said
             raise SpeechError(f"voice {self.id!r} cannot say {text!r}: {error}") from error
         if len(samples) < SAMPLE_RATE // 10 or not np.isfinite(samples).all():
             raise SpeechError(f"voice {self.id!r} made no sound of {text!r}")
-        if sample_rate != SAMPLE_RATE:
-            raise SpeechError(f"voice {self.id!r} speaks at {sample_rate} Hz, not {SAMPLE_RATE} Hz")
         return np.asarray(samples, dtype=np.float32)
 
 
-def kokoro_voices() -> list[str]:
-    """Ids of the English Kokoro voices."""
-    return sorted(path.stem for path in (assets.fetch("kokoro") / "voices").glob("*.bin"))
-
-
 @functools.cache
-def _kokoro() -> Kokoro:
+def _kokoro() -> Any:
     import onnxruntime
     from kokoro_onnx import Kokoro
 
@@ -71,5 +59,4 @@ def _kokoro() -> Kokoro:
     with tempfile.NamedTemporaryFile(suffix=".npz") as no_voices:
         np.savez(no_voices, allow_pickle=False)
         no_voices.flush()
-        kokoro: Kokoro = Kokoro.from_session(session, no_voices.name)
-    return kokoro
+        return Kokoro.from_session(session, no_voices.name)

@@ -15,6 +15,7 @@ from scipy.signal import welch
 from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 
+FloatArray = npt.NDArray[np.float64]
 FRAME_S = 0.005
 """From one frame to the next."""
 F0_LIMITS_HZ = (50.0, 700.0)
@@ -27,20 +28,15 @@ _BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)
 class SpeechMeasurement:
     """Pitch, level and tilt of speech.
 
-    ``f0_mean_st`` and ``f0_range_st`` are in semitones: the mean re 100 Hz over voiced frames, and
-    from their 5th to their 95th percentile. ``speech_dbfs`` is the active level (ITU-T P.56).
-    ``tilt_db_per_octave`` is the slope of the long-term spectrum in third-octave bands from 500 Hz,
-    above F0, to 6.3 kHz, by least squares (white noise has a slope of +3).
-
     Only frames within 25 dB of the loudest count, and as voiced only those that both trackers call
     so: Harvest alone finds an F0 in much that has none.
     """
 
     speech_s: float
-    f0_mean_st: float
-    f0_range_st: float
-    speech_dbfs: float
-    tilt_db_per_octave: float
+    f0_mean_st: float  # semitones above 100 Hz, over voiced frames
+    f0_range_st: float  # from the 5th to the 95th percentile
+    speech_dbfs: float  # active level (ITU-T P.56)
+    tilt_db_per_octave: float  # of third-octave bands from 500 Hz to 6.3 kHz; white noise has +3
 
 
 def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
@@ -72,23 +68,21 @@ def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
     )
 
 
-def checked(samples: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+def checked(samples: npt.NDArray[np.floating]) -> FloatArray:
     """The samples as the trackers need them: float64, ``(n,)``, contiguous.
 
     SpeechError if they are not one finite channel of at least 0.1 s.
     """
-    if samples.ndim != 1:
-        raise SpeechError(f"speech must be one channel, not of the shape {samples.shape}")
-    if len(samples) < SAMPLE_RATE * MIN_SPEECH_S:
-        raise SpeechError(f"speech must last at least {MIN_SPEECH_S} s, not {len(samples)} samples")
+    if samples.ndim != 1 or len(samples) < SAMPLE_RATE * MIN_SPEECH_S:
+        raise SpeechError(
+            f"speech must be one channel of at least {MIN_SPEECH_S} s, not of shape {samples.shape}"
+        )
     if not np.isfinite(samples).all():
         raise SpeechError("speech has samples that are not finite")
     return np.ascontiguousarray(samples, dtype=np.float64)
 
 
-def dio(
-    speech: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def dio(speech: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F0 in Hz (0 where unvoiced) and times in seconds of each frame, both ``(frames,)``.
 
     DIO and StoneMask (Morise, Kawahara & Katayose, 2009, AES 35th Conference), twice: the second
@@ -104,16 +98,14 @@ def dio(
     return _dio(speech, max(0.75 * low_hz, floor_hz), min(2.25 * high_hz, ceiling_hz))
 
 
-def _dio(
-    speech: npt.NDArray[np.float64], floor_hz: float, ceiling_hz: float
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _dio(speech: FloatArray, floor_hz: float, ceiling_hz: float) -> tuple[FloatArray, FloatArray]:
     coarse, times_s = pyworld.dio(
         speech, SAMPLE_RATE, f0_floor=floor_hz, f0_ceil=ceiling_hz, frame_period=1000 * FRAME_S
     )
     return pyworld.stonemask(speech, coarse, times_s, SAMPLE_RATE), times_s
 
 
-def _tilt(speech: npt.NDArray[np.float64], loud: npt.NDArray[np.bool_]) -> float:
+def _tilt(speech: FloatArray, loud: npt.NDArray[np.bool_]) -> float:
     kept = np.repeat(loud, round(FRAME_S * SAMPLE_RATE))[: len(speech)]
     frequencies_hz, power = welch(speech * kept, SAMPLE_RATE, nperseg=1024)
     octaves = np.log2(frequencies_hz[1:, None] / _BANDS_HZ)

@@ -14,7 +14,7 @@ from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech.emotions import TARGETS, Prosody
-from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, checked, dio
+from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, FloatArray, checked, dio
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
@@ -25,12 +25,20 @@ _PEAK = 0.99
 
 
 def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.float32]:
-    """Neutral speech as if spoken with an emotion, a key of ``emotions.TARGETS``.
+    """Give neutral speech the prosody of an emotion; ``neutral`` is the input itself.
 
-    Samples are float32, ``(n,)``, mono, at :data:`~aor_lib.audio.speech.voice.SAMPLE_RATE`; the
-    same bytes for the same arguments. ``neutral`` is the input itself. Peaks that would pass full
-    scale are limited. SpeechError if the samples are not one finite channel, or hold under 0.1 s of
-    voiced speech, whose F0 could carry the emotion.
+    Parameters
+    ----------
+    samples
+        float32, ``(n,)``, mono, at 24 kHz.
+    emotion
+        A key of :data:`~aor_lib.audio.speech.emotions.TARGETS`.
+
+    Raises
+    ------
+    SpeechError
+        The samples are not one finite channel, or hold under 0.1 s of voiced speech, whose F0 could
+        carry the emotion.
     """
     if emotion not in TARGETS:
         raise ParamsError(f"emotion: no emotion {emotion!r}{did_you_mean(emotion, TARGETS)}")
@@ -59,7 +67,7 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     ).astype(np.float32)
 
 
-def _intonation(f0: npt.NDArray[np.float64], target: Prosody) -> npt.NDArray[np.float64]:
+def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
     voiced = f0 > 0
     heights_st = 12 * np.log2(f0[voiced])
     mean_st = heights_st.mean()
@@ -71,25 +79,21 @@ def _intonation(f0: npt.NDArray[np.float64], target: Prosody) -> npt.NDArray[np.
     return changed
 
 
-def _tilt(n_bins: int, db_per_octave: float) -> npt.NDArray[np.float64]:
+def _tilt(n_bins: int, db_per_octave: float) -> FloatArray:
     """Factors of a power spectrum from 0 Hz to half the sampling rate."""
     frequencies_hz = np.linspace(0, SAMPLE_RATE / 2, n_bins).clip(*_TILT_LIMITS_HZ)
     return np.asarray(10 ** (db_per_octave * np.log2(frequencies_hz / 1000) / 10))
 
 
-def _at_level(samples: npt.NDArray[np.float64], level_dbfs: float) -> npt.NDArray[np.float64]:
-    """The samples at an active speech level, without peaks that would clip.
-
-    The level that limiting takes off is put on again, which converges within a few rounds.
-    """
+def _at_level(samples: FloatArray, level_dbfs: float) -> FloatArray:
+    # The level that limiting takes off is put on again, which converges within a few rounds.
     for _ in range(5):
         missing_db = level_dbfs - active_speech_level_dbfs(samples, SAMPLE_RATE)
         samples = _limited(samples * 10 ** (missing_db / 20))
     return samples
 
 
-def _limited(samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Peaks brought to just below full scale by a gain that falls and rises within 5 ms."""
+def _limited(samples: FloatArray) -> FloatArray:
     gain = _PEAK / np.maximum(np.abs(samples), _PEAK)
     window = 2 * round(0.005 * SAMPLE_RATE) + 1
     # The mean over as long a window as the minimum's never lies above the gain that a peak needs.

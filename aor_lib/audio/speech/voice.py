@@ -1,8 +1,8 @@
-"""The :class:`Voice` protocol, and the card of a voice that is plugged in."""
+"""The :class:`Voice` protocol, and the card of a voice behind an API."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,13 @@ from aor_lib.config.typed_yaml import AorError, Params
 SAMPLE_RATE = 24_000
 """Of all speech, and so of every clip, in Hz."""
 RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}
-"""Speech rates as multiples of the voice's own."""
+"""Speaking rates as multiples of the voice's own."""
 
 Gender = Literal["female", "male"]
 
 
 class Voice(Protocol):
-    """A speaker. Another text-to-speech system is plugged in by implementing this.
+    """A speaker.
 
     ``revision`` changes whenever something can change the samples of the same text and rate.
     """
@@ -40,14 +40,23 @@ class SpeechError(AorError):
     """A text that could not be spoken, or speech that could not be changed or measured."""
 
 
+class SpeechSettings(Params):
+    """How a voice behind an API is asked for. Keys are never among the settings."""
+
+    model: str
+    voice: str  # the speaker's name with the provider
+    base_url: str | None = None  # None: $OPENAI_BASE_URL, or else OpenAI's
+    api_key_variable: str | None = "OPENAI_API_KEY"  # None where the server asks for no key
+    extra: dict[str, Any] = Field(default={})  # further fields of every request
+    timeout_s: Annotated[float, Field(gt=0)] = 120
+    max_retries: Annotated[int, Field(ge=0)] = 4
+
+
 class VoiceCard(Params):
-    """A voice that is plugged in (params/voices/ID.yaml): whose it is and how it is reached."""
+    """A voice behind an API (params/voices/ID.yaml): whose it is and how it is reached."""
 
     id: Identifier
-    kind: Literal["openai_api"]
     gender: Gender
-    licence: str = Field(min_length=1, description="Under which its speech may be used.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Of the adapter; it refuses those that it does not know."
-    )
+    licence: Annotated[str, Field(min_length=1)]  # under which its speech may be used
+    settings: SpeechSettings
     note: str | None = None
