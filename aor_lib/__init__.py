@@ -1,18 +1,54 @@
 """Audio over-refusal: generate data, run models, judge answers, analyse and steer.
 
-Open a study and look at it::
+A study is a folder such as ``build/laptop``, made by ``aor make params/laptop.yaml`` or by ``run``.
+Open it, select the trials of a question, estimate, and show the estimates::
 
     import aor_lib as aor
 
-    study = aor.open("build/laptop")
-    study.trials.head()                                  # one row per trial
-    sounding = study.select("context").where(intent="pseudo_harmful")
-    sounding.rates("condition").plot("Refused in each condition")
-    change = sounding.paired("condition", baseline="benign_scene")
-    change.sentences()
+    study = aor.open("build/laptop")                 # judge="string-match": labels of another judge
+    study.trials.head()                              # one row per trial
+    context = study.select("context")                # split="dev": not the test split
+    sounding = context.where(intent="pseudo_harmful")
+    rates = sounding.rates("condition")              # refusal rates with 95 % intervals
+    rates.frame                                      # in pandas; or .plot(title), .table()
+    change = sounding.paired("condition", baseline="benign_scene")  # differences, Holm-adjusted
+    change.sentences()                               # only what the tests show
+    sounding.where(condition="benign_scene", refused=True).clips(limit=4)  # players
 
-Do things: :func:`make_clip`, :func:`run`, :func:`ask`, :func:`judge`, :func:`steer`,
-:func:`check_model`. The names below are the whole public interface.
+Functions::
+
+    open(build, judge=None) -> Study                 reads, never runs
+    run(params, build=None) -> Study                 makes clips, asks, judges and steers
+    make_clip(text, *, scene=None, voice="af_heart", emotion="neutral", speaking_rate="normal",
+              snr_db=6.0, seed=0) -> Clip
+    ask(model, clip=None, *, text=None, instruction=None, generation=...) -> Answer  (.text)
+    judge(prompt, answer, judge=None) -> Judgement   (.label, .p_refusal, .rationale)
+    check_model(model, scene="home_kitchen") -> DataFrame
+    steer(model, refused, answered, *, layer=None, coefficient=1.0) -> a model to ask
+    power(utterances, rate, difference, correlation, *, tests=1, seed=0) -> float
+
+Classes::
+
+    Study(build, judge=None)      trials, stimuli, validation, models, prompts; select(...)
+    Selection(study, frame)       where, clips; estimates: rates, paired, hearing, detection,
+                                  trade_off, between_models, labels
+    Estimates(frame, keys, measure, titles, about)   where, plot, table, sentences
+    Clip(samples, sample_rate)    play(), save(path)
+    ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)
+
+``study.select`` takes ``headline`` (the benign scene), ``context`` (every condition), ``snr``,
+``speaker`` (voice, emotion, speaking rate), ``histories`` (earlier turns), ``mitigation``
+(prompts), ``steering``, ``steering_hearing`` and ``steering_strength``.
+
+``study.trials`` has, among others, the columns utterance_id, scenario, intent (pseudo_harmful,
+harmful, benign), text, condition, background_scene, snr_db, voice, emotion, model, mitigation,
+status, response, label (full_compliance, partial_refusal, full_refusal, unjudged) and p_refusal;
+``help(aor_lib.Study)`` has all.
+
+``model`` is the id of a card in ``params/models``, the path of a card, a ModelCard, or an object
+as in :class:`aor_lib.models.base.AudioModel`; ``steer`` takes the last only, such as
+``aor_lib.models.registry.load_model("ref-contextual")``. The names above are the whole public
+interface; everything else may change.
 """
 
 import importlib

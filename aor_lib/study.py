@@ -66,7 +66,7 @@ class Study:
 
     @cached_property
     def trials(self) -> pd.DataFrame:
-        """One row per trial, of all splits: the stimulus, how it was asked, the answer, the label.
+        """One row per trial of either split, with the stimulus, the answer and its label.
 
         **Stimulus.** stimulus_id, utterance_id, scenario, intent (pseudo_harmful, harmful,
         benign), text, contrast_of, split, block (part of the design), condition, path (sound
@@ -76,7 +76,7 @@ class Study:
         and its controls share; ``none``), method (none, prompt, decoding, probe, or a method of
         steering), is_control.
         **Answered.** status (ok, failed, blocked, missing), response and rationale (None for
-        harmful requests, whose answers are shown nowhere), heard (JSON), error, latency_s, tokens,
+        harmful requests, whose answers are shown nowhere), heard (JSON), error, tokens,
         label (full_compliance, partial_refusal, full_refusal, unjudged), p_refusal
         (probability of any refusal), flags.
         """
@@ -89,12 +89,12 @@ class Study:
 
     @cached_property
     def validation(self) -> pd.DataFrame:
-        """One row per sound file: what ``aor validate`` measured of it."""
+        """Measurements of ``aor validate``, one row per sound file."""
         return load_validation(self.build)
 
     @cached_property
     def models(self) -> pd.DataFrame:
-        """One row per model card: id, title, family, licence and so on, and if it answered here."""
+        """Model cards, one per row, and whether the model answered here (``answered``)."""
         cards = pd.DataFrame([card.model_dump() for card in load_cards(self.build).values()])
         columns = ["id", "title", "family", "kind", "licence", "source", "revision", "note"]
         return cards[columns].assign(answered=cards["id"].isin(self.trials["model"]))
@@ -123,7 +123,7 @@ class Study:
 
     @cached_property
     def provenance(self) -> pd.DataFrame:
-        """Who answered: models, revisions, machines and versions."""
+        """Models, revisions, machines and library versions that answered, one per row."""
         return load_provenance(self.build)
 
     @cached_property
@@ -133,7 +133,7 @@ class Study:
 
     @property
     def clips_url(self) -> str:
-        """Where a page finds the clips: ``$AOR_CLIPS_URL``, or the study's folder."""
+        """Address of the clips for a page, which is ``$AOR_CLIPS_URL`` or the study's folder."""
         return os.environ.get("AOR_CLIPS_URL", f"{self.build}/clips")
 
     def select(self, about: str, split: str = "test") -> Selection:

@@ -51,27 +51,42 @@ class Scenario(Params):
 
 
 class ModelCard(Params):
-    """A model of the study (params/models/ID.yaml): what it is and how it is reached.
+    """A model of the study (``params/models/ID.yaml``): what it is and how it is reached.
 
-    ``settings`` are of the adapter, and part of every trial; ``reach`` holds those that cannot
-    change an answer: addresses, time limits, caps, prices.
+    Parameters
+    ----------
+    id, title, family, licence
+        Id of the model in files and tables, its name for readers, the family that it belongs to,
+        and the licence of its weights.
+    kind
+        ``cascade``, ``hf``, ``openai_api``, or a class as ``module:Class``.
+    source, revision
+        A hub id, the name of an API's model, or the weights' ids; and a commit, branch or tag.
+    parameters_b, memory_gib
+        Billions of parameters, and the memory that the model needs in GiB.
+    settings, reach
+        Settings of the adapter, which are part of every trial; and those that cannot change an
+        answer: addresses, time limits, caps, prices.
+    launch
+        Command that starts the model's server.
+    note, training
+        A remark, and what a reference model was fitted to.
     """
 
     id: Identifier
     title: str
     family: str
-    # cascade, hf, openai_api, or a class of your own as module:Class
     kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")]
     licence: str
-    source: str  # hub id, API model name, or the weights' ids
+    source: str
     revision: str = "main"
-    parameters_b: float | None = None  # billions of parameters
+    parameters_b: float | None = None
     memory_gib: float | None = None
     settings: dict[str, Any] = Field(default={})
     reach: dict[str, Any] = Field(default={})
-    launch: str | None = None  # command that starts its server
+    launch: str | None = None
     note: str | None = None
-    training: str | None = None  # what a reference model was fitted to
+    training: str | None = None
 
 
 class CardSettings(Params):
