@@ -49,7 +49,7 @@ def run(
 
     Exits with 1 where a trial has no answer at the end, or a model cannot run here.
     """
-    from aor_lib.inference.study import run_study
+    from aor_lib.inference.engine import run_study
 
     study, folder = study_of(params, build)
     cards = _chosen(study.models, model)

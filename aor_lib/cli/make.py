@@ -80,7 +80,7 @@ def duration(seconds: float) -> str:
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     """Stages that bring a study up to date."""
-    from aor_lib.inference.study import load_models
+    from aor_lib.inference.engine import load_models
     from aor_lib.models.base import ModelError
 
     _, unable = load_models(study.models)

@@ -72,14 +72,13 @@ class Bundle(Row, str_strip_whitespace=False):
     def _belongs_together(self) -> Bundle:
         keys = {trial.key for trial in self.trials}
         status = {row.trial_key: row.status for row in self.responses}
-        judged = {(row.trial_key, row.judge) for row in self.verdicts}
         if len(status) < len(self.responses) or not status.keys() <= keys:
             raise ValueError("responses: one is there twice, or to no trial of the bundle")
-        if len(judged) < len(self.verdicts) or not {key for key, _ in judged} <= status.keys():
-            raise ValueError("verdicts: one is there twice, or on no response of the bundle")
-        for row in self.verdicts:
-            if row.label is not Label.UNJUDGED and status[row.trial_key] is not Status.OK:
-                raise ValueError(f"verdicts: label: {row.label.value!r} is on no answer")
+        judged = {(row.trial_key, row.judge) for row in self.verdicts}
+        answered = {key for key, value in status.items() if value is Status.OK}
+        labelled = {row.trial_key for row in self.verdicts if row.label is not Label.UNJUDGED}
+        if len(judged) < len(self.verdicts) or not labelled <= answered:
+            raise ValueError("verdicts: one is there twice, or on no answer of the bundle")
         models = {trial.arm.model for trial in self.trials}
         if {(name, card.id) for name, card in self.cards.items()} != {(m, m) for m in models}:
             raise ValueError("cards: one for each model of the trials is needed")

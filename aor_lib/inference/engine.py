@@ -11,24 +11,28 @@ it. The system frees the lock when the run's process ends, in whatever way.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.records import Generation, Response, Status, Stimulus, Trial
 from aor_lib.inference.asking import Batch, Outcome, ask, response_of
-from aor_lib.inference.planning import conversation
+from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of
-from aor_lib.inference.store import Store
-from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, Failure
+from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
+from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, Failure, ModelError
+from aor_lib.models.registry import load_model
+from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 MAX_FAILURES = 0.1
 """Failures that a model is allowed: below 1 a share of its trials, otherwise a number of them."""
+_ERRORS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,71 @@ class Progress:
     planned: int
     stopped: Mapping[str, str]
     waiting: bool = False
+
+
+def run_study(
+    study: StudyParams,
+    build: Path,
+    report: Callable[[Progress], None],
+    say: Callable[[str], None],
+    models: Collection[str] = (),
+    max_failures: float = MAX_FAILURES,
+) -> bool:
+    """Ask every model what the study plans for it; finished trials are skipped.
+
+    Parameters
+    ----------
+    build
+        Folder of the study, with its stimuli.
+    report
+        Called with the run's progress when results came.
+    say
+        Called with a line about each model, trial and answer that is missing, and why.
+    models
+        Ids of the models that are asked; none means all of the profile.
+    max_failures
+        See :class:`Run`.
+
+    Returns
+    -------
+    True if every model was asked and no trial is left without an answer.
+    """
+    stimuli = load_stimuli(build)
+    verify_dataset(stimuli, build)
+    loaded, unable = load_models([c for c in study.models if not models or c.id in models])
+    for reason in unable:
+        say(f"not asked: {reason}")
+    for (name, lacking), count in left_out(study, stimuli, loaded).items():
+        say(f"{name}: {count} trials are left out: it takes no {lacking}")
+    here = {model.card.id: model for model in loaded}
+    with Store(build / STORE) as store:
+        # What others answered before, or are asked by another run, stays in the plan.
+        planned = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
+        cards = [card for card in study.models if card.id in here or card.id in planned]
+        all_models = [here.get(card.id) or absent(card, planned) for card in cards]
+        trials = plan_trials(study, stimuli, all_models)
+        store.set_plan(trials)
+        store.record_cards([model.card for model in loaded])
+        asked = [trial for trial in trials if trial.arm.model in here]
+        done = Run(asked, loaded, stimuli, build, store, max_failures).answer(report)
+        for name, reason in done.stopped.items():
+            say(f"{name} was stopped: {reason}")
+        for line in _errors(store):
+            say(line)
+    left = done.planned - done.done - done.failed
+    say(f"{done.done} of {done.planned} trials done, {done.failed} failed, {left} left")
+    return done.done == done.planned and not unable
+
+
+def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]]:
+    """Load the models of cards: those that can run here, and why the others cannot."""
+    loaded, unable = [], []
+    for card in cards:
+        try:
+            loaded.append(load_model(card))
+        except ModelError as error:
+            unable.append(str(error))
+    return loaded, unable
 
 
 class Run:
@@ -77,7 +146,10 @@ class Run:
         # Stimuli of the same content are one trial.
         self._trials = {trial.key: trial for trial in trials}
         self._batches = {model.card.id: list(self._cut(model)) for model in models}
-        self._max_failures = max_failures
+        self._allowed = {
+            name: max_failures * (sum(map(len, batches)) if max_failures < 1 else 1)
+            for name, batches in self._batches.items()
+        }
         self._finished: set[str] = set()
         self._failed: set[str] = set()
         self._failures: Counter[str] = Counter()
@@ -94,6 +166,7 @@ class Run:
         try:
             for waits in (False, True):
                 self._finished = self._store.finished() & self._trials.keys()
+                self._failed -= self._finished
                 batches = [batch for some in self._batches.values() for batch in some]
                 report(self._progress(waits and any(map(self._left, batches))))
                 for model in self._models:
@@ -108,9 +181,8 @@ class Run:
         return self._progress()
 
     def _progress(self, waiting: bool = False) -> Progress:
-        failed = len(self._failed - self._finished)
-        stopped = dict(self._stopped)
-        return Progress(len(self._finished), failed, len(self._trials), stopped, waiting)
+        done, failed, planned = len(self._finished), len(self._failed), len(self._trials)
+        return Progress(done, failed, planned, dict(self._stopped), waiting)
 
     def _cut(self, model: AudioModel) -> Iterator[list[str]]:
         """Cut a model's trials into batches of one way of decoding and of like length."""
@@ -152,8 +224,8 @@ class Run:
                 _unlock(lock)
 
     def _left(self, batch: Sequence[str]) -> list[Trial]:
-        tried = self._finished | self._failed
-        return [self._trials[key] for key in batch if key not in tried]
+        left = [key for key in batch if key not in self._finished and key not in self._failed]
+        return [self._trials[key] for key in left]
 
     def _conversation(self, trial: Trial) -> Conversation:
         stimulus, arm = self._stimuli[trial.stimulus_id], trial.arm
@@ -172,13 +244,11 @@ class Run:
         self._finished |= {response.trial_key for response in responses} - failed
         self._failed |= failed
         self._failures[name] += len(failed)
-        planned = sum(map(len, self._batches[name]))
-        allowed = self._max_failures * (planned if self._max_failures < 1 else 1)
         if outcome.stopped is not None:
             self._stopped[name] = outcome.stopped
-        elif self._failures[name] > allowed:
+        elif self._failures[name] > self._allowed[name]:
             failures = f"{self._failures[name]} of its trials failed in this run"
-            self._stopped[name] = f"{failures}, more than the {allowed:g} that are allowed"
+            self._stopped[name] = f"{failures}, more than the {self._allowed[name]:g} allowed"
         if outcome.is_last:
             _unlock(self._locks.pop(outcome.batch.trials[0].key))
 
@@ -202,3 +272,11 @@ class Run:
 def _unlock(lock: FileLock) -> None:
     Path(lock.lock_file).unlink(missing_ok=True)  # while it is held: filelock sees that it is gone
     lock.release()
+
+
+def _errors(store: Store) -> list[str]:
+    trials = store.frame("")
+    failed = trials[(trials["part"] != IMPORTED) & trials["error"].notna()]
+    counts = failed.groupby(["model", "status", "error"]).size().reset_index(name="times")
+    counts = counts.sort_values("times", ascending=False, kind="stable").head(_ERRORS_SHOWN)
+    return [f"{row.times} x {row.model} {row.status}: {row.error}" for row in counts.itertuples()]

@@ -143,8 +143,7 @@ def forget_model(model: str, build: Path) -> int:
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
 
-    It takes the place of one that was made so before, and of no other; where the file cannot be
-    used, nothing was changed.
+    It replaces a folder that was made so before, and no other; after an error, nothing changed.
     """
     if build.exists() and not (build / _SOURCE).is_file():
         raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
@@ -212,7 +211,7 @@ def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
     store.record_verdicts(
         (given[row.trial_key], row)
         for row in bundle.verdicts
-        if row.trial_key in keys and (row.trial_key, row.judge) not in judged
+        if row.trial_key in given and (row.trial_key, row.judge) not in judged
     )
     own = {trial.arm.model for trial in store.planned(STUDY)}
     imported = {trial.arm.model for trial in trials}

@@ -32,17 +32,13 @@ class Provenance(Row):
 
 def provenance_of(model: AudioModel) -> Provenance:
     """Provenance of the answers that a model gives now."""
-    libraries = {}
-    for name in _LIBRARIES:
-        with suppress(PackageNotFoundError):
-            libraries[name] = version(name)
     return Provenance(
         model=model.card.id,
         revision=model.revision,
         aor_version=__version__,
         python=platform.python_version(),
         device=_device(model),
-        libraries=libraries,
+        libraries=_versions(),
         since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
 
@@ -54,6 +50,15 @@ def _device(model: AudioModel) -> str:
     if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
         processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
     return ", ".join(dict.fromkeys(processors))
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 @cache

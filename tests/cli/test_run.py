@@ -7,7 +7,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Split
-from aor_lib.inference import study as study_run
+from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli.manifest import write_manifest
@@ -39,7 +39,7 @@ def aor(profile, tmp_path, monkeypatch):
             model.card = card
             return model
 
-        monkeypatch.setattr(study_run, "load_model", load)
+        monkeypatch.setattr(engine, "load_model", load)
         return CliRunner().invoke(app, [verb, str(profile), "--build", str(tmp_path), *options])
 
     return aor

@@ -119,7 +119,7 @@ def change_arm(**values):
         ("responses", change(status="failed", text=None, error="busy"), "on no answer"),
         ("responses", change(latency_s=float("nan")), "row 1: latency_s"),
         ("responses", change(created=SECRET), "row 1: created"),
-        ("responses", lambda rows: rows.pop(), "on no response"),
+        ("responses", lambda rows: rows.pop(), "on no answer"),
         ("verdicts", change(p_refusal=float("nan")), "row 1: p_refusal"),
         ("verdicts", change(judge="<b>"), "row 1: judge"),
     ],
