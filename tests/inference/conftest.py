@@ -65,16 +65,6 @@ def outcomes_in(path: Path) -> list[tuple[object, ...]]:
     return list(frame[columns].astype(object).where(frame[columns].notna(), None).itertuples(False))
 
 
-def fail_some(text: str) -> Answer | Failure:
-    """The same for the same text: mostly an answer, sometimes a failure or a blocked answer."""
-    number = int(text.split()[1])
-    if number % 50 == 7:
-        return Failure("Timeout: too slow")
-    if number % 50 == 9:
-        return Failure("content filter", blocked=True)
-    return Answer(text.upper(), 2)
-
-
 class Machine:
     """A folder with a study's stimuli, which models are asked and results are exchanged with."""
 

@@ -113,23 +113,19 @@ def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
 
 
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):
-    def trip(text):
-        if text == "text 3":
-            raise KeyError("no such tensor")
-        return Answer(text, 1)
-
-    result = run_texts(path, [ScriptedModel(trip)], stimuli)
-    assert (result.done, result.failed) == (10, 10)
-    assert {row.error for row in outcomes_in(path)} == {None, "KeyError: 'no such tensor'"}
-
-
-def test_an_adapter_that_loses_an_answer_is_not_believed(path, stimuli):
-    class Forgetful(ScriptedModel):
+    class Broken(ScriptedModel):
         def answer(self, conversations, generation):
-            return super().answer(conversations, generation)[1:]
+            return super().answer(conversations, generation)[len(self.asked) :]
 
-    result = run_texts(path, [Forgetful()], stimuli)
-    assert (result.done, result.failed) == (0, 20)
+    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trip)], stimuli)
+    assert (result.done, result.failed) == (10, 30)
+    assert "KeyError: 'no such tensor'" in {row.error for row in outcomes_in(path)}
+
+
+def trip(text):
+    if text == "text 3":
+        raise KeyError("no such tensor")
+    return Answer(text, 1)
 
 
 def test_what_came_before_a_run_was_interrupted_is_kept(path, stimuli):
@@ -182,12 +178,6 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_one_trial_in_each(path)
     assert (result.done, result.failed) == (18, 0)
     assert sorted(model.asked) == sorted([f"text {n}"] for n in range(18))
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
-
-
-def test_a_model_that_takes_several_calls_at_a_time_is_asked_in_steps(path, stimuli):
-    arm = Arm("scripted", "1", "0" * 64, "steps", None, Generation(), ("Heard?", "Now."))
-    run_texts(path, [Concurrent()], stimuli[:3], arms=[arm])
-    assert {row.response for row in outcomes_in(path)} == {"NOW."}
 
 
 def test_what_threads_are_answering_when_a_run_is_interrupted_is_kept(path, stimuli, monkeypatch):

@@ -9,7 +9,7 @@ from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.cli import app
 from aor_lib.cli import exchange as verbs
 from aor_lib.config.profile import Decoding
-from aor_lib.config.records import Generation, content_hash
+from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.exchange import (
@@ -55,16 +55,9 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     origins = load_provenance(here.build).set_index("model")
     assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}
     assert origins.loc["other", "libraries"]["torch"]
-
-
-def test_importing_again_changes_nothing(here, machine, model):
-    bundle = machine("there").ask(model("own"), model("other")).export()
-    first = take(bundle, here)
-    assert (first.trials, first.answered) == (12, 6)
     once = here.tables()
-    again = take(bundle, here)
+    assert take(there.build.with_suffix(".zip"), here).answered == 0
     assert here.tables() == once
-    assert again.answered == 0
 
 
 def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
@@ -102,12 +95,6 @@ def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, mo
     assert "s1, s4" in reason
 
 
-def test_a_bundle_of_which_the_study_has_no_stimulus_is_refused(here, machine, model):
-    others = [s.model_copy(update={"stimulus_id": f"x{s.stimulus_id}"}) for s in here.stimuli]
-    reason = refused(machine("others", others).ask(model("other")).export(), here)
-    assert "is it another study?" in reason
-
-
 def test_what_was_imported_of_stimuli_that_were_made_anew_is_not_shown(here, there, machine):
     take(there.export(), here)
     anew = here.stimuli[0].model_copy(update={"sha256": content_hash("made anew")})
@@ -132,21 +119,17 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
 
 
-def test_answers_to_other_questions_are_refused(here, there):
+def test_answers_to_other_questions_or_under_other_settings_are_refused(here, there, model):
     study, bundle = here.study, there.export()
     [none] = study.mitigations
     told = none.model_copy(update={"instruction": "Think first."})
-    here.study = study.model_copy(update={"mitigations": (told,)})
-    assert "says" in refused(bundle, here)
     sampled = none.model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
-    profile = study.profile.model_copy(update={"generation": Generation(max_new_tokens=7)})
-    here.study = study.model_copy(update={"profile": profile, "mitigations": (sampled,)})
-    assert "max_new_tokens=7, temperature=1.0, seed=3" in refused(bundle, here)
-
-
-def test_answers_under_other_settings_are_refused(here, machine, model):
-    there = machine("there").ask(model("own"), settings_sha256="1" * 64)
-    assert "settings" in refused(there.export(), here)
+    for mitigation, said in ((told, "Think first."), (sampled, "temperature=1.0, seed=3")):
+        here.study = study.model_copy(update={"mitigations": (mitigation,)})
+        assert said in refused(bundle, here)
+    here.study = study
+    here.ask(model("other"), settings_sha256="1" * 64)
+    assert "settings" in refused(bundle, here)
 
 
 def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
@@ -157,23 +140,12 @@ def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
     assert set(load_provenance(here.build)["model"]) == {"own", "two"}
 
 
-def test_forgetting_what_was_not_imported_is_an_error(here, there):
-    take(there.export(), here)
-    with pytest.raises(BundleError, match="no imported model 'own'; imported: other"):
-        forget_model("own", here.build)
-
-
 def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
     def fail(*arguments):
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(Store, "record_provenance", fail)
     assert "the disk is full" in refused(there.export(), here)
-
-
-def test_a_study_without_results_says_what_to_run(machine):
-    with pytest.raises(BundleError, match="run 'aor run' first"):
-        machine("there").export()
 
 
 def test_imported_results_are_exported_again_as_they_were_in_whatever_order(machine, model):
@@ -183,25 +155,6 @@ def test_imported_results_are_exported_again_as_they_were_in_whatever_order(mach
     with Store(here.build / STORE) as store:
         store.set_plan(store.planned()[::-1], IMPORTED)
     assert bundle.read_bytes() == here.export().read_bytes()
-
-
-def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypatch, tmp_path):
-    monkeypatch.setattr(verbs, "study_of", lambda params, build: (here.study, here.build))
-
-    def aor(verb, *arguments):
-        return CliRunner().invoke(app, [verb, *map(str, arguments), "tiny.yaml"])
-
-    exported = aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
-    assert "6 trials of 1 models, 6 responses, 6 verdicts" in exported.stdout
-    bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
-    imported = aor("import", *bundles)
-    assert "second: 6 trials, 6 responses added" in imported.stdout
-    assert "third: 6 trials" in imported.stdout
-    assert "2 trials are left out" in imported.stderr
-    assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
-    assert "second: 6 imported trials" in aor("import", "--forget", "second").stdout
-    assert set(load_results(here.build)["model"]) == {"own", "third"}
-    assert set(load_provenance(here.build)["model"]) == {"own", "third"}
 
 
 @pytest.fixture
@@ -231,27 +184,43 @@ def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, zip
     assert (there / "clips/a.flac").read_bytes() == b"a sound"
 
 
-def test_a_zip_file_takes_the_place_of_no_study(whole, zipped):
-    with pytest.raises(BundleError, match="holds a study of its own"):
-        unpack_study(zipped, whole.study, whole.build)
-    assert len(load_results(whole.build)) == 6
-
-
-def test_a_zip_file_of_another_profile_names_what_to_do(whole, zipped, tmp_path):
-    profile = whole.study.profile.model_copy(update={"name": "other"})
-    other = whole.study.model_copy(update={"profile": profile})
-    with pytest.raises(BundleError, match="PROFILE=tiny"):
-        unpack_study(zipped, other, tmp_path / "there")
-    assert not (tmp_path / "there").exists()
-
-
-def test_a_bundle_without_clips_makes_no_study(here, tmp_path):
-    with pytest.raises(BundleError, match="without clips"):
-        unpack_study(here.export(), here.study, tmp_path / "there")
-
-
 def test_a_clip_that_is_not_the_manifests_is_refused(whole, tmp_path):
     put(whole.build / "clips/a.flac", b"another sound")
     export_results(whole.study, whole.build, tmp_path / "study.zip")
     with pytest.raises(DatasetError, match=r"a\.flac"):
         unpack_study(tmp_path / "study.zip", whole.study, tmp_path / "there")
+
+
+def test_a_bundle_of_another_profile_or_without_clips_makes_no_study_and_replaces_none(
+    whole, zipped, tmp_path
+):
+    profile = whole.study.profile.model_copy(update={"name": "other"})
+    other = whole.study.model_copy(update={"profile": profile})
+    for bundle, study, folder, reason in (
+        (zipped, other, "there", "PROFILE=tiny"),
+        (whole.export(), whole.study, "there", "without clips"),
+        (zipped, whole.study, "whole", "holds a study of its own"),
+    ):
+        with pytest.raises(BundleError, match=reason):
+            unpack_study(bundle, study, tmp_path / folder)
+    assert not (tmp_path / "there").exists()
+    assert len(load_results(whole.build)) == 6
+
+
+def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypatch, tmp_path):
+    monkeypatch.setattr(verbs, "study_of", lambda params, build: (here.study, here.build))
+
+    def aor(verb, *arguments):
+        return CliRunner().invoke(app, [verb, *map(str, arguments), "tiny.yaml"]).output
+
+    assert "6 verdicts" in aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
+    bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
+    imported = aor("import", *bundles)
+    for said in ("second: 6 trials, 6 responses added", "third: 6", "2 trials are left out"):
+        assert said in imported
+    assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
+    assert "second: 6 imported trials" in aor("import", "--forget", "second")
+    assert set(load_results(here.build)["model"]) == {"own", "third"}
+    assert set(load_provenance(here.build)["model"]) == {"own", "third"}
+    with pytest.raises(BundleError, match="imported: third"):
+        forget_model("own", here.build)

@@ -51,46 +51,27 @@ def run(made):
 
 @pytest.fixture
 def edited(run, tmp_path):
-    """Write the log with one thing in it changed."""
+    """Write the log with what a dotted path leads to set, in the sample about the clip alone."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
-    def edited(change):
-        content = read_eval_log(run.location, resolve_attachments=True)
-        change(content)
-        write_eval_log(content, str(tmp_path / "edited.eval"))
+    def edited(path, value, mitigation="none"):
+        log = read_eval_log(run.location, resolve_attachments=True)
+        samples = {sample.id: sample for sample in log.samples}
+        target = log if path.startswith(("eval", "samples")) else samples[f"s2.{mitigation}"]
+        *way, last = path.split(".")
+        for name in way:
+            target = target[int(name)] if name.isdigit() else getattr(target, name)
+        setattr(target, last, value)
+        write_eval_log(log, str(tmp_path / "edited.eval"))
         return tmp_path / "edited.eval"
 
     return edited
-
-
-def spoken(log, mitigation="none"):
-    """The sample about the clip alone."""
-    [sample] = [sample for sample in log.samples if sample.id == f"s2.{mitigation}"]
-    return sample
-
-
-def put(target, path, value):
-    """Set what a dotted path leads to."""
-    *way, last = path.split(".")
-    for name in way:
-        target = target[int(name)] if name.isdigit() else getattr(target, name)
-    setattr(target, last, value)
 
 
 def read(log, made):
     from aor_lib.inference.inspect_task import read_log
 
     return read_log(Path(log), made.study, made.build)
-
-
-def responses_in(log, made):
-    """Responses in a log, by stimulus and mitigation."""
-    bundle = read(log, made)
-    trials = {trial.key: trial for trial in bundle.trials}
-    return {
-        (trials[one.trial_key].stimulus_id, trials[one.trial_key].arm.mitigation): one
-        for one in bundle.responses
-    }
 
 
 def refused(log, made):
@@ -113,9 +94,7 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
 @pytest.mark.parametrize(
     ("card", "options", "field"),
     [
-        ({"source": "another"}, {}, "another"),
         ({"source": "another"}, {"card": "mock"}, "another"),
-        ({}, {"card": "none"}, "card 'none'"),
         ({"kind": "cascade"}, {}, "kind: 'cascade'"),
         ({"settings": {"adapter": "speech"}}, {}, "adapter: 'speech'"),
         ({"settings": {"extra": {"top_k": 1}}}, {}, "extra"),
@@ -143,29 +122,20 @@ def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
     assert answered["none"].to_list() == [f"{REFUSAL} 1", f"{REFUSAL} 3"]
 
 
-def test_what_ended_in_an_error_or_in_nothing_is_no_answer(run, made):
-    responses = responses_in(run.location, made)
-    dead, empty = responses["s0", "none"], responses["s1", "none"]
-    assert (dead.status, empty.status) == (Status.FAILED, Status.FAILED)
-    assert "the line is dead" in dead.error
-    assert "empty answer" in empty.error
-    assert responses["s2", "context_reminder"].status is Status.BLOCKED
+def test_what_ended_in_an_error_or_in_nothing_is_no_answer(made, edited):
+    def outcomes(log):
+        bundle = read(log, made)
+        arms = {trial.key: (trial.stimulus_id, trial.arm.mitigation) for trial in bundle.trials}
+        return {arms[one.trial_key]: (one.status, one.error) for one in bundle.responses}
 
-
-@pytest.mark.parametrize(
-    ("reason", "status", "finish_reason"),
-    [
-        ("max_tokens", Status.OK, "length"),
-        ("model_length", Status.FAILED, None),  # inspect_ai has the error in place of the text
-        ("unknown", Status.FAILED, None),
-    ],
-)
-def test_an_answer_is_one_that_ended_or_was_cut_at_its_limit(
-    made, edited, reason, status, finish_reason
-):
-    log = edited(lambda log: put(spoken(log), "output.choices.0.stop_reason", reason))
-    response = responses_in(log, made)["s2", "none"]
-    assert (response.status, response.finish_reason) == (status, finish_reason)
+    found = outcomes(edited("output.choices.0.stop_reason", "max_tokens"))
+    assert found["s2", "none"][0] is Status.OK
+    assert found["s2", "context_reminder"][0] is Status.BLOCKED
+    assert "the line is dead" in found["s0", "none"][1]
+    assert "empty answer" in found["s1", "none"][1]
+    # inspect_ai has the error in place of the text
+    found = outcomes(edited("output.choices.0.stop_reason", "model_length"))
+    assert found["s2", "none"][0] is Status.FAILED
 
 
 @pytest.mark.parametrize(
@@ -186,26 +156,20 @@ def test_a_log_of_another_study_is_refused_by_file_field_and_value(
         assert part in reason
 
 
-SOUND = "data:audio/wav;base64,UklGRg=="
-
-
 @pytest.mark.parametrize(
-    ("mitigation", "field", "value", "message"),
+    ("field", "value", "message"),
     [
-        (None, "samples", [], "samples: 0"),
-        (None, "eval.task", "gsm8k", "eval.task: 'gsm8k'"),
-        (None, "eval.model_generate_config.top_p", 0.5, "top_p: 0.5"),
-        ("context_reminder", "messages.0.content", "Refuse.", "messages"),
-        ("none", "messages.0.content.0.audio", SOUND, "messages"),
-        ("none", "output.model", "model-mini", "output.model: 'model-mini'"),
-        ("none", "output.model", "model-2026-01-01", "'model', 'model-2026-01-01'"),
+        ("samples", [], "samples: 0"),
+        ("eval.task", "gsm8k", "eval.task: 'gsm8k'"),
+        ("eval.model_generate_config.top_p", 0.5, "top_p: 0.5"),
+        ("messages.0.content.0.audio", "data:audio/wav;base64,UklGRg==", "messages"),
+        ("messages.0.content", "Refuse.", "messages"),
+        ("output.model", "model-mini", "output.model: 'model-mini'"),
+        ("output.model", "model-2026-01-01", "'model', 'model-2026-01-01'"),
     ],
 )
-def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(
-    made, edited, mitigation, field, value, message
-):
-    log = edited(lambda log: put(spoken(log, mitigation) if mitigation else log, field, value))
-    assert message in refused(log, made)
+def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(made, edited, field, value, message):
+    assert message in refused(edited(field, value), made)
 
 
 def test_a_file_that_is_no_log_is_named(made, tmp_path):

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from aor_lib.config.params import load_study
@@ -44,54 +46,38 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_pr
 
 
 @pytest.mark.parametrize(
-    ("lacking", "steps", "planned", "reason", "left"),
+    ("lacking", "steps", "planned", "left"),
     [
-        ({"text_only": False}, [], ["a", "b", "c"], "text without audio", 1),
-        ({"multi_turn": False}, ["scene_first"], ["s0", "a", "b"], "several turns", 3),
-        ({"audio": False}, [], ["s0"], "audio", 3),
-        (
-            {"clips": 1},
-            ["scene_first"],
-            ["s0", "a", "b", "a", "a"],
-            "conversation with more than 1 sound files",
-            1,
-        ),
+        ({"text_only": False}, [], ["a", "b", "c"], 1),
+        ({"multi_turn": False}, ["scene_first"], ["s0", "a", "b"], 3),
+        ({"audio": False}, [], ["s0"], 3),
+        ({"clips": 1}, ["scene_first"], ["s0", "a", "b", "a", "a"], 1),
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
-    write_profile, stimuli, lacking, steps, planned, reason, left
+    write_profile, stimuli, lacking, steps, planned, left
 ):
     study = load_study(write_profile(mitigations=["none", *steps]))
     models = [able(**lacking)]
     assert [t.stimulus_id for t in plan_trials(study, stimuli, models)] == planned
-    assert left_out(study, stimuli, models) == {("scripted", reason): left}
+    assert sum(left_out(study, stimuli, models).values()) == left
 
 
-def test_a_stimulus_after_other_turns_is_another_trial(write_profile, stimuli):
-    study = load_study(write_profile(mitigations=["none"]))
-    _, alone, _, after_turns = plan_trials(study, stimuli, [able()])
-    assert alone.key != after_turns.key
-
-
-def test_earlier_turns_come_before_the_utterance(stimuli, tmp_path):
-    turns = conversation(stimuli[-1], tmp_path)
-    assert [(turn.role, turn.text, turn.audio) for turn in turns] == [
-        ("user", None, tmp_path / "b.flac"),
-        ("assistant", "I see.", None),
-        ("user", None, tmp_path / "clips/a.flac"),
+def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_steps(stimuli):
+    text, sound, *_, later = stimuli
+    said = [
+        [(turn.role, turn.text or turn.audio) for turn in turns]
+        for turns in (
+            conversation(later, Path("x")),
+            conversation(text, Path("x"), "Mind.", ("Heard?", "Now.")),
+            conversation(sound, Path("x"), steps=("Heard?",)),
+        )
     ]
-
-
-def test_the_first_step_stands_beside_the_stimulus_and_the_others_follow_it(stimuli, tmp_path):
-    text, sound, *_ = stimuli
-    turns = conversation(text, tmp_path, "Mind.", ("Heard?", "Now."))
-    assert [(turn.role, turn.text) for turn in turns] == [
-        ("system", "Mind."),
-        ("user", "text 0\nHeard?"),
-        ("user", "Now."),
+    assert said == [
+        [("user", Path("x/b.flac")), ("assistant", "I see."), ("user", Path("x/clips/a.flac"))],
+        [("system", "Mind."), ("user", "text 0\nHeard?"), ("user", "Now.")],
+        [("user", "Heard?")],
     ]
-    [asked] = conversation(sound, tmp_path, steps=("Heard?",))
-    assert (asked.audio, asked.text) == (tmp_path / "clips/a.flac", "Heard?")
 
 
 @pytest.mark.parametrize(
@@ -150,10 +136,3 @@ def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_s
         for arm in ("scene_first", "scene_first.control", "sampled_1")
         for name in ("first", "harmful")
     ]
-
-
-def test_only_sampled_trials_have_a_temperature_and_a_seed(write_profile, stimuli):
-    study = load_study(write_profile(mitigations=["none", "sampled_1"]))
-    asked = {t.arm.mitigation: t.arm.generation for t in plan_trials(study, stimuli, [able()])}
-    assert (asked["none"].temperature, asked["sampled_1"].seed) == (0, 1)
-    assert asked["sampled_1"].temperature > 0
