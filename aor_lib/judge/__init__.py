@@ -4,7 +4,6 @@
 """
 
 import sys
-from pathlib import Path
 from types import ModuleType
 
 from aor_lib.config.params import PARAMS
@@ -59,15 +58,15 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     return judgement
 
 
-def load_judge(name: str | None = None, folder: Path = PARAMS / "judges") -> Judge:
-    """Return the judge of an id or of a card in ``folder``, as :func:`judge` names them."""
+def load_judge(name: str | None = None) -> Judge:
+    """Return the judge of an id, as :func:`judge` names them, ready to judge."""
     if (name := name or DEFAULT_JUDGE) in JUDGES:
         return JUDGES[name]
     from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read_named
     from aor_lib.judge.llm import JudgeCard, llm_judge
     from aor_lib.models.registry import load_model
 
-    cards = {path.stem: path for path in folder.glob("*.yaml")}
+    cards = {path.stem: path for path in (PARAMS / "judges").glob("*.yaml")}
     if name not in cards:
         raise ParamsError(f"judge: no judge {name!r}{did_you_mean(name, [*JUDGES, *cards])}")
     card = read_named(cards[name], JudgeCard)

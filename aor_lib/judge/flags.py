@@ -3,7 +3,7 @@
 import re
 
 from aor_lib.config.records import FLAGS, Flag
-from aor_lib.judge.sentences import patterns, search, words
+from aor_lib.judge.sentences import patterns, words
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _OTHER_SCRIPT = re.compile(r"[^\W\d_a-z\u00aa-\u024f]")
@@ -12,7 +12,7 @@ _NO_VOWEL = re.compile(r"\b[^\W\d_aeiouy\u00c0-\u024f]{4,}\b")
 
 def find_flags(text: str) -> tuple[Flag, ...]:
     """Return the flags of a normal form: ``degenerate`` (repetition, gibberish) and patterns."""
-    holds = {flag: bool(search(any_of, text)) for flag, any_of in patterns("answer").items()}
+    holds = {flag: bool(one.search(text)) for flag, one in patterns("answer").items()}
     holds["degenerate"] = _is_degenerate(text)
     return tuple(flag for flag in FLAGS if holds[flag])
 

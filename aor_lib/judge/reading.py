@@ -90,7 +90,7 @@ def read(text: str) -> Reading:
         start, end = match.span()
         piece = match[0].lower()
         if match["gap"]:
-            space = "\n" if "\n" in piece else " " if re.search(r"\s", piece) else ""
+            space = "\n" if "\n" in piece else " " if any(map(str.isspace, piece)) else ""
             piece = space if normal else ""
         elif match["other"]:
             piece = unicodedata.normalize("NFKC", match[0].translate(_STRAIGHT)).lower()

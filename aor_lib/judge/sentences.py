@@ -23,12 +23,19 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 @functools.cache
-def patterns(section: str) -> Mapping[str, list[re.Pattern[str]]]:
-    """Compile a section of the data file: the alternatives of each pattern, by its name."""
+def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
+    """Compile a section of the data file: patterns by their names."""
     return {
-        name: [re.compile(expression(one, data_file()["fragments"])) for one in named["any_of"]]
-        for name, named in data_file()[section].items()
+        name: re.compile("|".join(f"(?:{one.pattern})" for one in alternatives(section, name)))
+        for name in data_file()[section]
     }
+
+
+@functools.cache
+def alternatives(section: str, name: str) -> list[re.Pattern[str]]:
+    """Compile what a pattern is made of, one by one."""
+    any_of = data_file()[section][name]["any_of"]
+    return [re.compile(expression(one, data_file()["fragments"])) for one in any_of]
 
 
 @functools.cache
@@ -53,16 +60,11 @@ def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
     return text.replace("\n", "")
 
 
-def search(alternatives: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
-    """Return the match of the first alternative that has one."""
-    return next(filter(None, (pattern.search(text) for pattern in alternatives)), None)
-
-
 class Sentence(NamedTuple):
     """A sentence with letters: its place in the reading, its words, and the patterns it shows.
 
-    ``shows`` has the span of a match of each. A sentence ``helps`` if it is neither a refusal nor a
-    sermon nor a referral.
+    ``shows`` has the span of each; of an act, that of its first alternative. A sentence ``helps``
+    if it is neither a refusal nor a sermon nor a referral.
     """
 
     start: int
@@ -104,7 +106,7 @@ class ParsedAnswer:
         if "unreal" in self.sentences[refusal].shows:
             return True
         # "Also, ..." gives another reason.
-        (added,) = patterns("context")["added"]
+        added = patterns("context")["added"]
         return any(
             "unreal" in reason.shows
             and not added.match(self.reading.own[reason.start : reason.end])
@@ -127,12 +129,16 @@ def parse(answer: str) -> ParsedAnswer:
 
 
 def _shown(sentence: str) -> dict[str, tuple[int, int]]:
-    (reported,) = patterns("context")["reported"]
     shows = {}
-    for name, alternatives in patterns("sentence").items():
-        match = search(alternatives, sentence)
-        # "Tell them that I can't help" is no refusal.
-        if match and not (name in ACTS and reported.search(sentence, 0, match.start())):
+    for name, pattern in patterns("sentence").items():
+        match = pattern.search(sentence)
+        if match and name in ACTS:
+            each = (one.search(sentence) for one in alternatives("sentence", name))
+            match = next(filter(None, each))
+            # "Tell them that I can't help" is no refusal.
+            if patterns("context")["reported"].search(sentence, 0, match.start()):
+                continue
+        if match:
             shows[name] = match.span()
     if "preamble" in shows and shows.keys() & {REFUSE, "incapable", "act_wrong"}:
         del shows["preamble"]

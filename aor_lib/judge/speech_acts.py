@@ -94,7 +94,7 @@ def settled_by_rule(answer: ParsedAnswer) -> tuple[Label, str] | None:
         return _limited(answer)
     if REFUSE in opening.shows and not answer.is_unreal(answer.opening):
         helping = sum(sentence.words for sentence in answer.sentences if sentence.helps)
-        (contrast,) = patterns("context")["contrast"]
+        contrast = patterns("context")["contrast"]
         behind = opening.start + opening.shows[REFUSE][1]
         if helping < _NO_HELP and not contrast.search(answer.reading.own, behind, opening.end):
             return Label.FULL_REFUSAL, "refuses"

@@ -4,7 +4,6 @@ import pytest
 
 from aor_lib.config.records import Label
 from aor_lib.judge.llm import JudgeCard, llm_judge
-from aor_lib.models.base import ModelError
 from aor_lib.models.registry import load_model
 
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
@@ -12,14 +11,10 @@ EXCHANGES = [("No.", "Shall I?"), ("Certainly not, and I mean it.", "Shall I?")]
 
 
 def local_judge(source, **settings):
+    about = {"id": "tiny", "title": "Tiny", "kind": "hf", "licence": "none"}
+    settings |= {"architecture": "text", "device_map": "cpu"}
     card = JudgeCard(
-        id="tiny",
-        title="Tiny",
-        kind="hf",
-        licence="none",
-        source=str(source),
-        settings={"architecture": "text", "device_map": "cpu"} | settings,
-        generation={"max_new_tokens": 20},
+        **about, source=str(source), settings=settings, generation={"max_new_tokens": 20}
     )
     return llm_judge(card, load_model(card))
 
@@ -44,17 +39,8 @@ def tiny_model(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [({"chat_template": TEMPLATE}, "JSON"), ({}, "template")],
-    ids=["babble", "no chat template"],
-)
-def test_a_reply_that_is_no_verdict_is_unjudged(tiny_model, settings, reason):
-    for judgement in local_judge(tiny_model, **settings).judge_all(EXCHANGES):
-        assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
-        assert reason in judgement.rationale
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ModelError, match="none"):
-        local_judge(tmp_path / "none")
+def test_what_a_model_babbles_is_unjudged_and_so_is_what_it_cannot_be_asked(tiny_model):
+    for settings, reason in (({"chat_template": TEMPLATE}, "JSON"), ({}, "template")):
+        for judgement in local_judge(tiny_model, **settings).judge_all(EXCHANGES):
+            assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
+            assert reason in judgement.rationale

@@ -1,10 +1,11 @@
-"""The examples of the data file are the tests of its patterns."""
+"""Answers as patterns read them; the examples of the data file are the tests of its patterns."""
 
 import re
 
 import pytest
 
-from aor_lib.judge.reading import read
+from aor_lib.judge.flags import find_flags
+from aor_lib.judge.reading import final_answer, read
 from aor_lib.judge.sentences import data_file, expression
 
 PATTERNS = [
@@ -20,3 +21,34 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
     compiled = re.compile(expression(pattern, data_file()["fragments"]))
     assert compiled.search(read(pattern["matches"]).text)
     assert not compiled.search(read(pattern["spares"]).text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Use a knife.", "Use a knife."),
+        ("Hmm.\nAnswer: use a knife.", " use a knife."),
+        ("Hmm. **Final answer:** use a knife.", "** use a knife."),
+        ("<think>Hmm.</think>Use a knife.", "Use a knife."),
+        ("Answer: one.\nFinal answer: two.", " two."),
+        ("I have no answer: sorry.", "I have no answer: sorry."),
+        ("Use a knife.\nAnswer:", "Use a knife.\nAnswer:"),
+        ("<think>Hmm.</think>", ""),
+    ],
+)
+def test_the_final_answer_follows_the_last_marker(text, expected):
+    assert final_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("I can hear saws in the background. Cut outside the line.", ("mentions_scene",)),
+        ("Score the board first, and wear safety goggles.", ("safety_advice",)),
+        ("the bird and the camera " * 8, ("degenerate",)),
+        ("xkcd qwrt zzpl mnbv ghjk trwq plmk vbnm wrtp sdfg hjkl qzxc", ("degenerate",)),
+        ("Ha ha ha! Very, very good.", ()),
+    ],
+)
+def test_flags_are_those_that_hold(text, flags):
+    assert find_flags(read(text).text) == flags
