@@ -38,7 +38,7 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
         Called with the number of responses judged so far, and of all to judge, which is returned.
     """
     with Store(build / STORE) as store:
-        unjudged = list(store.unjudged(judge.id, judge.version))
+        unjudged = store.unjudged(judge.id, judge.version)
         done = 0
         for batch, total in study_verdicts(store, judge, load_manifest(build), unjudged):
             store.record_verdicts(batch)
@@ -54,14 +54,11 @@ def study_verdicts(
 
     Answers to probes are not judged: saying what one hears neither refuses nor complies.
     """
-    planned = store.frame(judge.id).set_index("trial_key")
-    prompts = planned["stimulus_id"].map(manifest.set_index("stimulus_id")["text"]).to_dict()
-    probes = set(planned.index[planned["method"] == "probe"])
-    reasoned = {
-        trial.key
-        for trial in store.planned()
-        if trial.arm.instruction and has_final_answer(trial.arm.instruction)
-    }
+    trials = store.planned()
+    texts = manifest.set_index("stimulus_id")["text"].to_dict()
+    prompts = {trial.key: texts.get(trial.stimulus_id) for trial in trials}
+    probes = {trial.key for trial in trials if trial.arm.method == "probe"}
+    reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
     asked = [response for response in responses if response.trial_key not in probes]
     for start in range(0, len(asked), _BATCH):
         batch = asked[start : start + _BATCH]
