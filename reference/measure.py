@@ -69,9 +69,7 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     return by_factor.reset_index("factor").reset_index(drop=True)[_RATES]
 
 
-def main(
-    params: Annotated[list[Path], typer.Argument(help="Profiles of judged studies.")],
-) -> None:
+def main(params: Annotated[list[Path], typer.Argument(help="Profiles of judged studies.")]) -> None:
     """Write the reference models' refusal rates in judged studies' test splits."""
     profiles = [load_study(path).profile for path in params]
     builds = [Path("build") / profile.name for profile in profiles]

@@ -207,12 +207,7 @@ class _Examples:
         self._add(text, refusal, self._sound(setting, angry), opening)
 
     def answer(
-        self,
-        contrast: Contrast,
-        setting: str | None,
-        angry: bool | None = None,
-        *,
-        opening: str,
+        self, contrast: Contrast, setting: str | None, angry: bool | None = None, *, opening: str
     ) -> None:
         answer = f"Sure. {contrast.answer}"
         self._add(contrast.text, answer, self._sound(setting, angry), opening)

@@ -28,9 +28,8 @@ class Prices(Params):
 
     def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
         """Cost of text and sound that are sent, and of what comes back."""
-        audio_tokens = self.audio_tokens_per_s * audio_s
-        text, audio = text_tokens * self.text_input, audio_tokens * self.audio_input
-        return (text + audio + output_tokens * self.output) / 1e6
+        audio = audio_s * self.audio_tokens_per_s * self.audio_input
+        return (text_tokens * self.text_input + audio + output_tokens * self.output) / 1e6
 
     def billed_usd(self, response: Any, request: Request) -> float | None:
         """Cost of a request by the ``usage`` in its response; None if that does not say.
@@ -38,14 +37,12 @@ class Prices(Params):
         Where the usage does not tell audio tokens from text tokens, all have the dearer price.
         """
         usage = as_mapping(as_mapping(response).get("usage"))
-        prompt = usage.get("prompt_tokens") or 0
-        completion = usage.get("completion_tokens") or 0
-        total = usage.get("total_tokens") or 0
+        names = ("prompt_tokens", "completion_tokens", "total_tokens")
+        prompt, completion, total = (usage.get(name) or 0 for name in names)
         details = as_mapping(usage.get("prompt_tokens_details"))
         audio = details.get("audio_tokens") or (prompt if request.audio_s else 0)
-        if not all(isinstance(n, int) and n >= 0 for n in (prompt, completion, total, audio)):
-            return None
-        if prompt + completion == 0:
+        counts = (prompt, completion, total, audio)
+        if not all(isinstance(n, int) and n >= 0 for n in counts) or prompt + completion == 0:
             return None
         # Some providers count a model's reasoning in the total alone.
         output = max(completion, total - prompt)
@@ -81,10 +78,8 @@ class Budget:
     async def reserve(self, most_usd: float) -> None:
         """Count one request; wait while requests under way may still turn out cheap enough.
 
-        Raises
-        ------
-        BudgetError
-            If the budget is closed, or a cap does not allow the request and so closes it.
+        Raises ``BudgetError`` if the budget is closed, or a cap does not allow the request and so
+        closes it.
         """
         async with self._changed:
             await self._changed.wait_for(

@@ -73,10 +73,10 @@ def build_request(
 
 def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     """Sound as a 16-bit WAV file, the one format that all such APIs take; its seconds."""
-    if isinstance(audio, Clip):
-        samples, rate = audio.samples, audio.sample_rate
-    else:
+    if isinstance(audio, Path):
         samples, rate = soundfile.read(audio, dtype="int16")
+    else:
+        samples, rate = audio.samples, audio.sample_rate
     wav = io.BytesIO()
     soundfile.write(wav, samples, rate, format="WAV", subtype="PCM_16")
     return wav.getvalue(), len(samples) / rate
@@ -134,24 +134,10 @@ def are_one_model(name: str, other: str) -> bool:
 
 
 def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
-    """Describe a server and the model that it serves, as its list of models does.
+    """Describe a server and the model that it serves, by what ``GET /v1/models`` brought.
 
-    Which model a response names proves little: SGLang repeats the name that it was asked by.
-
-    Parameters
-    ----------
-    listed
-        What ``GET /v1/models`` brought: ``id``, ``root`` (the weights), ``owned_by`` (the server)
-        and ``max_model_len`` (tokens of a conversation with its answer) of each model.
-    names
-        The model's, and its adapter's if it has one.
-    key
-        Never part of the text.
-
-    Raises
-    ------
-    LookupError
-        If a name is not listed.
+    ``names`` are the model's, and its adapter's if it has one; LookupError if one is not listed.
+    (Which model a response names proves little: SGLang repeats the name that it was asked by.)
     """
     data = as_mapping(listed).get("data")
     rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
@@ -170,8 +156,7 @@ def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:
-    choices = response.get("choices")
-    choice = as_mapping(choices[0] if isinstance(choices, list) and choices else None)
+    choice = as_mapping(_first(response.get("choices")))
     for part in (response, _googles(response)):
         for feedback in (part.get("prompt_feedback"), part.get("promptFeedback")):
             reasons = as_mapping(feedback)
@@ -248,5 +233,9 @@ def as_mapping(value: object) -> Mapping[str, Any]:
 
 def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
     # Gemini's compatible API puts the error in a list.
-    body = error.body[0] if isinstance(error.body, list) and error.body else error.body
+    body = _first(error.body) or error.body
     return as_mapping(as_mapping(body).get("error", body))
+
+
+def _first(items: object) -> object:
+    return items[0] if isinstance(items, list) and items else None

@@ -1,6 +1,6 @@
 """The protocol of a model, which answers a list of conversations, and what it exchanges."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -116,10 +116,7 @@ class AudioModel(Protocol):
 
 @runtime_checkable
 class GradualModel(AudioModel, Protocol):
-    """A model that gives its results as they come: they are kept before the others are there.
-
-    Those that were made together come together, and the rest, asked by itself, in the same batches.
-    """
+    """A model that gives its results as they come: they are kept before the others are there."""
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -127,13 +124,14 @@ class GradualModel(AudioModel, Protocol):
         """Yield what :meth:`answer` returns, by the conversations' places, some at a time."""
         ...
 
-
-def in_order(results: Iterable[Mapping[int, Answer | Failure]]) -> list[Answer | Failure]:
-    """Results of a :class:`GradualModel`, in the order of the conversations."""
-    came: dict[int, Answer | Failure] = {}
-    for some in results:
-        came.update(some)
-    return [came[place] for place in sorted(came)]
+    def answer(
+        self, conversations: Sequence[Conversation], generation: Generation
+    ) -> list[Answer | Failure]:
+        """See :class:`AudioModel`."""
+        came: dict[int, Answer | Failure] = {}
+        for some in self.results(conversations, generation):
+            came.update(some)
+        return [came[place] for place in sorted(came)]
 
 
 @runtime_checkable

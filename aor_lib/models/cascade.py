@@ -34,8 +34,8 @@ from aor_lib.models.base import (
     Capabilities,
     Conversation,
     Failure,
+    GradualModel,
     failure_of,
-    in_order,
 )
 from aor_lib.storage import assets
 
@@ -68,7 +68,7 @@ class CascadeSettings(CardSettings):
     hears_sound: bool = Field(default=True, description="Or nothing but the words.")
 
 
-class Cascade:
+class Cascade(GradualModel):
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
     capabilities = Capabilities(activations=True, at_once=_AT_ONCE, side_by_side=True)
@@ -90,12 +90,6 @@ class Cascade:
                 raise ParamsError(f"model {card.id}: settings: adapter: no file {weights}")
             parts.append(hashlib.sha256(weights.read_bytes()).hexdigest()[:12])
         self.revision = "-".join(parts)
-
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`."""
-        return in_order(self.results(conversations, generation))
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation

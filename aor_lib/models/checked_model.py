@@ -1,7 +1,6 @@
 """A model under check: a few harmless spoken questions, and its answers to them."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -130,16 +129,6 @@ class CheckedModel:
         opened: Any = self.model  # with the methods of those that claim activations
         logits = opened.logits(conversation)
         return logits.reshape(-1, logits.shape[-1])[-1]
-
-    def that_run(self, layers: Sequence[Any], question: Conversation) -> set[Any]:
-        """Those of the layers, modules of torch, that run when a question is read."""
-        ran: set[Any] = set()
-        with ExitStack() as hooks:
-            for layer in layers:
-                hook = layer.register_forward_hook(lambda layer, given, output: ran.add(layer))
-                hooks.enter_context(hook)
-            self.logits(question)
-        return ran
 
     def logits_without(self, layer: Any, question: Conversation) -> Any:
         """Logits with a layer's output set to zero."""

@@ -12,28 +12,23 @@ from collections.abc import Hashable, Iterator, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, PositiveInt, field_validator
 
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
-from aor_lib.config.typed_yaml import one_line
+from aor_lib.config.typed_yaml import did_you_mean, one_line
 from aor_lib.models import hf_checkpoint
 from aor_lib.models.base import (
     Answer,
     Capabilities,
     Conversation,
     Failure,
+    GradualModel,
     ModelError,
     failure_of,
     has_audio,
-    in_order,
 )
-from aor_lib.models.hf_architectures import (
-    ARCHITECTURES,
-    ArchitectureName,
-    load_network,
-    load_processor,
-)
+from aor_lib.models.hf_architectures import ARCHITECTURES, load_network, load_processor
 from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
 from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 
@@ -52,24 +47,22 @@ class HuggingFaceSettings(CardSettings):
     # What fits into memory is the machine's: no card could say in which batches it was answered.
     REACH: ClassVar = frozenset({"batch_size"})
 
-    architecture: ArchitectureName
+    architecture: str
     dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
         default=None, description="None: bfloat16 on a GPU, float32 without one."
     )
-    device_map: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] | None = Field(
-        default=None,
-        description="One device, or auto: spread over all GPUs. None: the first GPU, or the CPU.",
+    device_map: Literal["auto", "cpu"] | None = Field(
+        default=None, description="auto: spread over all GPUs. None: the first GPU, or the CPU."
     )
-    batch_size: Annotated[int, Field(ge=1)] = Field(
+    batch_size: PositiveInt = Field(
         default=16,
-        description="Conversations at once, or half as many where they do not fit, and so on. "
-        "In float32 answers do not depend on it; in half precision, whose rounding differs with a "
-        "batch, two tokens that are as likely may change places. With 1 none do.",
+        description="Conversations at once, halved where they do not fit. In half precision a "
+        "batch may change an answer by its rounding; in float32, or with 1, it does not.",
     )
     pad_to_multiple_of_s: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="Clips end in silence up to a multiple of this: those that are then equally "
-        "long share a batch, in architectures that cannot pad it with clips of another length.",
+        description="Clips end in silence up to a multiple of this, and equally long ones share a "
+        "batch, in architectures that cannot pad it with clips of another length.",
     )
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
@@ -78,12 +71,18 @@ class HuggingFaceSettings(CardSettings):
         default=None, description="Jinja, in place of the checkpoint's own."
     )
 
+    @field_validator("architecture")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in ARCHITECTURES:
+            raise ValueError(f"no architecture {name!r}{did_you_mean(name, ARCHITECTURES)}")
+        return name
 
-class HuggingFaceModel:
+
+class HuggingFaceModel(GradualModel):
     """Answers with a checkpoint that transformers can load.
 
-    ``revision`` is the commit that will be loaded (of a local folder: a hash of what is in it),
-    asked of the hub where the card names a branch; if that fails, it is what the card says.
+    ``revision`` is that of :func:`aor_lib.models.hf_checkpoint.revision`.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -100,12 +99,6 @@ class HuggingFaceModel:
         """See :func:`aor_lib.models.registry.claimed_capabilities`."""
         hears = card_settings(card, HuggingFaceSettings).architecture != "text"
         return Capabilities(audio=hears, activations=True)
-
-    def answer(
-        self, conversations: Sequence[Conversation], generation: Generation
-    ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`."""
-        return in_order(self.results(conversations, generation))
 
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -153,12 +146,6 @@ class HuggingFaceModel:
         from aor_lib.models import hf_generate
 
         return hf_generate.next_token_logits(*self._asked(conversation))[0]
-
-    def departures(self, conversation: Conversation, generation: Generation) -> int:
-        """Count generated tokens that are not the argmax: 0 if decoding is greedy."""
-        from aor_lib.models import hf_generate
-
-        return hf_generate.departures(*self._asked(conversation), generation)
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, not an audio encoder's, for hooks.
@@ -246,8 +233,8 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
         return
     import torch
 
-    every = range(torch.cuda.device_count()) if device_map == "auto" else [device_map or 0]
-    found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in every) / 2**30
+    gpus = range(torch.cuda.device_count() if device_map == "auto" else 1)
+    found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
     if found < card.memory_gib:
         raise ModelError(f"{needs}; the one found here has {found:.0f} GiB")
 

@@ -32,14 +32,8 @@ class Batches:
         may be the fault of one conversation: those of its batch are asked one by one, unless the
         GPU is dead (:func:`is_dead_gpu`), which is raised.
 
-        Parameters
-        ----------
-        alike
-            Places of the conversations, with what those have in common that may share a batch.
-        prepare
-            Makes a batch's inputs, in a thread of its own.
-        answer
-            Answers a batch from them.
+        ``alike`` has the places of the conversations, with what those have in common that may
+        share a batch; ``prepare`` makes a batch's inputs, in a thread; ``answer`` answers it.
         """
         import torch
 
@@ -82,12 +76,9 @@ def is_dead_gpu(error: Exception) -> bool:
     """True if an error means that this process can use its GPU no more."""
     import torch
 
-    told = any(words in str(error) for words in _DEAD)
-    return told or (isinstance(error, torch.AcceleratorError) and not _lacks_memory(error))
+    of_gpu = isinstance(error, torch.AcceleratorError) and not _lacks_memory(error)
+    return of_gpu or any(words in str(error) for words in _DEAD)
 
 
 def _lacks_memory(error: Exception) -> bool:
-    import torch
-
-    told = any(words in str(error) for words in _NO_ROOM)
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or told
+    return isinstance(error, MemoryError) or any(words in str(error) for words in _NO_ROOM)

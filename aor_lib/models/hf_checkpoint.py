@@ -29,11 +29,9 @@ def revision(card: ModelCard) -> str:
         return card.revision
     import huggingface_hub
 
-    cached = huggingface_hub.try_to_load_from_cache(
-        card.source, "config.json", revision=card.revision
-    )
-    if isinstance(cached, str):
-        return Path(cached).parent.name
+    cache = huggingface_hub.try_to_load_from_cache
+    if isinstance(config := cache(card.source, "config.json", revision=card.revision), str):
+        return Path(config).parent.name
     try:
         found = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
     except Exception:  # noqa: BLE001 - without the hub there is no better answer; loading says why
@@ -47,21 +45,14 @@ def folder(card: ModelCard, revision: str) -> Path:
         return local
     import huggingface_hub
 
-    return Path(
-        huggingface_hub.snapshot_download(
-            card.source, revision=revision, ignore_patterns=_NOT_NEEDED
-        )
+    fetched = huggingface_hub.snapshot_download(
+        card.source, revision=revision, ignore_patterns=_NOT_NEEDED
     )
+    return Path(fetched)
 
 
 def local_folder(card: ModelCard) -> Path | None:
-    """The folder that is a card's source; None where it is a checkpoint of the hub.
-
-    Raises
-    ------
-    ModelError
-        There is no such folder.
-    """
+    """The folder that is a card's source, None for a checkpoint of the hub; or ModelError."""
     path = Path(card.source).expanduser()
     if path.is_dir():
         return path

@@ -67,25 +67,13 @@ def next_token_logits(network: Any, inputs: Any) -> torch.Tensor:
     float32 on the CPU, ``(rows, vocabulary)``. They come from ``generate``, the way of answers:
     some models put their inputs or adapters in order there.
     """
-    logits: torch.Tensor = _greedy(network, inputs, 1).logits[0].float().cpu()
-    return logits
-
-
-def departures(network: Any, inputs: Any, generation: Generation) -> int:
-    """Count tokens of one row's greedy answer that are not the argmax."""
-    output = _greedy(network, inputs, generation.max_new_tokens)
-    logits = torch.stack(output.logits)[:, 0]
-    logits[:, network.generation_config.suppress_tokens or []] = -torch.inf
-    written = output.sequences[0, -len(logits) :]
-    return int((logits.argmax(dim=-1) != written).sum())
-
-
-def _greedy(network: Any, inputs: Any, max_new_tokens: int) -> Any:
     with torch.inference_mode():
-        return network.generate(
+        output = network.generate(
             **inputs.to(network.device, dtype=network.dtype),
-            max_new_tokens=max_new_tokens,
+            max_new_tokens=1,
             do_sample=False,
             output_logits=True,
             return_dict_in_generate=True,
         )
+    logits: torch.Tensor = output.logits[0].float().cpu()
+    return logits

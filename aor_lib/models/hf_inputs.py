@@ -13,16 +13,13 @@ import soxr
 
 from aor_lib.audio.clip import Clip
 from aor_lib.models.base import Conversation, Turn, without_system_turns
-from aor_lib.models.hf_architectures import ARCHITECTURES, ArchitectureName
+from aor_lib.models.hf_architectures import ARCHITECTURES
 
 _WORDS = "words"
 
 
 def with_waveforms(
-    processor: Any,
-    name: ArchitectureName,
-    conversation: Conversation,
-    multiple_of_s: float | None = None,
+    processor: Any, name: str, conversation: Conversation, multiple_of_s: float | None = None
 ) -> Conversation:
     """Read every clip of a conversation, resampled to the rate that the processor takes.
 
@@ -51,9 +48,7 @@ def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
     return tuple(len(samples) for samples in _clips(conversation))
 
 
-def model_inputs(
-    processor: Any, name: ArchitectureName, conversations: Sequence[Conversation]
-) -> Any:
+def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation]) -> Any:
     """Tensors for ``generate``: one row per conversation, padded on the left.
 
     The conversations come from :func:`with_waveforms`; all of them have audio, or none has.
@@ -133,7 +128,7 @@ def _clips(conversation: Conversation) -> list[Any]:
     return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Clip)]
 
 
-def _content(processor: Any, name: ArchitectureName, turn: Turn) -> str | list[dict[str, str]]:
+def _content(processor: Any, name: str, turn: Turn) -> str | list[dict[str, str]]:
     words = turn.text or ""
     if not isinstance(turn.audio, Clip):
         return words  # a string: every chat template takes that

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 import openai
@@ -32,8 +32,6 @@ from aor_lib.models.base import (
     without_system_turns,
 )
 
-_Result = TypeVar("_Result")
-
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
 
@@ -43,8 +41,8 @@ class OpenAIModel:
 
     A provider may have any model answer under a name, so ``revision`` is only what the card says;
     the name that comes with an answer is kept, and must be the card's. ``served`` is what a server
-    of one's own says of the model, which it is asked at once.
-    The caps and the number of requests under way hold for all calls of one object together.
+    of one's own says of the model. The caps, and the number of requests under way, hold for all
+    calls of one object together.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -68,8 +66,7 @@ class OpenAIModel:
                 self._budget, settings.usd_per_million_tokens, settings.concurrency
             ),
         )
-        client = self._client
-        weakref.finalize(self, lambda: _submit(client.close()))
+        weakref.finalize(self, lambda client: _submit(client.close()), self._client)
         self.served = self._described() if settings.lists_models else None
 
     @staticmethod
@@ -87,13 +84,12 @@ class OpenAIModel:
         """See :class:`aor_lib.models.base.AudioModel`.
 
         When further answers become impossible during a call, it sends nothing more and returns
-        what came, with failures for the rest; the next call raises ``ModelError``: the API refuses
-        the key, knows no such model or has another one answer, the account is used up, a cap is
-        reached, or Retry-After asks for more than two minutes.
+        what came, with failures for the rest; the next call raises ``ModelError``.
         """
         future = _submit(self._answer_all(conversations, generation))
         try:
-            return future.result()
+            answers: list[Answer | Failure] = future.result()
+            return answers
         finally:
             future.cancel()  # where the wait was interrupted
 
@@ -213,7 +209,7 @@ class OpenAIModel:
         return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
 
-def _submit(coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
+def _submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
     return asyncio.run_coroutine_threadsafe(coroutine, _loop())
 
 

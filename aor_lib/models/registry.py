@@ -75,7 +75,7 @@ def ask(
     instruction
         A system prompt.
     generation
-        Its ``temperature`` is 0, and ``max_new_tokens`` 64, unless given.
+        Temperature 0 and at most 64 tokens, unless given.
 
     Raises
     ------
@@ -99,10 +99,7 @@ def ask(
 
 
 def claimed_capabilities(card: ModelCard) -> Capabilities:
-    """Capabilities of a card's model, which need not be able to run here.
-
-    Raises as :func:`load_model`.
-    """
+    """Capabilities of a card's model, which need not be able to run here."""
     adapter = _adapter(card)
     of_card = getattr(adapter, "capabilities_of", None)
     claimed: Capabilities = of_card(card) if of_card else adapter.capabilities

@@ -1,9 +1,9 @@
 """What the cascades' language model reads, and how it answers.
 
-A clip is read as audio tokens, one for what sounds in each segment and one for the mood, and then
-as its transcript. Each audio token is a vector in the language model's space of embeddings: the sum
-of those of the names of what is heard, by their probabilities. No word says what is heard, and no
-name is that of a scene.
+A clip is read as audio tokens, one for what sounds in each segment and one for the speaker's
+emotion, and then as its transcript. Each audio token is a vector in the language model's space of
+embeddings: the sum of those of the names of what is heard, by their probabilities. No word says
+what is heard, and no name is that of a scene.
 """
 
 from __future__ import annotations
@@ -49,13 +49,7 @@ def format_clip(words: str) -> str:
 
 
 def plain(words: str) -> str:
-    """Words without anything that would be taken for an audio token.
-
-    Examples
-    --------
-    >>> plain("How <file_sep>late is it?")
-    'How late is it?'
-    """
+    """Words without anything that would be taken for an audio token."""
     return words.replace(AUDIO, "")
 
 
@@ -206,8 +200,6 @@ class LanguageModel:
 class Sampled:
     """Makes the token of the highest score one drawn at a temperature: the Gumbel-max trick.
 
-    References
-    ----------
     Maddison, Tarlow and Minka (2014), A* Sampling, NeurIPS 27.
     """
 

@@ -102,11 +102,8 @@ class IntegerLinear(torch.nn.Module):
     own, so that no row depends on the others of its batch. Weights have seven bits, not eight:
     processors without instructions for it add products in pairs, in 16 bits, which larger ones
     would overflow. Sums are therefore exact on any processor. The floats between the layers may
-    still differ in their last bit, which rounding can make a step of one.
-
-    References
-    ----------
-    Dettmers et al. (2022), LLM.int8(), NeurIPS, https://arxiv.org/abs/2208.07339, section 2.
+    still differ in their last bit, which rounding can make a step of one. Dettmers et al. (2022),
+    LLM.int8(), NeurIPS, https://arxiv.org/abs/2208.07339, section 2.
     """
 
     def __init__(self, linear: torch.nn.Linear) -> None:

@@ -7,12 +7,7 @@ import pytest
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import (
-    SEGMENTS,
-    TAGGER_WEIGHTS,
-    SoundTagger,
-    sound_tagger,
-)
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, TAGGER_WEIGHTS, SoundTagger, sound_tagger
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.profile import Profile

@@ -76,8 +76,7 @@ def test_a_profile_names_a_served_model_as_any_other(write_profile):
 
 
 @pytest.mark.parametrize(
-    ("root", "weights"),
-    [(MODEL, MODEL), ("fine-tuned/mine", f"{MODEL} (fine-tuned/mine)")],
+    ("root", "weights"), [(MODEL, MODEL), ("fine-tuned/mine", f"{MODEL} (fine-tuned/mine)")]
 )
 def test_what_a_server_says_of_its_model_is_kept_with_who_answered(server, root, weights):
     server.models = listed(MODEL, root=root)
@@ -104,8 +103,7 @@ def test_a_server_that_has_another_model_or_no_adapter_is_asked_nothing(
 
 
 @pytest.mark.parametrize(
-    "models",
-    [None, (404, {}, b'{"detail": "Not Found"}'), (200, {}, b"[1]"), (200, {}, b"{")],
+    "models", [None, (404, {}, b'{"detail": "Not Found"}'), (200, {}, b"[1]"), (200, {}, b"{")]
 )
 def test_a_server_that_is_not_ready_is_said_with_the_command_that_starts_it(server, models):
     server.models = models
