@@ -64,7 +64,7 @@ class Sentence(NamedTuple):
     """A sentence with letters: its place in the reading, its words, and the patterns it shows.
 
     ``shows`` has the span of each; of an act, that of its first alternative. A sentence ``helps``
-    if it is neither a refusal nor a sermon nor a referral.
+    if it is no refusal, does not moralise and refers to nobody else.
     """
 
     start: int
