@@ -1,6 +1,6 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-- :func:`steer` does it in one call, for any model with layers and two lists of conversations.
+- :func:`steer`: all in one call, for any model with layers and two lists of conversations.
 - ``activations``: record the residual stream. ``directions``: find a direction in it.
 - ``interventions``: add or ablate a direction while a model answers; keep it on disk.
 - ``candidates``: all that are tried at a layer. ``layer_sweep``: estimate them on ``dev``;
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 VERSION = 5
 """Raise it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
-"""Harmful refusal that may be lost on ``dev``, of all harmful requests, by default.
-
-A choice looks better where it was made, and loses more on ``test``.
-"""
+"""Harmful refusal that may be lost on ``dev`` by default, of all harmful requests. A choice looks
+better where it was made, and loses more on ``test``."""
 
 
 class SteeringError(AorError, ValueError):
@@ -55,7 +53,7 @@ def steer(
         Conversations that it refused, and others that it answered: tuples of
         :class:`aor_lib.models.base.Turn`. What the steered model is scored on should be neither.
     layer
-        Decoder layer, from 0. By default the one halfway through the model.
+        Decoder layer, from 0. By default the one two thirds of the way up.
     coefficient
         How often the difference is added: 1 moves the mean of the refused onto that of the
         answered; below 0, the model refuses more.
@@ -72,6 +70,23 @@ def steer(
     References
     ----------
     A. Arditi et al., "Refusal in language models is mediated by a single direction", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> from aor_lib.config.params import load_scenarios
+    >>> from aor_lib.config.records import Generation
+    >>> from aor_lib.models.base import Turn
+    >>> from aor_lib.models.registry import load_model
+    >>> gaming = load_scenarios()["video_gaming"].utterances
+    >>> refused, answered = (
+    ...     [(Turn("user", text=spoken.text),) for spoken in gaming if spoken.intent == intent]
+    ...     for intent in ("pseudo_harmful", "benign")
+    ... )
+    >>> model = load_model("ref-wordbound")
+    >>> steered = steer(model, refused[:6], answered[:6], coefficient=2)
+    >>> asked, generation = refused[6:7], Generation(max_new_tokens=4)
+    >>> [which.answer(asked, generation)[0].text for which in (model, steered)]
+    ['You mean harm.', 'You mean no harm']
     """
     from aor_lib.steering.activations import record
     from aor_lib.steering.interventions import Intervention, SteeredModel
@@ -80,7 +95,7 @@ def steer(
         raise SteeringError("refused, answered: each needs at least one conversation")
     activations, _ = record(model, [*refused, *answered])
     layers = activations.shape[1]
-    layer = layers // 2 if layer is None else layer
+    layer = 2 * layers // 3 if layer is None else layer
     if not 0 <= layer < layers:
         raise SteeringError(f"layer: {layer} is not one of the model's {layers}, counted from 0")
     at_layer = activations[:, layer]

@@ -33,8 +33,7 @@ _in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=
 class OpenModel(AudioModel, Protocol):
     """A model whose ``capabilities.activations`` holds.
 
-    If it has a method ``audio_positions(conversation)``, that gives the places of the audio's
-    tokens in the prompt; none where only words are read.
+    It may have a method ``audio_positions(conversation)``: places of audio tokens in the prompt.
     """
 
     def decoder_layers(self) -> torch.nn.ModuleList:

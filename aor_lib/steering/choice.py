@@ -33,10 +33,7 @@ Scores = dict[int, npt.NDArray[np.float64]]
 
 
 def arm_rates(answers: pd.DataFrame) -> Rates:
-    """Refusal rates ``orr``, ``hrr`` and ``plain`` (benign), and the share ``degenerate``, of rows.
-
-    A rate is NaN where nothing was judged.
-    """
+    """Refusal rates ``orr``, ``hrr`` and ``plain`` (benign), and the share ``degenerate``."""
     judged = answers[is_judged(answers)]
     rates = judged["label"].isin(REFUSALS).groupby(judged["intent"]).mean()
     flags = answers.loc[answers["status"] == "ok", "flags"].dropna().map(json.loads)
@@ -66,10 +63,9 @@ def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
 def choose(
     points: Sequence[tuple[Intervention, Rates]], unsteered: Rates, max_hrr_loss: float
 ) -> tuple[pd.DataFrame, list[Intervention]]:
-    """All points as a table, and the best intervention of each method, the chosen one first.
+    """The table of all points, and the best intervention of each method, the chosen one first.
 
     A point with more degenerate answers than :data:`MAX_DEGENERATE` allows comes after all others.
-    The table is :data:`aor_lib.steering.tables.POINTS`.
     """
     frame = pd.DataFrame([intervention.row | rates for intervention, rates in points])
     sound = frame["degenerate"] <= unsteered["degenerate"] + MAX_DEGENERATE

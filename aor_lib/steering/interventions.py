@@ -1,8 +1,7 @@
 """Interventions in the residual stream, applied while a model answers.
 
-They act on each token separately, of the prompt and of the answer, so that decoding with a cache
-gives what decoding without one does, and a row of a batch gets what it would get alone: what
-becomes of padding is never attended to.
+They act on each token separately, of the prompt and of the answer: decoding with a cache gives
+what decoding without one does, and a row of a batch what it would get alone.
 """
 
 from __future__ import annotations
@@ -56,8 +55,7 @@ class Intervention:
         What the direction is multiplied by before it is added; None removes the component along
         the direction after every layer instead (ablation).
     gate
-        Restricts an addition to requests that it opens for (conditional steering); at ``layer`` or
-        before.
+        At ``layer`` or before, restricts an addition to requests that it opens for.
     found_by, source
         Method and source of the direction (:mod:`aor_lib.steering.tables`).
     projected_share, components
@@ -101,15 +99,12 @@ def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
 
     SteeringError if the model lacks the layer, or the gate comes after it.
     """
-    layers, layer, gate = model.decoder_layers(), intervention.layer, intervention.gate
+    name, layers = model.card.id, model.decoder_layers()
+    layer, gate = intervention.layer, intervention.gate
     if layer >= len(layers):
-        raise SteeringError(
-            f"{model.card.id} has {len(layers)} decoder layers; there is no layer {layer}"
-        )
+        raise SteeringError(f"{name}: layer {layer}: it has {len(layers)}, counted from 0")
     if gate and gate.layer > layer:
-        raise SteeringError(
-            f"{model.card.id}: a gate at layer {gate.layer} is too late for layer {layer}"
-        )
+        raise SteeringError(f"{name}: a gate at layer {gate.layer} is too late for layer {layer}")
     direction = torch.from_numpy(intervention.direction)
     if intervention.coefficient is None:
         changes = dict.fromkeys(range(len(layers)), _ablation(direction))
@@ -174,8 +169,7 @@ def load_vector(path: Path, model: OpenModel) -> tuple[Intervention, frozenset[s
         raise SteeringError(f"{path}: holds no steering vector: {error}") from error
     if of_vector != (model.card.id, model.revision):
         raise SteeringError(
-            f"{path}: the vector is for {of_vector[0]!r} of revision {of_vector[1]!r}, not for "
-            f"{model.card.id!r} of revision {model.revision!r}; fit one with 'aor steer'"
+            f"{path}: model, revision: it is for {' '.join(of_vector)}; fit one with 'aor steer'"
         )
     return intervention, fitted_on
 

@@ -60,10 +60,7 @@ class LayerSweep:
         return pd.concat([pd.DataFrame([none]), self.points], ignore_index=True)
 
     def shortlist(self, max_hrr_loss: float) -> list[Intervention]:
-        """The best of each method, and the weakest addition that does about the most.
-
-        The last refuses hardly anything, and is of use behind a gate.
-        """
+        """The best of each method, and, to stand behind a gate, the weakest that does the most."""
         additions = self.points[self.points["coefficient"].notna()]
         strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
         chosen = {int(str(strong["coefficient"].abs().idxmin()))}
@@ -74,8 +71,8 @@ class LayerSweep:
     def compared(self, max_hrr_loss: float) -> pd.DataFrame:
         """The best point of each method and source: :data:`aor_lib.steering.tables.COMPARED`.
 
-        ``cosine`` is that of the direction with the difference in means at the clip's last token. A
-        source that the model lacks has a row without estimates.
+        ``cosine`` is that with the difference in means at the clip's last token. A source that the
+        model lacks has a row without estimates.
         """
         groups = self.points.groupby(["method", "source"], sort=False)
         hrr = self.unsteered["hrr"]
@@ -182,10 +179,7 @@ def learn_estimate(model: OpenModel, judge: Judge, requests: Requests, whole: in
         estimate = partial(_score_beginnings, model, judge, tokens)
         if roc_auc_score(requests.refused[shown], estimate(conversations)) >= TELLS:
             return estimate
-    raise SteeringError(
-        f"{model.card.id}: the first {tokens} tokens of its answers do not tell refusals from "
-        "other answers"
-    )
+    raise SteeringError(f"{model.card.id}: the first {tokens} tokens do not tell its refusals")
 
 
 def _score_beginnings(

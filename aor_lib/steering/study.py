@@ -41,11 +41,11 @@ def steer_study(
     progress: Callable[[str], AbstractContextManager[Report]],
     max_hrr_loss: float = MAX_HRR_LOSS,
 ) -> dict[str, str]:
-    """Steer every model of a study that can be steered; all trials must be answered and judged.
+    """Steer every model of a study that can be steered, after its trials were judged.
 
     Vectors and tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
-    done, and no model is loaded, where the trials, their labels, the options and :data:`VERSION`
-    are those of the last call; a trial that was answered in an earlier call is not asked again.
+    done, and no model is loaded, where nothing has changed since the last call; a trial that was
+    answered in an earlier call is not asked again.
 
     Parameters
     ----------
@@ -114,8 +114,7 @@ def steer_model(
         raise SteeringError(f"{name}: it is not among the profile's steered_models")
     if set(answers.loc[answers["split"].eq(Split.DEV), "revision"]) != {trials.model.revision}:
         raise SteeringError(
-            f"{name}: no clip of 'dev' has a judged answer of this revision; run 'aor run' and "
-            "'aor judge', or take more utterances"
+            f"{name}: 'dev' has no judged answers of this revision; run 'aor run' and 'aor judge'"
         )
     dev, utterances = for_fitting(answers)
     _require_both_kinds(trials, dev)

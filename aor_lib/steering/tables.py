@@ -1,32 +1,23 @@
 """Tables that ``aor steer`` leaves in a study's folder, for charts and reports; needs no torch.
 
-``layer_sweep``
-    Estimates on ``dev`` of every layer and coefficient that was looked at; ``compared``, the best
-    of them for each method and source.
-``points``
-    What was tried in full on ``dev``, the ``mitigation`` as which it was tried on ``test`` (None if
-    it was not), and which was ``chosen``.
-``strengths``
-    Shares of the chosen strength, by mitigation.
-``fitted``
-    Utterances that a model's vectors were fitted on, as a JSON list.
-``left_out``
-    Models that could not be steered, and why.
+- ``layer_sweep``: estimates on ``dev`` of every layer and coefficient that was looked at;
+  ``compared``: the best of them for each method and source.
+- ``points``: what was tried in full on ``dev``, the ``mitigation`` as which it was tried on
+  ``test`` (None if it was not), and which was ``chosen``.
+- ``strengths``: shares of the chosen strength, by mitigation. ``fitted``: utterances that a model's
+  vectors were fitted on, as a JSON list. ``left_out``: models that could not be steered, and why.
 
 Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.trials`):
 
-``steering``
-    The best intervention of each method, on ``test`` in the profile's ``mitigated_conditions``.
-    Methods are ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal to true
-    refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind a gate). Controls
-    of the chosen one (``is_control``) are asked on the same stimuli: ``random`` (several random
-    directions, each on a part of them) and ``random_gate``.
-``steering_hearing``
-    The chosen intervention on pseudo-harmful requests over benign and threatening scenes, which d'
-    of hearing compares.
-``steering_strength``
-    The chosen addition at several strengths on the stimuli of ``steering``; no trials if the chosen
-    intervention is an ablation.
+- ``steering``: the best intervention of each method, on ``test`` in the profile's
+  ``mitigated_conditions``. Methods are ``difference_in_means``, ``linear_probe``, ``false_refusal``
+  (orthogonal to true refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind
+  a gate). Controls of the chosen one (``is_control``) are asked on the same stimuli: ``random``
+  (several random directions, each on a part of them) and ``random_gate``.
+- ``steering_hearing``: the chosen intervention on pseudo-harmful requests over benign and
+  threatening scenes, which d' of hearing compares.
+- ``steering_strength``: the chosen addition at several strengths on the stimuli of ``steering``; no
+  trials if the chosen intervention is an ablation.
 """
 
 from __future__ import annotations

@@ -53,10 +53,9 @@ def as_mitigation(
 def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: Mask) -> list[Part]:
     """Random directions, and a random gate where a gate was chosen; each stimulus once in each.
 
-    A random direction shows what an equally strong push in any direction would do, a random gate
-    what steering as many requests, whichever they are, would do. Behind a closed gate a model
-    answers as it does unsteered: all controls together take no more answers than ``chosen``.
-    ``opened`` (bool, ``(stimuli,)``) are those that the chosen gate opens for, or all.
+    A random gate steers as many requests, whichever they are. Behind a closed gate a model answers
+    as it does unsteered: all controls together take no more answers than ``chosen``. ``opened``
+    (bool, ``(stimuli,)``) are those that the chosen gate opens for, or all.
     """
 
     def some(mask: Mask) -> list[Stimulus]:
@@ -83,11 +82,7 @@ def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: M
 
 @dataclass(frozen=True)
 class SteeredTrials:
-    """Has a model of a study answer under interventions, and judges the answers.
-
-    ``build`` is the study's folder. ``progress`` is such as
-    :func:`aor_lib.storage.progress.progress`.
-    """
+    """Has a model of the study in the folder ``build`` answer under interventions, and judges."""
 
     model: OpenModel
     study: StudyParams

@@ -82,7 +82,6 @@ class Steerable:
 
 @pytest.fixture(scope="session")
 def steerable():
-    """The class of the model, to be made or changed."""
     return Steerable
 
 
@@ -115,10 +114,6 @@ def requests():
     )
     refusing = np.eye(16, dtype=np.float32)[[0, 0, 0]]
     return Requests(answers, [()] * number, {"audio": rows}, refusing)
-
-
-def silent(_):
-    return contextlib.nullcontext(lambda done, of: None)
 
 
 @pytest.fixture(scope="session")
@@ -155,8 +150,6 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def answer_study(study, stimuli):
-    """Have a model answer the study in a folder, and judge its answers."""
-
     def run(build, model):
         build.mkdir(exist_ok=True)
         rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
@@ -172,10 +165,10 @@ def answer_study(study, stimuli):
 
 @pytest.fixture(scope="session")
 def steer(study):
-    """Steer a model of the study."""
-
     def run(build, model, **options):
-        return steer_study(study, build, [model], JUDGES["speech-acts"], silent, **options)
+        silent = contextlib.nullcontext(lambda done, of: None)
+        judge = JUDGES["speech-acts"]
+        return steer_study(study, build, [model], judge, lambda _: silent, **options)
 
     return run
 

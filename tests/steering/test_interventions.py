@@ -1,4 +1,4 @@
-"""Interventions on tiny random checkpoints of every architecture, and on a reference model."""
+"""Interventions on tiny random checkpoints of every architecture."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -6,12 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import save_file
 
-from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.models.cascade import Cascade
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
 from aor_lib.steering.interventions import (
@@ -104,20 +101,6 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
             ]
 
 
-@pytest.mark.nightly
-def test_a_reference_model_is_steered_as_a_batch_as_each_question_alone():
-    model = Cascade(load_model_cards()["ref-permissive"])
-    questions = ("What is tea?", "How do I paint an old wooden chair in the garden before tonight?")
-    asked = [(Turn("user", text=question),) for question in questions]
-    plain = model.answer(asked, GENERATION)
-    first, second = record(model, asked)[0][:, 14]
-    with steered(model, Intervention(16, first - second, 2.0)):
-        together = model.answer(asked, GENERATION)
-        assert together == [model.answer([one], GENERATION)[0] for one in asked]
-    assert together != plain
-    assert model.answer(asked, GENERATION) == plain
-
-
 def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
@@ -134,14 +117,6 @@ def test_what_another_thread_asks_is_not_steered(steerable, away):
     with steered(model, Intervention(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
         beside = thread.submit(model.logits, question).result()
     assert torch.equal(beside, before)
-
-
-def test_what_is_recorded_side_by_side_is_steered_with_it(steerable, away):
-    model, asked = steerable(lambda name: "harmful"), [(Turn("user", text="a"),)] * 2
-    with steered(model, Intervention(0, away, -1.0)):
-        alone, _ = record(model, asked)
-        model.capabilities = replace(model.capabilities, side_by_side=True)
-        assert np.array_equal(record(model, asked)[0], alone)
 
 
 @pytest.mark.parametrize(("layer", "gate_layer"), [(7, 0), (1, 3)])
@@ -166,38 +141,16 @@ def test_a_vector_is_read_as_it_was_saved(tmp_path, steerable, intervention):
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-def test_a_hash_changes_with_all_that_steers_and_with_nothing_else():
-    others = [
-        ADDITION,
-        replace(ADDITION, coefficient=-1.0),
-        replace(ADDITION, layer=1),
-        replace(ADDITION, direction=DIRECTION * 2),
-        ABLATION,
-        GATED,
-        replace(GATED, gate=replace(GATED.gate, threshold=9.0)),
-    ]
-    assert len({one.sha256 for one in others}) == len(others)
-    assert replace(ADDITION, found_by="linear_probe").sha256 == ADDITION.sha256
-
-
-@pytest.mark.parametrize("field", ["id", "revision"])
-def test_a_vector_of_another_model_is_refused(tmp_path, steerable, field):
+def test_a_vector_of_another_model_is_refused(tmp_path, steerable):
     save_vector(tmp_path / "v", ADDITION, steerable(), set())
     other = steerable()
-    if field == "id":
-        other.card = other.card.model_copy(update={"id": "other"})
-    else:
-        other.revision = "2"
+    other.revision = "2"
     with pytest.raises(SteeringError, match="'aor steer'"):
         load_vector(tmp_path / "v", other)
 
 
-@pytest.mark.parametrize("metadata", [None, {"steering": "{"}, {"steering": "[1]"}])
-def test_another_file_is_no_vector(tmp_path, steerable, metadata):
+def test_another_file_is_no_vector(tmp_path, steerable):
     path = tmp_path / "v"
-    save_file({"direction": DIRECTION}, path, metadata)
-    with pytest.raises(SteeringError, match="no steering vector"):
-        load_vector(path, steerable())
     path.write_bytes(b"not safetensors")
     with pytest.raises(SteeringError, match="no steering vector"):
         load_vector(path, steerable())

@@ -51,26 +51,6 @@ def test_estimates_are_of_the_model_as_it_is_steered(steerable, away, asked):
         assert (estimate(ASKED) > 0.5).all()
 
 
-def test_a_beginning_is_as_long_as_it_takes_to_tell_refusals(steerable, asked):
-    class Slow(steerable):
-        """Says the same words first, so that twelve tokens of an answer tell nothing."""
-
-        asked_for = ()
-
-        def answer(self, conversations, generation):
-            self.asked_for += (generation.max_new_tokens,)
-            preamble = " ".join(["You ask me this over the sound of a game."] * 2).split()
-            return [
-                Answer(" ".join((preamble + one.text.split())[: generation.max_new_tokens]), 10)
-                for one in super().answer(conversations, generation)
-            ]
-
-    slow = Slow()
-    estimate = learn_estimate(slow, JUDGE, asked, 96)
-    assert slow.asked_for == (12, 24, 48)
-    assert estimate(ASKED)[REFUSED].min() > estimate(ASKED)[~REFUSED].max()
-
-
 def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(steerable, asked):
     class Mute(steerable):
         def answer(self, conversations, generation):

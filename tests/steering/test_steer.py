@@ -29,10 +29,7 @@ def test_a_model_is_steered_from_what_it_refused_and_back(steerable):
     assert (texts(model, REFUSED), texts(model, ANSWERED)) == (refusal, compliance)
 
 
-@pytest.mark.parametrize(
-    ("refused", "layer", "match"),
-    [([], None, "refused"), (REFUSED, 4, "layer"), (REFUSED, -1, "layer")],
-)
-def test_what_cannot_be_steered_is_refused(steerable, refused, layer, match):
-    with pytest.raises(SteeringError, match=match):
+@pytest.mark.parametrize(("refused", "layer"), [([], None), (REFUSED, 4), (REFUSED, -1)])
+def test_what_cannot_be_steered_is_refused(steerable, refused, layer):
+    with pytest.raises(SteeringError, match="layer" if refused else "refused"):
         steer(steerable(), refused, ANSWERED, layer=layer)
