@@ -62,6 +62,7 @@ _HOME = {
     "Estimates": "aor_lib.report.estimates",
     "Selection": "aor_lib.report.selection",
     "Study": "aor_lib.study",
+    "Turn": "aor_lib.models.base",
     "ask": "aor_lib.models.registry",
     "check_model": "aor_lib.models.check",
     "judge": "aor_lib.judge",

@@ -12,8 +12,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
+from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import AorError
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class SteeringError(AorError, ValueError):
 
 
 def steer(
-    model: OpenModel,
+    model: OpenModel | ModelCard | str | Path,
     refused: Sequence[Conversation],
     answered: Sequence[Conversation],
     *,
@@ -48,7 +50,8 @@ def steer(
     Parameters
     ----------
     model
-        A model whose ``capabilities.activations`` holds: the local ones, and those of kind ``hf``.
+        A model whose ``capabilities.activations`` holds (the local ones, and those of kind
+        ``hf``), its card, the id of one of ``params/models``, or the path of one.
     refused, answered
         Conversations that it refused, and others that it answered: tuples of
         :class:`aor_lib.models.base.Turn`. What the steered model is scored on should be neither.
@@ -88,11 +91,14 @@ def steer(
     >>> [which.answer(asked, generation)[0].text for which in (model, steered)]
     ['You mean harm.', 'You mean no harm']
     """
+    from aor_lib.models.registry import load_model
     from aor_lib.steering.activations import record
     from aor_lib.steering.interventions import Intervention, SteeredModel
 
     if not refused or not answered:
         raise SteeringError("refused, answered: each needs at least one conversation")
+    if isinstance(model, ModelCard | str | Path):
+        model = cast("OpenModel", load_model(model))
     activations, _ = record(model, [*refused, *answered])
     layers = activations.shape[1]
     layer = 2 * layers // 3 if layer is None else layer
