@@ -227,7 +227,7 @@ class Selection:
         return gallery(shown, self.study.clips_url, answers, self.study.titles)
 
     def _keys(self, by: Sequence[str]) -> list[str]:
-        intents = ["intent"] if self.frame["intent"].nunique() > 1 else []
+        intents = [] if self.frame["intent"].nunique() == 1 else ["intent"]
         return list(dict.fromkeys(["model", *intents, *by]))
 
     def _require(self, column: str, value: Any) -> None:

@@ -206,7 +206,8 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
     notebook = papermill.iorw.load_notebook_node(str(source))
     # The kernel has executed others; what they left there is not for this one.
     notebook.cells.insert(0, new_code_cell("%reset -f", metadata={"tags": []}))
-    parameters = {"build": os.path.relpath(build, source.parent)}
+    known = papermill.inspect_notebook(str(source))
+    parameters = {"build": os.path.relpath(build, source.parent)} if "build" in known else {}
     try:
         notebook = papermill.execute_notebook(
             notebook, None, parameters, progress_bar=False, km=kernel
