@@ -23,17 +23,7 @@ import pyarrow.parquet as pq
 from pydantic import Field, ValidationError, model_validator
 
 from aor_lib.config.params import ModelCard
-from aor_lib.config.records import (
-    DATASET_VERSION,
-    Identifier,
-    Label,
-    Response,
-    Row,
-    Sha256,
-    Status,
-    Trial,
-    Verdict,
-)
+from aor_lib.config.records import DATASET_VERSION, Label, Response, Row, Status, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError, one_line
 from aor_lib.inference.provenance import Provenance
 from aor_lib.storage.atomic_write import atomic_write
@@ -59,11 +49,11 @@ class Bundle(Row, str_strip_whitespace=False):
 
     format_version: Literal[3] = 3
     dataset_version: Literal[2] = DATASET_VERSION
-    aor_version: str = Field(description="Of whoever exported it.")
-    profile: Identifier
-    cards: dict[Identifier, ModelCard] = Field(description="One for each model of the trials.")
+    aor_version: str  # of whoever exported it
+    profile: str
+    cards: dict[str, ModelCard]  # one for each model of the trials
     provenance: tuple[Provenance, ...]
-    files: dict[str, Sha256] = Field(default={}, description="sha256 of the files in the zip file.")
+    files: dict[str, str] = Field(default={})  # sha256 of each in the zip file
     trials: tuple[Trial, ...]
     responses: tuple[Response, ...]
     verdicts: tuple[Verdict, ...]
@@ -88,8 +78,7 @@ class Bundle(Row, str_strip_whitespace=False):
 def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
     """Write a bundle, and files of the study by their names in its folder, to a new zip file.
 
-    The same results give the same bytes. BundleError if the file exists, OSError if it cannot be
-    written.
+    The same results give the same bytes. BundleError if the file exists.
     """
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
@@ -108,18 +97,10 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
 
 
 def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
-    """Read a bundle and check all of it.
+    """Read a bundle and check all of it; files of the study are extracted to a folder, if given.
 
-    Parameters
-    ----------
-    extract_to
-        Folder for the files of the study that come with it; None: they are left in the zip file.
-
-    Raises
-    ------
-    BundleError
-        If it is damaged or of another version; the message names the file, the row and the field,
-        and quotes no answer.
+    BundleError, if it is damaged or of another version, names the file, the row and the field, and
+    quotes no answer.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -14,14 +14,8 @@ from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Status, Trial
 from aor_lib.inference.bundle import Bundle, BundleError, read_bundle, write_bundle
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
-from aor_lib.stimuli.manifest import (
-    MANIFEST,
-    VALIDATION,
-    load_stimuli,
-    load_validation,
-    sound_files,
-    verify_dataset,
-)
+from aor_lib.stimuli import manifest
+from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli
 
 _SOURCE = "made-from.txt"
 """File that marks a study's folder as made of a bundle."""
@@ -77,10 +71,10 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
         )
     names = []
     if clips:
-        load_validation(build)  # or it says what to run
+        manifest.load_validation(build)  # or it says what to run
         steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
         names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]
-        names += [name for name, _ in sound_files(load_stimuli(build))]
+        names += [name for name, _ in manifest.sound_files(load_stimuli(build))]
     write_bundle(bundle, into, {name: build / name for name in names})
     return bundle
 
@@ -158,7 +152,7 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
             )
         if not (folder / VALIDATION).is_file():
             raise BundleError(f"{path}: makes no book: it was exported without clips")
-        verify_dataset(load_stimuli(folder), folder)
+        manifest.verify_dataset(load_stimuli(folder), folder)
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
         if build.exists():

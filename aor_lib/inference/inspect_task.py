@@ -1,12 +1,8 @@
-"""The study as a task of inspect_ai, scored by the study's judge, and the import of its logs.
+"""The study as a task of inspect_ai (https://inspect.aisi.org.uk), and the import of its logs.
 
 ``inspect eval aor_lib/inference/inspect_task.py --model PROVIDER/MODEL -T params=params/full.yaml``
 asks, and ``aor import NAME.eval`` takes the answers into the study. inspect_ai is an extra, so only
 the import of a log imports this module.
-
-References
-----------
-https://inspect.aisi.org.uk
 """
 
 from __future__ import annotations
@@ -185,6 +181,16 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
         served = sorted({one.served_by for one in responses if one.served_by})
         if not responses or len(served) > 1:
             raise ValueError(f"samples: {len(responses)}, answered by {served}: not by one model")
+        machine = Provenance(
+            model=asked.card.id,
+            revision=asked.card.revision,
+            profile=study.profile.name,
+            aor_version=str(about.get("aor_version", "unknown")),
+            python="unknown",
+            device=f"{spec.model}, through inspect_ai",
+            libraries=spec.packages,
+            since=spec.created,
+        )
         return Bundle(
             profile=study.profile.name,
             aor_version=__version__,
@@ -192,18 +198,7 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
             responses=responses,
             verdicts=(),
             cards={asked.card.id: asked.card},
-            provenance=(
-                Provenance(
-                    model=asked.card.id,
-                    revision=asked.card.revision,
-                    profile=study.profile.name,
-                    aor_version=str(about.get("aor_version", "unknown")),
-                    python="unknown",
-                    device=f"{spec.model}, through inspect_ai",
-                    libraries=spec.packages,
-                    since=spec.created,
-                ),
-            ),
+            provenance=(machine,),
         )
     except ValidationError as error:
         raise BundleError(f"{path}: {first_problem(error)}") from error
