@@ -35,9 +35,3 @@ def test_a_folder_is_there_when_the_block_ends_with_the_permissions_of_any(tmp_p
     assert (tmp_path / "in" / "a" / "b").read_bytes() == b"content"
     assert (tmp_path / "in" / "a").stat().st_mode == (tmp_path / "other").stat().st_mode
     assert len(list((tmp_path / "in").iterdir())) == 1
-
-
-def test_an_error_leaves_no_folder(tmp_path):
-    with pytest.raises(IsADirectoryError), atomic_folder(tmp_path / "a") as folder:
-        folder.write_bytes(b"half")
-    assert list(tmp_path.iterdir()) == []
