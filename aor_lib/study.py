@@ -7,6 +7,7 @@ A :class:`Study` reads what was run and never runs anything. :meth:`Study.select
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -215,7 +216,8 @@ class Study:
     def data_card(self) -> Prose:
         """The data card, as Markdown; the study's profile must be in ``params/``."""
         params = load_study(PARAMS / f"{self.build.name}.yaml")
-        return Prose(data_card(self.build, params))
+        _, _, card = data_card(self.build, params).split("---\n", 2)  # without its front matter
+        return Prose(re.sub(r"^#+ (.*)$", r"**\1**", card, flags=re.MULTILINE))
 
     @cached_property
     def words_only_auc(self) -> pd.DataFrame:
