@@ -154,7 +154,7 @@ class Profile(Params):
     paralinguistics: Paralinguistics | None = None
     secondary_voices: SomeUtterances | None = None  # other people call out in the benign scene
     multi_turn: SomeUtterances | None = None  # after every history of params/histories.yaml
-    recordings: Path | None = None  # library of 'aor import-recordings'; its sounds are preferred
+    recordings: Path | None = None  # of 'aor import --recordings'; preferred to synthesis
     probe: SomeUtterances | None = None  # models are asked what they hear
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)

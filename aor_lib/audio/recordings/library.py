@@ -54,7 +54,7 @@ def read_table(library: Path) -> list[Recording]:
     path = library / TABLE
     if not path.is_file():
         raise LibraryError(
-            f"{library}: holds no {TABLE}; run 'aor import-recordings FOLDER --into {library}'"
+            f"{library}: holds no {TABLE}; run 'aor import FOLDER --recordings {library}'"
         )
     return _rows(path, path.stat().st_mtime_ns)
 
