@@ -89,9 +89,7 @@ def clip_length(n_speech: int, settings: Mixing) -> int:
 def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int) -> float:
     """Level of the speech while someone speaks, by ITU-T P.56 (12/2011), method B.
 
-    The envelope is smoothed twice (30 ms); a moment counts as active for a threshold when the
-    envelope reached it within the last 200 ms; the level is taken where it lies 15.9 dB above the
-    threshold. Full scale 1.0 is 0 dBFS. The envelope is sampled at 1 kHz (P.56 asks for 694 Hz).
+    Full scale 1.0 is 0 dBFS. The envelope is sampled at 1 kHz (P.56 asks for 694 Hz).
     """
     samples = np.asarray(speech, dtype=np.float64)
     step = max(1, round(sample_rate / 1000))
@@ -133,9 +131,9 @@ def true_peak(samples: npt.NDArray[np.floating]) -> float:
 def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     """Integrated programme loudness in LUFS of a mono signal, gated twice (ITU-R BS.1770-4).
 
-    The K-weighting is pyloudnorm's; its loop over the gating blocks takes longer than all the rest
-    and is replaced. A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
+    A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
     """
+    # The K-weighting is pyloudnorm's, whose loop over the blocks takes longer than all the rest.
     weighted = lfilter(*_k_weighting(sample_rate), np.asarray(samples, dtype=np.float64))
     hop = round(0.1 * sample_rate)
     n_hops = len(weighted) // hop
@@ -159,9 +157,5 @@ def _k_weighting(sample_rate: int) -> tuple[npt.NDArray[np.float64], npt.NDArray
 
 
 def _check(what: str, samples: Samples) -> None:
-    if samples.ndim != 1 or len(samples) == 0:
-        raise ValueError(f"{what} must be one channel with at least one sample")
-    if not np.isfinite(samples).all():
-        raise ValueError(f"{what} has samples that are not finite")
-    if not samples.any():
-        raise ValueError(f"{what} is silent")
+    if samples.ndim != 1 or not np.isfinite(samples).all() or not samples.any():
+        raise ValueError(f"{what} must be one channel, finite and not silent")

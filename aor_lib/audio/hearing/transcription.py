@@ -1,8 +1,7 @@
 """Speech recognition: the transcript of a clip, a summary of the encoder's output, a spectrogram.
 
 Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2. One
-pass of the encoder serves all. Results are kept in the user's cache by the clip's bytes, so a clip
-is transcribed once, whoever asks.
+pass of the encoder serves all. Results are kept in the user's cache by the clip's bytes.
 """
 
 from __future__ import annotations
@@ -91,11 +90,9 @@ def word_error_rate(reference: str, transcript: str) -> float:
 
 
 def listen(samples: npt.NDArray[np.float32], sample_rate: int) -> tuple[Features, Spectrogram]:
-    """Give ``encoded`` and ``spectrogram`` of a mono waveform, float32, ``(samples,)``."""
+    """``encoded`` and ``spectrogram`` of a mono waveform, float32, ``(samples,)``."""
     with one_thread():
-        heard = _resample(samples, sample_rate)
-        mel = _mel(heard)
-        return _summary(_encode(mel), len(heard)), _halved(mel, len(heard))
+        return _listen(_resample(samples, sample_rate))[1:]
 
 
 def one_thread() -> threadpool_limits:
@@ -106,37 +103,32 @@ def one_thread() -> threadpool_limits:
     return threadpool_limits(limits=1)
 
 
-def _words(text: str) -> str:
-    return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
-
-
 def _found(audio: bytes) -> Arrays:
-    samples = _decode(audio)
+    try:
+        samples, sample_rate = soundfile.read(io.BytesIO(audio), dtype="float32", always_2d=True)
+    except soundfile.LibsndfileError as error:
+        raise HearingError(f"is not an audio file: {error}") from error
+    if not sample_rate // 10 <= len(samples) <= MAX_DURATION_S * sample_rate:
+        raise HearingError(f"lasts {len(samples) / sample_rate:.1f} s; 0.1 to 30 s are heard")
+    mono = _resample(samples.mean(axis=1), sample_rate)
     with one_thread():
-        mel = _mel(samples)
-        encoded = _encode(mel)
-        transcript = _decode_words(encoded)
-        if _repeats_itself(transcript):
-            transcript = _decode_words(_encode(_mel(samples, padding_s=MAX_DURATION_S)))
-    return {
-        "transcript": np.array(transcript),
-        "encoded": _summary(encoded, len(samples)),
-        "spectrogram": _halved(mel, len(samples)),
-    }
+        encoder_output, encoded, spectrogram = _listen(mono)
+        transcript = _decode(encoder_output)
+        words = _words(transcript).split()
+        runs = [tuple(words[i:][:_REPEATED_WORDS]) for i in range(len(words) - _REPEATED_WORDS + 1)]
+        if len(set(runs)) < len(runs):
+            transcript = _decode(_encode(_mel(mono, padding_s=MAX_DURATION_S)))
+    return {"transcript": np.array(transcript), "encoded": encoded, "spectrogram": spectrogram}
 
 
-def _decode_words(encoded: Any) -> str:
-    model = _whisper()
-    tokenizer = model.hf_tokenizer
-    prompt = [tokenizer.token_to_id(t) for t in ("<|startoftranscript|>", "<|notimestamps|>")]
-    best = model.model.generate(encoded, [prompt], beam_size=1, max_length=96)[0]
-    return str(tokenizer.decode(best.sequences_ids[0], skip_special_tokens=True)).strip()
-
-
-def _repeats_itself(transcript: str) -> bool:
-    words = _words(transcript).split()
-    runs = [tuple(words[i : i + _REPEATED_WORDS]) for i in range(len(words) - _REPEATED_WORDS + 1)]
-    return len(runs) > len(set(runs))
+def _listen(samples: npt.NDArray[np.float32]) -> tuple[Any, Features, Spectrogram]:
+    mel = _mel(samples)
+    encoder_output = _encode(mel)
+    count = int(len(samples) / SAMPLE_RATE / _FRAME_S)
+    frames = np.array(encoder_output, dtype=np.float32)[0, :count]
+    encoded = np.concatenate([frames.mean(0), frames.std(0)], dtype=np.float32)
+    halved = mel[:, : 2 * count].T.reshape(count, 2, BANDS).mean(axis=1)
+    return encoder_output, encoded, np.asarray(halved, np.float16)
 
 
 def _mel(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> Features:
@@ -148,38 +140,21 @@ def _mel(samples: npt.NDArray[np.float32], padding_s: float = _PADDING_S) -> Fea
 
 
 def _encode(mel: Features) -> Any:
-    """The encoder's output."""
     import ctranslate2
 
     return _whisper().model.encode(ctranslate2.StorageView.from_array(mel[None]), to_cpu=True)
 
 
-def _summary(encoded: Any, n_samples: int) -> Features:
-    frames = np.array(encoded, dtype=np.float32)[0, : _frames(n_samples)]
-    return np.concatenate([frames.mean(0), frames.std(0)], dtype=np.float32)
+def _decode(encoder_output: Any) -> str:
+    model = _whisper()
+    tokenizer = model.hf_tokenizer
+    prompt = [tokenizer.token_to_id(t) for t in ("<|startoftranscript|>", "<|notimestamps|>")]
+    best = model.model.generate(encoder_output, [prompt], beam_size=1, max_length=96)[0]
+    return str(tokenizer.decode(best.sequences_ids[0], skip_special_tokens=True)).strip()
 
 
-def _halved(mel: Features, n_samples: int) -> Spectrogram:
-    """The clip's frames, two and two as one: ``(frames, BANDS)``."""
-    count = _frames(n_samples)
-    pairs = mel[:, : 2 * count].T.reshape(count, 2, BANDS)
-    return np.asarray(pairs.mean(axis=1), np.float16)
-
-
-def _frames(n_samples: int) -> int:
-    return int(n_samples / SAMPLE_RATE / _FRAME_S)
-
-
-def _decode(audio: bytes) -> npt.NDArray[np.float32]:
-    try:
-        samples, sample_rate = soundfile.read(io.BytesIO(audio), dtype="float32", always_2d=True)
-    except soundfile.LibsndfileError as error:
-        raise HearingError(f"is not an audio file: {error}") from error
-    if len(samples) < sample_rate // 10:
-        raise HearingError("holds less than 0.1 s of sound")
-    if len(samples) > MAX_DURATION_S * sample_rate:
-        raise HearingError(f"is {len(samples) / sample_rate:.1f} s long; at most 30 s are heard")
-    return _resample(samples.mean(axis=1), sample_rate)
+def _words(text: str) -> str:
+    return re.sub(r"[^a-z0-9' ]+", " ", text.lower().replace("\u2019", "'")).strip()
 
 
 def _resample(samples: npt.NDArray[np.float32], sample_rate: int) -> npt.NDArray[np.float32]:

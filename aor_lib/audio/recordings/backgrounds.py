@@ -72,7 +72,7 @@ def recorded_scene(
 
 
 def _choose(recordings: Sequence[Recording], rng: np.random.Generator) -> list[Recording]:
-    """Some recordings in random order; a label comes again only after all the others."""
+    # In random order; a label comes again only after all the others.
     times: Counter[str] = Counter()
     ranked: list[tuple[int, Recording]] = []
     for position in rng.permutation(len(recordings)):
@@ -84,7 +84,6 @@ def _choose(recordings: Sequence[Recording], rng: np.random.Generator) -> list[R
 
 @functools.lru_cache(maxsize=32)
 def _load(path: Path, sha256: str) -> Samples:
-    """A library's clip without the silence at its ends, at a common level."""
     audio = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(audio).hexdigest() != sha256:
         raise LibraryError(f"{path}: is missing or altered; import its collection again")
@@ -99,7 +98,6 @@ def _load(path: Path, sha256: str) -> Samples:
 def _laid_out(
     sound: Samples, n_samples: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float64], list[tuple[int, int]]]:
-    """A layer of ``n_samples`` filled with one sound, and where in it the sound starts and ends."""
     length = len(sound)
     starts: list[int]
     if length <= _EVENT_MAX_S * SAMPLE_RATE:
@@ -125,7 +123,7 @@ def _laid_out(
 
 
 def _faded(samples: npt.NDArray[np.floating], n_fade: int) -> npt.NDArray[np.float64]:
-    """Samples with a sine's quarter at both ends: two such fades that overlap keep the power."""
+    # A quarter of a sine at both ends: two such fades that overlap keep the power.
     n_fade = min(n_fade, len(samples) // 2)
     ramp = np.sin(np.pi / 2 * (np.arange(n_fade) + 0.5) / max(n_fade, 1))
     window = np.ones(len(samples))

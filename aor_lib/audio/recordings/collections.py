@@ -97,7 +97,6 @@ def read_collection(folder: Path) -> tuple[str, list[ListedClip]]:
 
 
 def _esc50(folder: Path) -> list[ListedClip]:
-    """The clips of meta/esc50.csv. Their licences and authors are lines of LICENSE."""
     matches = map(_ESC50_CREDIT.match, _lines(folder / "LICENSE"))
     credits = {match["take"]: match for match in matches if match is not None}
     clips = []
@@ -111,7 +110,6 @@ def _esc50(folder: Path) -> list[ListedClip]:
 
 
 def _fsd50k(folder: Path) -> list[ListedClip]:
-    """The clips of dev.csv and eval.csv; JSON files beside them hold licences and uploaders."""
     clips = []
     for part in ("dev", "eval"):
         listing = folder / "FSD50K.ground_truth" / f"{part}.csv"
@@ -130,7 +128,6 @@ def _fsd50k(folder: Path) -> list[ListedClip]:
 
 
 def _classes(folder: Path) -> list[ListedClip]:
-    """The clips of a folder for each class; metadata.csv (file, licence, author) is optional."""
     metadata = folder / "metadata.csv"
     stated = {row["file"]: row for row in _rows(metadata, "file")} if metadata.is_file() else {}
     named = [p for p in sorted(folder.iterdir()) if p.stem.lower() in ("license", "licence")]
@@ -169,14 +166,12 @@ def _plain(label: str) -> str:
 
 
 def _lines(path: Path) -> list[str]:
-    """Lines of a text, none if it is not there."""
     if not path.is_file():
         return []
     return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
-    """A CSV file's rows; cells that a row lacks are empty."""
     try:
         table = pd.read_csv(
             path, dtype=str, keep_default_na=False, index_col=False, encoding_errors="replace"
@@ -193,7 +188,6 @@ def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A JSON object, an empty one if the file is not there."""
     if not path.is_file():
         return {}
     try:

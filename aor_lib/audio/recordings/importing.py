@@ -95,7 +95,6 @@ def import_recordings(
 def _recordings(
     path: Path, origin: str, clip: ListedClip, source: str, mapping: Mapping, library: Path
 ) -> list[Recording]:
-    """Store a clip in the library; its rows, one for each of its scenes."""
     label_in = mapping.scenes_with_labels(clip.labels)
     samples = read_sound(path, MAX_DURATION_S)
     # Float files and resampling can exceed 16 bit. Mixing sets a background's level anyway.

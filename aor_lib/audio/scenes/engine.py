@@ -15,7 +15,6 @@ from aor_lib.config.scene import Layer, Occurrence, Range, Scene, SceneEvent
 from aor_lib.config.typed_yaml import ParamsError
 
 MAX_DURATION_S = 120.0
-MIN_SAMPLE_RATE = 8000
 PEAK = 0.9
 _HEADROOM_DB = 14.0
 _BED_SPREAD_DB = 2.0
@@ -44,18 +43,16 @@ class Soundscape:
 def render(
     scene: Scene | str, duration_s: float, sample_rate: int, rng: np.random.Generator
 ) -> Soundscape:
-    """Render a background scene.
+    """Render a background scene; the same state of the generator renders the same bytes.
 
     Parameters
     ----------
-    scene : Scene or str
+    scene
         A scene, or the id of one of params/scenes.
-    duration_s : float
-        Length in seconds, at most ``MAX_DURATION_S``.
-    sample_rate : int
-        In Hz, at least ``MIN_SAMPLE_RATE``.
-    rng : numpy.random.Generator
-        The only source of randomness: the same state renders the same bytes.
+    duration_s
+        Seconds, at most 120.
+    sample_rate
+        In Hz.
 
     Returns
     -------
@@ -67,12 +64,10 @@ def render(
     ParamsError
         If there is no such scene, or one of its sounds or their parameters is wrong.
     ValueError
-        If the duration is shorter than one sample or too long, or the sample rate is too low.
+        If the duration is shorter than one sample or too long.
     """
     if isinstance(scene, str):
         scene = load_scene(scene)
-    if sample_rate < MIN_SAMPLE_RATE:
-        raise ValueError(f"sample_rate must be at least {MIN_SAMPLE_RATE}, not {sample_rate}")
     if not 1 <= duration_s * sample_rate <= MAX_DURATION_S * sample_rate:
         raise ValueError(f"duration_s must be one sample to {MAX_DURATION_S:g} s, not {duration_s}")
     n_samples = round(duration_s * sample_rate)
@@ -117,7 +112,6 @@ class _Mix:
         self._events: list[Event] = []
 
     def add_layer(self, layer: Layer) -> None:
-        """Add a sound of the bed, at an RMS level that varies a little."""
         synth, rng = self.synth, self.synth.rng
         values = drawn(layer.sound, checked(layer.sound, layer.params, "", as_bed=True), rng)
         # The margin at either end is cut off, so that a bed neither starts nor ends.
@@ -133,7 +127,6 @@ class _Mix:
             self.samples += sound * (_gain(level_db) / rms)
 
     def add_events(self, event: SceneEvent, downbeat_s: float) -> None:
-        """Add all occurrences of an event, with what follows them."""
         rng = self.synth.rng
         make = _maker(event, self.synth)
         followers = [(follower, _maker(follower, self.synth)) for follower in event.then]
@@ -168,7 +161,6 @@ class _Mix:
         return Soundscape(samples, self.synth.rate, events)
 
     def _add(self, occurrence: Occurrence, onset_s: float, make: Callable[[], FloatArray]) -> float:
-        """Add one occurrence at a peak level and say when it ends; its part in the clip counts."""
         rng, rate = self.synth.rng, self.synth.rate
         if onset_s >= self.duration_s:
             return onset_s
@@ -186,7 +178,7 @@ class _Mix:
 
 
 def _maker(occurrence: Occurrence, synth: Synth) -> Callable[[], FloatArray]:
-    """A function that makes the occurrence anew; what is drawn once is drawn now."""
+    # What is drawn once for a scene is drawn now, the rest whenever the maker is called.
     prepared = []
     for part in occurrence.all_parts:
         values = checked(part.sound, part.params | part.each, "")

@@ -11,27 +11,19 @@ _SEGMENT = 8192
 def spectrum_matched_noise(
     reference: ArrayLike, n_samples: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """Stationary Gaussian noise with the spectrum and the level of a reference.
+    """Stationary Gaussian noise with the spectrum (Welch's) and the RMS level of a reference.
 
     Parameters
     ----------
-    reference : array_like of float, shape (samples,)
-        Sound to match, e.g. a rendered scene.
-    n_samples : int
-        Length of the noise; its sample rate is that of `reference`.
-    rng : numpy.random.Generator
-        Draws the noise.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_samples,)
-        With the long-term average spectrum (Welch's estimate) and exactly the RMS level of
-        `reference`. A peak may exceed that of `reference`, and 1.
+    reference
+        Float, ``(samples,)``; the noise has its sample rate, and its peak may be higher.
+    n_samples
+        Length of the noise.
 
     Raises
     ------
     ValueError
-        If `reference` is silent or not finite.
+        If the reference is silent or not finite.
     """
     target = np.asarray(reference, dtype=np.float64)
     rms = np.sqrt(np.mean(np.square(target)))

@@ -72,13 +72,11 @@ def synth_riff(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
 
 
 @sound
-def tremolo_strings(
-    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, chord: Steps = (0, 1, 6, 13)
-) -> FloatArray:
+def tremolo_strings(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
     """A cluster of strings, each bowed back and forth a dozen times a second."""
     n = synth.samples(seconds)
     cluster = np.zeros(n)
-    for note_hz in semitones(pitch_hz, chord):
+    for note_hz in semitones(pitch_hz, (0, 1, 6, 13)):
         turn = synth.phase(synth.rng.uniform(10.0, 13.0), n, synth.rng.uniform())
         bow = 0.55 + 0.45 * np.sin(2 * np.pi * turn)
         slide = 1.0 + 0.03 * synth.wander(n, 1.0)
@@ -128,7 +126,7 @@ def score(synth: Synth, pitch_hz: float) -> FloatArray:
 
 
 def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
-    """A random walk over a scale, reflected at its ends."""
+    # Reflected at the ends of the scale.
     degrees = np.asarray(scale, dtype=np.float64)
     steps = np.cumsum(rng.choice((-2, -1, 1, 2), count)) + rng.integers(degrees.size)
     folded = np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))
@@ -137,7 +135,6 @@ def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
 
 
 def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
-    """Slightly stretched harmonics, the higher ones fading first."""
     order = np.arange(1, 15, dtype=np.float64)
     pitches = pitch_hz * order * np.sqrt(1.0 + 4e-4 * np.square(order))
     # A hammer that strikes at an eighth of the string leaves the eighth harmonic out.

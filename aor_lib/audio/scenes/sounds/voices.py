@@ -158,15 +158,13 @@ def sobs(
 
 
 @sound
-def applause(
-    synth: Synth, *, seconds: Seconds, claps_per_s: Rate, shape: Curve = FLAT
-) -> FloatArray:
+def applause(synth: Synth, *, seconds: Seconds, claps_per_s: Rate) -> FloatArray:
     """Clapping hands: a few pairs, a hall, or all at once within a few hundredths of a second."""
     n, size = synth.samples(seconds), synth.samples(0.04)
     hands = []
     for centre_hz in synth.rng.uniform(900.0, 1800.0, 4):
         hands.append(synth.band(size, 0.8 * centre_hz, 1.8 * centre_hz) * synth.decay(size, 0.035))
-    claps = synth.cloud(claps_per_s * curve(n, shape) + 1e-9, hands)
+    claps = synth.cloud(np.full(n, claps_per_s + 1e-9), hands)
     return synth.fade(claps, 0.1 * seconds, 0.2 * seconds)
 
 
