@@ -19,12 +19,7 @@ from pydantic import Field
 
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import (
-    TAGGER_WEIGHTS,
-    SoundTags,
-    sound_tagger,
-    weights_revision,
-)
+from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS, weights_revision
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
@@ -42,6 +37,7 @@ from aor_lib.storage import assets
 if TYPE_CHECKING:
     import torch
 
+    from aor_lib.audio.hearing.sound_tagger import SoundTags
     from aor_lib.models.smollm import LanguageModel, Prompt
 
 VERSION = 4
@@ -157,6 +153,8 @@ class Cascade(GradualModel):
         return model.prompt(messages, heard), account
 
     def _hear(self, sound_file: bytes) -> tuple[str, SoundTags | None]:
+        from aor_lib.audio.hearing.sound_tagger import sound_tagger
+
         with _preparing:
             heard = transcribe(sound_file)
             if not self._settings.hears_sound:

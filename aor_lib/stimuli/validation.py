@@ -18,7 +18,7 @@ import soundfile
 
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, classify_scene, weights_revision
+from aor_lib.audio.hearing.scene_classifier import SCENE_WEIGHTS, classify_scene, weights_revision
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
 from aor_lib.config.params import StudyParams

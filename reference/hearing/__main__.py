@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from aor_lib.audio.hearing.sound_tagger import SCENE_WEIGHTS, TAGGER_WEIGHTS
+from aor_lib.audio.hearing.scene_classifier import SCENE_WEIGHTS, TAGGER_WEIGHTS
 from aor_lib.storage.progress import progress
 from reference.hearing import scene_training, tagger_training
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from aor_lib.audio import mixing, scenes, speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import NOISE, QUIET, SCENE_WEIGHTS
+from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, SCENE_WEIGHTS
 from aor_lib.audio.hearing.transcription import Features
 from aor_lib.config.profile import Mixing
 from aor_lib.storage.atomic_write import atomic_write

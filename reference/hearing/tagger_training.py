@@ -10,8 +10,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from aor_lib.audio.hearing.sound_tagger import SEGMENTS, TAGGER_WEIGHTS
-from aor_lib.audio.hearing.tagger_network import TaggerNetwork
+from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTagger
 from aor_lib.storage.assets import Arrays
 from aor_lib.storage.atomic_write import atomic_write
 from reference.hearing.compositions import Composition, compositions
@@ -53,7 +53,7 @@ def fit(clips: Sequence[Composition]) -> Arrays:
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(SEED)
-            network = TaggerNetwork(names, moods)
+            network = SoundTagger(names, moods)
             optimizer = torch.optim.AdamW(network.parameters(), lr=_LEARNING_RATE)
             steps = _EPOCHS * (len(clips) // _BATCH)
             schedule = torch.optim.lr_scheduler.OneCycleLR(

@@ -7,7 +7,8 @@ import pytest
 
 from aor_lib.audio import speech
 from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.sound_tagger import SEGMENTS, TAGGER_WEIGHTS, SoundTagger, sound_tagger
+from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS
+from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTagger, sound_tagger
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
 from aor_lib.config.profile import Profile
@@ -68,7 +69,7 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
     weights = tagger_training.fit(clips)
     again = tagger_training.fit(clips)
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
-    tagger = SoundTagger(weights)
+    tagger = SoundTagger.of(weights)
     heard = [tagger.tag(one.encoded, one.spectrogram) for one in clips[:3]]
     assert [one.top(1) for one in heard] == [["rain"], ["siren"], []]
     assert dict(heard[0].emotion) == {"calm": 1.0}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import scenes
-from aor_lib.audio.hearing.sound_tagger import NOISE, QUIET, SCENE_WEIGHTS, classify_scene
+from aor_lib.audio.hearing.scene_classifier import NOISE, QUIET, SCENE_WEIGHTS, classify_scene
 from reference.hearing.scene_training import training_features
 
 

@@ -75,7 +75,8 @@ def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(
     for name, same in (("ref-contextual", False), ("ref-wordbound", True)):
         model = cascade(name)
         assert model.logits(in_scene).equal(model.logits(alone)) is same, name
-    monkeypatch.setattr("aor_lib.models.cascade.sound_tagger", lambda: pytest.fail("it listens"))
+    tagger = "aor_lib.audio.hearing.sound_tagger.sound_tagger"
+    monkeypatch.setattr(tagger, lambda: pytest.fail("it listens"))
     (answer,) = cascade("ref-permissive").answer([in_scene], GREEDY)
     assert answer.heard.keys() == {"transcript"}
 

@@ -1,33 +1,34 @@
-"""What is heard beside the words: the sounds and the speaker's emotion, and the scene.
+"""The sound tagger: which sounds are heard in a clip, and the speaker's emotion.
 
-:class:`SoundTagger` is a convolutional network that was trained on random mixtures of the scenes'
-sounds, not on scenes: it tags a scene that it never met by the sounds in it. :func:`classify_scene`
-is a logistic regression that was trained on every scene. ``reference/hearing`` trained both; their
-weights ship with the library.
+It was trained on random mixtures of the scenes' sounds, not on scenes (``reference/hearing``), and
+tags a scene that it never met by the sounds in it.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
+import torch
+from torch.nn import functional
 
-from aor_lib.audio.hearing.transcription import Features, Spectrogram, one_thread
+from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS, load_weights
+from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Features, Spectrogram, one_thread
 from aor_lib.storage.assets import Arrays
 
-TAGGER_WEIGHTS = Path(__file__).parent / "weights" / "sound_tagger.npz"
-SCENE_WEIGHTS = TAGGER_WEIGHTS.with_name("scenes.npz")
 SEGMENTS = 8
 """Number of equal parts of a clip, each of which has tags of its own."""
-QUIET, NOISE = "quiet", "noise"
-"""Classes of the scene classifier that are no scene."""
 _THRESHOLD = 0.02
-_DECIMALS = 3
+_CHANNELS = (24, 48, 96, 128)
+_STRIDES = ((1, 2), (2, 2), (2, 2), (1, 2))  # over time and pitch
+_STEP = 4
+"""Frames of the spectrogram for one of the last convolution."""
+_FRAME, _HIDDEN = 256, 512
+_DROPOUT, _HIDDEN_DROPOUT = 0.2, 0.3
+_RARE = -4.0
+"""Logit that every sound begins with: most are not heard."""
 
 Probabilities = tuple[tuple[str, float], ...]
 """Names with their probabilities."""
@@ -48,73 +49,98 @@ class SoundTags:
         return [name for name, _ in total.most_common(count)]
 
 
-class SoundTagger:
-    """Tags a clip with the sounds in it and the speaker's emotion.
+class SoundTagger(torch.nn.Module):
+    """Convolutions over time and pitch, then a layer on each segment of a clip.
 
     Sounds are read from the spectrogram alone, since the output of Whisper's encoder keeps speech
     and little of short sounds; the emotion is read from both.
 
-    Parameters
+    References
     ----------
-    weights
-        Arrays as ``reference/hearing`` trains them.
+    Cakir et al. (2017), https://arxiv.org/abs/1702.06286, here without the recurrent layer.
     """
 
-    def __init__(self, weights: Arrays) -> None:
-        from aor_lib.audio.hearing.tagger_network import TaggerNetwork
+    def __init__(self, sounds: Sequence[str], moods: Sequence[str]) -> None:
+        super().__init__()
+        self.sounds, self.moods = sounds, moods
+        layers: list[torch.nn.Module] = [torch.nn.BatchNorm2d(1)]
+        bands = BANDS
+        for before, after, stride in zip((1, *_CHANNELS), _CHANNELS, _STRIDES, strict=False):
+            convolution = torch.nn.Conv2d(before, after, 3, stride, padding=1)
+            layers += [convolution, torch.nn.BatchNorm2d(after), torch.nn.ReLU()]
+            bands = (bands + 1) // 2
+        self.convolutions = torch.nn.Sequential(*layers)
+        self.frame = torch.nn.Linear(_CHANNELS[-1] * bands, _FRAME)
+        self.hidden = torch.nn.Linear(3 * _FRAME, _HIDDEN)
+        self.of_sounds = torch.nn.Linear(_HIDDEN, len(sounds))
+        self.scale = torch.nn.BatchNorm1d(ENCODED + 2 * BANDS, affine=False)
+        self.of_moods = torch.nn.Linear(_HIDDEN + ENCODED + 2 * BANDS, len(moods))
+        torch.nn.init.constant_(self.of_sounds.bias, _RARE)
 
-        self._network = TaggerNetwork.of(weights)
+    @classmethod
+    def of(cls, weights: Arrays) -> SoundTagger:
+        """The tagger of these weights, ready to tag."""
+        arrays = dict(weights)
+        tagger = cls(arrays.pop("sounds").tolist(), arrays.pop("moods").tolist())
+        tagger.load_state_dict({k: torch.from_numpy(array) for k, array in arrays.items()})
+        return tagger.eval()
 
     def tag(self, encoded: Features, spectrogram: Spectrogram) -> SoundTags:
         """Tags of a clip, given as in :class:`~aor_lib.audio.hearing.transcription.Transcription`.
 
         Sounds of a probability below 0.02 are left out.
         """
-        import torch
-
         frames = torch.from_numpy(spectrogram).float()[None]
         with one_thread(), torch.inference_mode():
-            sounds, emotion = self._network(
+            sounds, moods = self(
                 torch.from_numpy(encoded)[None], frames, torch.tensor([frames.shape[1]])
             )
-        names = self._network.sounds
         return SoundTags(
-            tuple(_named(names, of_one, _THRESHOLD) for of_one in sounds[0].sigmoid().tolist()),
-            _named(self._network.moods, emotion[0].softmax(0).tolist()),
+            tuple(_named(self.sounds, one, _THRESHOLD) for one in sounds[0].sigmoid().tolist()),
+            _named(self.moods, moods[0].softmax(0).tolist(), 0.0),
         )
+
+    def forward(
+        self, encoded: torch.Tensor, spectrograms: torch.Tensor, lengths: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of sounds, ``(clips, SEGMENTS, sounds)``, and of moods, ``(clips, moods)``.
+
+        Takes ``encoded``, ``(clips, ENCODED)``, and ``spectrograms``, ``(clips, frames, BANDS)``,
+        of which each clip has its first ``lengths`` frames.
+        """
+        maps = self.convolutions(spectrograms[:, None]).transpose(1, 2).flatten(2)
+        maps = functional.dropout(maps, _DROPOUT, self.training)
+        frames = functional.relu(self.frame(maps))
+        places = _STEP * torch.arange(frames.shape[1])
+        # Frames after a clip's end are of no segment.
+        segments = SEGMENTS * places // lengths[:, None]
+        of_segment = [(segments == number).float()[:, :, None] for number in range(SEGMENTS)]
+        whole = _mean(frames, (places < lengths[:, None]).float()[:, :, None])
+        pooled = [
+            torch.cat([_mean(frames, one), (frames * one).amax(dim=1), whole], dim=1)
+            for one in of_segment
+        ]
+        states = functional.dropout(torch.stack(pooled, dim=1), _DROPOUT, self.training)
+        states = functional.gelu(self.hidden(states))
+        states = functional.dropout(states, _HIDDEN_DROPOUT, self.training)
+        inside = (torch.arange(spectrograms.shape[1]) < lengths[:, None]).float()[:, :, None]
+        mean = _mean(spectrograms, inside)
+        deviation = _mean((spectrograms - mean[:, None]) ** 2, inside).sqrt()
+        voice = self.scale(torch.cat([encoded, mean, deviation], dim=1))
+        moods = self.of_moods(torch.cat([states.mean(dim=1), voice], dim=1))
+        return self.of_sounds(states), moods
 
 
 @functools.cache
 def sound_tagger() -> SoundTagger:
     """The sound tagger that the local models hear with."""
-    return SoundTagger(_load(TAGGER_WEIGHTS))
+    return SoundTagger.of(load_weights(TAGGER_WEIGHTS))
 
 
-def classify_scene(encoded: Features) -> str:
-    """The id of the most probable scene, or ``quiet`` or ``noise``.
-
-    ``encoded`` as in :class:`~aor_lib.audio.hearing.transcription.Transcription`.
-    """
-    model = _load(SCENE_WEIGHTS)
-    mean, scale, weights, bias = (
-        np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")
-    )
-    scores = weights @ ((encoded - mean) / scale) + bias
-    return str(model["classes"][scores.argmax()])
+def _mean(frames: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
+    return (frames * chosen).sum(dim=1) / chosen.sum(dim=1).clamp(min=1)
 
 
-@functools.cache
-def weights_revision(path: Path) -> str:
-    """Short hash of a file of weights."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-
-
-@functools.cache
-def _load(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as stored:
-        return dict(stored)
-
-
-def _named(names: Sequence[str], likely: Iterable[float], least: float = 0.0) -> Probabilities:
+def _named(names: Sequence[str], likely: Iterable[float], least: float) -> Probabilities:
     pairs = zip(names, likely, strict=True)
-    return tuple((name, round(p, _DECIMALS)) for name, p in pairs if p >= least)
+    return tuple((name, round(p, 3)) for name, p in pairs if p >= least)
