@@ -35,6 +35,7 @@ Classes::
     Estimates(frame, keys, measure, titles, about)   where, plot, table, sentences
     Clip(samples, sample_rate)    play(), save(path)
     ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)
+    Turn("user", text=None, audio=None)   audio is a Clip or a Path
 
 ``study.select`` takes ``headline`` (the benign scene), ``context`` (every condition), ``snr``,
 ``speaker`` (voice, emotion, speaking rate), ``histories`` (earlier turns), ``mitigation``
@@ -46,9 +47,9 @@ status, response, label (full_compliance, partial_refusal, full_refusal, unjudge
 ``help(aor_lib.Study)`` has all.
 
 ``model`` is the id of a card in ``params/models``, the path of a card, a ModelCard, or an object
-as in :class:`aor_lib.models.base.AudioModel`; ``steer`` takes the last only, such as
-``aor_lib.models.registry.load_model("ref-contextual")``. The names above are the whole public
-interface; everything else may change.
+as in :class:`aor_lib.models.base.AudioModel`. ``refused`` and ``answered`` are lists of
+conversations, which are tuples of turns. The names above are the whole public interface; everything
+else may change.
 """
 
 import importlib

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import soundfile
 import yaml
@@ -13,10 +14,14 @@ from hypothesis import settings
 from aor_lib.config.params import PARAMS, ModelCard
 from aor_lib.config.records import Intent, Stimulus, content_hash, split_of
 from aor_lib.models.base import Answer, Capabilities, Failure, Turn
+from aor_lib.study import Study
 
 # The same examples in every run: a failure is seen again by whoever looks for it. And no clock.
 settings.register_profile("same examples", derandomize=True, deadline=None)
 settings.load_profile("same examples")
+
+CONDITIONS = {"speech_only": 20, "neutral_scene": 20, "noise": 20, "benign_scene": 5}
+"""Number of refusals in each condition, of 20 pseudo-harmful requests."""
 
 TINY = {
     "name": "tiny",
@@ -172,3 +177,33 @@ def conversations(tmp_path_factory):
             Turn("user", text="What is that noise?"),
         ),
     ]
+
+
+@pytest.fixture(scope="session")
+def study():
+    """One model, asked 20 pseudo-harmful and 10 harmful requests, and ten on dev."""
+    rows = [
+        {"condition": condition, "intent": "pseudo_harmful", "number": n, "refused": n < refused}
+        for condition, refused in CONDITIONS.items()
+        for n in range(20)
+    ]
+    rows += [
+        {"condition": condition, "intent": "harmful", "number": 100 + n, "refused": n < 9}
+        for condition in CONDITIONS
+        for n in range(10)
+    ]
+    trials = pd.DataFrame(rows).assign(
+        model="a", revision="1", split="test", block="core", status="ok", flags="[]", voice="v"
+    )
+    trials = trials.assign(arm="none", method="none", is_control=False, mitigation="none")
+    trials["utterance_id"] = "u" + trials.pop("number").astype(str)
+    trials["stimulus_id"] = trials["utterance_id"] + "." + trials["condition"]
+    labels = {True: "full_refusal", False: "full_compliance"}
+    trials["label"] = trials.pop("refused").map(labels)
+    trials["scenario"] = "kitchen"
+    dev = trials.head(10).assign(split="dev")
+    probes = trials.head(3).assign(method="probe", arm="probe_words")
+    study = Study(Path("nowhere"))
+    vars(study)["trials"] = pd.concat([trials, dev, probes], ignore_index=True)
+    vars(study)["titles"] = {"a": "Model A"}
+    return study

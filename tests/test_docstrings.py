@@ -12,15 +12,14 @@ MODULES = sorted(
     for path in (ROOT / "aor_lib").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-NEEDS_WEIGHTS = {"aor_lib.steering", "aor_lib.stimuli.clip"}
+NEEDS_WEIGHTS = {"aor_lib.models.registry", "aor_lib.steering", "aor_lib.stimuli.clip"}
 
 
 @pytest.mark.parametrize(
     "module",
     [pytest.param(m, marks=[pytest.mark.slow] if m in NEEDS_WEIGHTS else []) for m in MODULES],
 )
-def test_the_examples_of_a_module_hold(module, monkeypatch):
+def test_the_examples_of_a_module_hold(module, study, monkeypatch):
     monkeypatch.chdir(ROOT)
-    failed, tried = doctest.testmod(importlib.import_module(module))
-    assert tried
-    assert not failed
+    examples = doctest.testmod(importlib.import_module(module), extraglobs={"study": study})
+    assert not examples.failed

@@ -2,47 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import aor_lib
 from aor_lib.report.selection import SelectionError
-from aor_lib.study import Study
-
-CONDITIONS = {"speech_only": 20, "neutral_scene": 20, "noise": 20, "benign_scene": 5}
-"""Requests that are refused in each condition, of 20 that only sound harmful."""
-
-
-@pytest.fixture(scope="module")
-def study():
-    """One model, asked 20 pseudo-harmful and 10 harmful requests, and ten on dev."""
-    rows = [
-        {"condition": condition, "intent": "pseudo_harmful", "number": n, "refused": n < refused}
-        for condition, refused in CONDITIONS.items()
-        for n in range(20)
-    ]
-    rows += [
-        {"condition": condition, "intent": "harmful", "number": 100 + n, "refused": n < 9}
-        for condition in CONDITIONS
-        for n in range(10)
-    ]
-    trials = pd.DataFrame(rows).assign(
-        model="a", revision="1", split="test", block="core", status="ok", flags="[]", voice="v"
-    )
-    trials = trials.assign(arm="none", method="none", is_control=False, mitigation="none")
-    trials["utterance_id"] = "u" + trials.pop("number").astype(str)
-    trials["stimulus_id"] = trials["utterance_id"] + "." + trials["condition"]
-    labels = {True: "full_refusal", False: "full_compliance"}
-    trials["label"] = trials.pop("refused").map(labels)
-    trials["scenario"] = "kitchen"
-    dev = trials.head(10).assign(split="dev")
-    probes = trials.head(3).assign(method="probe", arm="probe_words")
-    study = Study(Path("nowhere"))
-    vars(study)["trials"] = pd.concat([trials, dev, probes], ignore_index=True)
-    vars(study)["titles"] = {"a": "Model A"}
-    return study
 
 
 def test_dev_and_probes_never_come_out_of_a_selection_unless_asked_for(study):

@@ -86,7 +86,7 @@ def ask(
     --------
     >>> from aor_lib.stimuli.clip import make_clip
     >>> ask("ref-permissive", make_clip("What is the capital of France?")).text
-    'The capital of France is Paris.'
+    'The capital of France is Paris, France.'
     """
     if isinstance(model, ModelCard | str | Path):
         model = load_model(model)

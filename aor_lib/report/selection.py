@@ -58,9 +58,8 @@ class Selection:
 
         Examples
         --------
-        >>> study = getfixture("study")
         >>> study.select("context").where(intent="harmful", condition=["noise", "speech_only"])
-        Selection(24 trials of 2 models)
+        Selection(20 trials of 1 models)
         """
         rows = self.frame
         for column, value in values.items():
@@ -105,7 +104,7 @@ class Selection:
 
         Examples
         --------
-        >>> sounding = getfixture("study").select("context").where(intent="pseudo_harmful")
+        >>> sounding = study.select("context").where(intent="pseudo_harmful")
         >>> sounding.paired("condition", baseline="benign_scene").measure
         'difference'
         """
