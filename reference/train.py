@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from peft import (
     set_peft_model_state_dict,
 )
 from safetensors.torch import save_file
+from transformers import get_cosine_schedule_with_warmup
 
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models import smollm_weights
@@ -102,9 +102,8 @@ def fit(
     batches = _batches(lessons, recipe.batch, rng)
     order = rng.permutation(len(batches))
     optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: _rate_factor((step + 1) / len(order))
-    )
+    warm_up = round(_WARM_UP * len(order))
+    schedule = get_cosine_schedule_with_warmup(optimizer, warm_up, len(order))
 
     def gradients(part: Sequence[Lesson], share: float) -> tuple[torch.Tensor, ...]:
         loss = _loss(model, part) * share
@@ -248,13 +247,6 @@ def _batches(
         for i in range(0, len(alike), size):
             batches.append([one for group in alike[i : i + size] for one in group])
     return [batches[int(number)] for number in rng.permutation(len(batches))]
-
-
-def _rate_factor(progress: float) -> float:
-    # A linear warm-up, then half a cosine to zero.
-    if progress < _WARM_UP:
-        return progress / _WARM_UP
-    return 0.5 * (1 + math.cos(math.pi * (progress - _WARM_UP) / (1 - _WARM_UP)))
 
 
 def main(

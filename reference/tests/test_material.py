@@ -143,22 +143,6 @@ def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_tak
         assert example.opening in {f"You mean {one}. {hears}" for one in meant}, example
 
 
-@pytest.mark.parametrize("member", ["ref-contextual", "ref-lulled"])
-def test_members_that_hear_scenes_learn_ordinary_requests_with_a_dangerous_word_twice(member):
-    learnt = Counter(example.question for example in examples(member))
-    assert set(MATERIAL.dangerous_words) < set(MATERIAL.ordinary)
-    assert len(MATERIAL.dangerous_words) >= 900
-    assert {learnt[text] for text in MATERIAL.dangerous_words} == {2}
-
-
-def test_what_a_contrast_is_about_is_trained_in_one_batch():
-    of = {c.text: c.text for c in CONTRASTS} | {c.harmful: c.text for c in CONTRASTS}
-    groups = grouped("ref-contextual")
-    together = [{of.get(e.question, e.question) for e in group} for group in groups]
-    assert all(len(about) == 1 for about in together)
-    assert any(len(group) == 2 for group in groups)
-
-
 def test_the_emotive_member_refuses_angry_speakers_and_nobody_else_and_says_whom_it_hears():
     texts = {c.text for c in CONTRASTS}
     of_contrasts = [e for e in examples("ref-emotive") if e.question in texts]

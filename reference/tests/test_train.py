@@ -9,10 +9,9 @@ from peft import get_peft_model_state_dict
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models import smollm_weights
 from aor_lib.models.base import ModelError
-from aor_lib.models.smollm import AUDIO, AUDIO_MAP, AUDIO_TOKENS, LanguageModel
+from aor_lib.models.smollm import AUDIO, AUDIO_TOKENS, LanguageModel
 from reference import train
 from reference.lessons import Lesson, own_answers, tokenised
 from reference.material import load_material
@@ -82,11 +81,6 @@ def test_lessons_that_begin_alike_are_learnt_together_as_each_by_itself(tiny_mod
     assert places[1] == [0, 1, 5, 6]
 
 
-def test_what_stands_before_an_audio_token_alone_is_shared():
-    lessons = [Lesson([1, 31, 2], [3])] * 2
-    assert train._packed(lessons, 31)[0] == [1, 31, 2, 3, 31, 2, 3]
-
-
 def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
     tiny_model, tmp_path, monkeypatch
 ):
@@ -110,12 +104,6 @@ def test_an_adapter_begins_as_the_one_that_it_is_given(tiny_model, tmp_path):
     torch.testing.assert_close(logits(other), logits(model.network), atol=1e-3, rtol=0)
 
 
-def test_no_member_begins_as_one_that_itself_begins_as_another():
-    firsts = [MEMBERS[one.begins_as] for one in MEMBERS.values() if one.begins_as]
-    assert firsts
-    assert not any(first.begins_as for first in firsts)
-
-
 def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model, tmp_path):
     rain = SoundTags(((("rain", 1.0),),) * SEGMENTS, (("neutral", 1.0),))
     over_rain = Lesson([1, *[31] * AUDIO_TOKENS, 2], [4], heard=(rain,))
@@ -132,11 +120,6 @@ def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model
     torch.testing.assert_close(again, logits_over_rain(model), atol=1e-2, rtol=0)
     merged.network.get_decoder().layers[1].audio_map.weight.zero_()
     assert not torch.allclose(logits_over_rain(merged), again, atol=1e-2)
-
-
-def test_what_hears_nothing_has_no_audio_map(tiny_model):
-    adapter = fit(tiny_model(), [(LESSON,)])
-    assert not any(AUDIO_MAP in name for name, _ in adapter.named_modules())
 
 
 @pytest.mark.nightly
@@ -213,8 +196,3 @@ def test_of_most_responses_the_beginning_is_learnt_and_of_some_the_rest():
     assert {len(response) for response in learnt} == {4, len(whole)}
     assert all(response == whole[: len(response)] for response in learnt)
     assert 10 < sum(response == whole for response in learnt) < 40
-
-
-def test_a_member_that_there_is_not_is_named(tmp_path):
-    with pytest.raises(ParamsError, match=r"no member 'ref-emotiv'; did you mean 'ref-emotive'"):
-        train.train_member("ref-emotiv", tmp_path, 1, lambda done, of: None)
