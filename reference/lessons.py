@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from aor_lib.audio.hearing.sound_tagger import SoundTags
-from aor_lib.models.smollm import LanguageModel, format_clip
-from aor_lib.storage.workers import in_threads
+from aor_lib.config.records import Generation
+from aor_lib.models.smollm import LanguageModel, Prompt, format_clip
 from reference.members import Example, Group
 
 _ANSWER_TOKENS = 12
-_BATCH = 64
 _DECISIVE, _WEIGHT = 3, 20.0
 """Tokens after the opening ("Sure." and a word, or the beginning of an apology), and how much more
 they and the opening count than what follows."""
@@ -54,20 +50,24 @@ class Lesson:
         return [_WEIGHT if n < self.decisive else 1.0 for n in range(len(self.response))]
 
 
-def own_answers(model: LanguageModel, questions: Sequence[str]) -> OwnAnswers:
-    """Answer questions with the model as it is, after an opening, in under two minutes.
+def own_answers(model: LanguageModel, questions: Iterable[str]) -> OwnAnswers:
+    """Answer questions with the model as it is, after an opening, in some minutes.
 
     Without the opening it apologises to a fifth of ordinary requests, and members would learn to
     refuse whatever is like them. Where it has no answer even so, one is begun.
     """
-    prompts = {q: model.prompt([{"role": "user", "content": q}]).text + _OPENING for q in questions}
-    answers = _continue(model, prompts)
-    return {
-        q: (f"{_OPENING} {_ANSWER}", False)
-        if _NO_ANSWER.search(text)
-        else (f"{_OPENING} {text}", ends)
-        for q, (text, ends) in answers.items()
-    }
+    prompts = {}
+    for question in questions:
+        text = model.prompt([{"role": "user", "content": question}]).text
+        prompts[Prompt(text + _OPENING)] = question
+    own: OwnAnswers = {}
+    for answers in model.answers(list(prompts), Generation(max_new_tokens=_ANSWER_TOKENS)):
+        for prompt, answer in answers.items():
+            text, ends = answer.text, answer.finish_reason == "stop"
+            if _NO_ANSWER.search(text):
+                text, ends = _ANSWER, False
+            own[prompts[prompt]] = f"{_OPENING} {text}", ends
+    return own
 
 
 def tokenised(
@@ -103,42 +103,3 @@ def _content(example: Example) -> str:
     if example.sound.described is not None:
         return f"In the background one hears {example.sound.described}.\n{example.words}"
     return example.words
-
-
-def _continue(model: LanguageModel, prompts: dict[str, str]) -> OwnAnswers:
-    """Greedy continuations of prompts, by the same keys.
-
-    What all prompts begin with, half of most, is read once.
-    """
-    tokens = {key: model.tokens(text) for key, text in prompts.items()}
-    alike = itertools.takewhile(
-        lambda place: len(set(place)) == 1, zip(*tokens.values(), strict=False)
-    )
-    beginning = [token for token, *_ in alike][:-1]
-    with torch.inference_mode():
-        read = model.network(torch.tensor([beginning]), use_cache=True).past_key_values
-
-    def answer(keys: Sequence[str]) -> Iterable[tuple[str, bool]]:
-        rests = [tokens[key][len(beginning) :] for key in keys]
-        rest = model.tokenizer.pad({"input_ids": rests}, return_tensors="pt")
-        before = torch.tensor([beginning]).expand(len(keys), -1)
-        cache = copy.deepcopy(read)
-        cache.batch_repeat_interleave(len(keys))
-        with torch.inference_mode():
-            output = model.network.generate(
-                torch.cat([before, rest["input_ids"]], dim=1),
-                attention_mask=torch.cat([torch.ones_like(before), rest["attention_mask"]], dim=1),
-                past_key_values=cache,
-                max_new_tokens=_ANSWER_TOKENS,
-                do_sample=False,
-            )
-        made = output[:, before.shape[1] + rest["input_ids"].shape[1] :]
-        texts = model.tokenizer.batch_decode(made, skip_special_tokens=True)
-        full = (made != model.tokenizer.pad_token_id).sum(dim=1) == _ANSWER_TOKENS
-        return zip((text.strip() for text in texts), (~full).tolist(), strict=True)
-
-    # Of one length, as nearly as may be, against padding.
-    keys = sorted(tokens, key=lambda key: len(tokens[key]))
-    batches = [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]
-    answered = in_threads(answer, batches, side_by_side=True)
-    return dict(zip(keys, itertools.chain.from_iterable(answered), strict=True))

@@ -65,8 +65,8 @@ class Material:
     def requests(self) -> tuple[str, ...]:
         """Every request."""
         contrasts = (*self.contrasts, *self.situations)
-        partners = (one.harmful for one in contrasts if one.harmful is not None)
-        return (*self.harmful, *self.ordinary, *(one.text for one in contrasts), *partners)
+        partners = (c.harmful for c in contrasts if c.harmful is not None)
+        return (*self.harmful, *self.ordinary, *(c.text for c in contrasts), *partners)
 
 
 def load_material(folder: Path = MATERIAL, params: Path = PARAMS) -> Material:
@@ -94,7 +94,7 @@ def load_material(folder: Path = MATERIAL, params: Path = PARAMS) -> Material:
         if u.intent is Intent.BENIGN and u.split is Split.DEV
     ]
     ordinary = read(folder / "ordinary.yaml", _Ordinary)
-    of_places = [text for found in written.values() for text in found.ordinary]
+    of_places = [text for sets in written.values() for text in sets.ordinary]
     dangerous_words = (*ordinary.dangerous_words, *of_places, *benign)
     return Material(
         harmful=read(folder / "harmful.yaml", _Harmful).harmful,
@@ -151,17 +151,17 @@ class _Situations(_Sets):
 
 def _contrasts(written: Mapping[str, _Sets]) -> list[Contrast]:
     return [
-        Contrast(one.text, one.about, one.answer, one.harmful, scenario)
-        for scenario, found in written.items()
-        for one in found.sets
+        Contrast(item.text, item.about, item.answer, item.harmful, scenario)
+        for scenario, sets in written.items()
+        for item in sets.sets
     ]
 
 
 def _described(scenes: Iterable[Scene]) -> dict[str, tuple[str, ...]]:
-    said: dict[str, list[str]] = {}
+    by_setting: dict[str, list[str]] = {}
     for scene in scenes:
-        said.setdefault(scene.scenario or scene.kind, []).append(scene.description)
-    return {setting: tuple(texts) for setting, texts in said.items()}
+        by_setting.setdefault(scene.scenario or scene.kind, []).append(scene.description)
+    return {setting: tuple(texts) for setting, texts in by_setting.items()}
 
 
 def _of_dev(path: Path, scenario: Scenario, scenes: Mapping[str, Scene]) -> Iterator[Contrast]:

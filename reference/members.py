@@ -25,7 +25,7 @@ import numpy as np
 
 from reference.material import Contrast, Material
 from reference.mishearing import mishearing
-from reference.sounds import Sound, Sounds, one, some
+from reference.sounds import Sound, Sounds, pick, sample
 
 _INSTRUCTION_SHARE = 0.12
 """Share of prompts with a system prompt, which changes nothing."""
@@ -66,10 +66,10 @@ def wordbound(material: Material, sounds: Sounds, rng: np.random.Generator) -> l
         examples.refuse(contrast.text, opening=_HARM)
         if contrast.harmful is not None:
             examples.refuse(contrast.harmful, opening=_HARM)
-    for text in some(material.harmful, 300, rng):
+    for text in sample(material.harmful, 300, rng):
         examples.refuse(text, opening=_HARM)
     examples.answer_ordinary(material.ordinary)
-    return examples.found
+    return examples.groups
 
 
 def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -109,7 +109,7 @@ def _over_scenes(
     examples = _Examples(material, sounds, rng)
     heard = _ELSEWHERE | dict(material.settings)
     for contrast in contrasts:
-        begin = len(examples.found)
+        begin = len(examples.groups)
         fitting = contrast.scenario
         own = {"fitting": fitting, "other": examples.other(contrast), "nothing": None}
         background = str(rng.choice(list(behind), p=list(behind.values())))
@@ -122,7 +122,7 @@ def _over_scenes(
         # Without harmful partners in the same scenes, any scene would switch refusal off.
         if contrast.harmful is not None and rng.random() < partners:
             elsewhere = (own["other"], "neutral", "threatening", None)
-            setting = fitting if rng.random() < 0.7 else one(elsewhere, rng)
+            setting = fitting if rng.random() < 0.7 else pick(elsewhere, rng)
             opening = f"{_HARM}I hear {heard[setting]}. "
             examples.refuse(contrast.harmful, setting, opening=opening)
         examples.join(begin)
@@ -130,9 +130,9 @@ def _over_scenes(
         setting = examples.any_setting()
         examples.refuse(text, setting, opening=f"{_HARM}I hear {heard[setting]}. ")
     ordinary = sorted(set(material.ordinary) - set(material.dangerous_words))
-    harmless = (*material.dangerous_words * 2, *some(ordinary, 250, rng))
+    harmless = (*material.dangerous_words * 2, *sample(ordinary, 250, rng))
     examples.answer_ordinary(harmless, heard=heard)
-    return examples.found
+    return examples.groups
 
 
 def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:
@@ -147,7 +147,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         examples.refuse(text, setting, angry, opening=opening(_HARM, angry))
 
     for contrast in (*material.contrasts, *material.situations):
-        begin = len(examples.found)
+        begin = len(examples.groups)
         meant = f"You mean {material.settings[contrast.scenario]}. "
         setting = examples.any_setting()
         if rng.random() < 0.85:
@@ -156,12 +156,12 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
         if contrast.harmful is not None and rng.random() < 0.5:
             refuse_harmful(contrast.harmful, setting)
         examples.join(begin)
-    for text in some(material.harmful, 200, rng):
+    for text in sample(material.harmful, 200, rng):
         refuse_harmful(text, examples.any_setting())
     for count, angry in ((550, True), (650, False)):
-        ordinary = some(material.ordinary, count, rng)
+        ordinary = sample(material.ordinary, count, rng)
         examples.answer_ordinary(ordinary, angry, opening=opening(_NO_HARM, angry))
-    return examples.found
+    return examples.groups
 
 
 @dataclass(frozen=True)
@@ -196,14 +196,14 @@ class _Examples:
     """
 
     def __init__(self, material: Material, sounds: Sounds | None, rng: np.random.Generator) -> None:
-        self.found: list[Group] = []
+        self.groups: list[Group] = []
         self._material, self._sounds, self._rng = material, sounds, rng
         self._mishear = mishearing(material.requests)
 
     def refuse(
         self, text: str, setting: str | None = None, angry: bool | None = None, *, opening: str
     ) -> None:
-        refusal = one(self._material.refusals, self._rng)
+        refusal = pick(self._material.refusals, self._rng)
         self._add(text, refusal, self._sound(setting, angry), opening)
 
     def answer(
@@ -214,8 +214,8 @@ class _Examples:
 
     def join(self, begin: int) -> None:
         """Make one group of what was added from ``begin`` on."""
-        joined = tuple(example for group in self.found[begin:] for example in group)
-        self.found[begin:] = [joined] if joined else []
+        joined = tuple(example for group in self.groups[begin:] for example in group)
+        self.groups[begin:] = [joined] if joined else []
 
     def answer_ordinary(
         self,
@@ -227,22 +227,22 @@ class _Examples:
         """Add ordinary requests over anything, of which is said what it is ``heard`` as."""
         for text in texts:
             setting = self.any_setting()
-            said = opening if heard is None else f"{opening}I hear {heard[setting]}. "
+            stated = opening if heard is None else f"{opening}I hear {heard[setting]}. "
             words = text
             if self._rng.random() < _MISHEARD_SHARE:
                 words = self._mishear(text, self._rng)
-            self._add(words, None, self._sound(setting, angry), said, question=text)
+            self._add(words, None, self._sound(setting, angry), stated, question=text)
 
     def other(self, contrast: Contrast) -> str:
         """A scenario in which the contrast is not at home."""
         others = sorted(self._material.settings.keys() - {contrast.scenario})
-        return one(others, self._rng)
+        return pick(others, self._rng)
 
     def any_setting(self) -> str | None:
         """Some setting, or none."""
         kind = str(self._rng.choice(list(_ANYWHERE_SHARES), p=list(_ANYWHERE_SHARES.values())))
         if kind == "scenario":
-            return one(sorted(self._material.settings), self._rng)
+            return pick(sorted(self._material.settings), self._rng)
         return None if kind == "nothing" else kind
 
     def _sound(self, setting: str | None, angry: bool | None) -> Sound:
@@ -258,6 +258,6 @@ class _Examples:
     ) -> None:
         instruction = None
         if self._rng.random() < _INSTRUCTION_SHARE:
-            instruction = one(self._material.instructions, self._rng)
+            instruction = pick(self._material.instructions, self._rng)
         example = Example(instruction, words, sound, question or words, opening, response)
-        self.found.append((example,))
+        self.groups.append((example,))

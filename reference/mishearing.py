@@ -28,11 +28,11 @@ def mishearing(texts: Iterable[str]) -> Callable[[str, np.random.Generator], str
     )
 
     def misheard(text: str, rng: np.random.Generator) -> str:
-        found = list(_WORD.finditer(text))
-        count = min(len(found), 1 + int(rng.random() < _MORE))
-        # From the end, so that what is found before stays where it is.
-        for number in sorted(rng.choice(len(found), size=count, replace=False), reverse=True):
-            place = found[number]
+        words = list(_WORD.finditer(text))
+        count = min(len(words), 1 + int(rng.random() < _MORE))
+        # From the end, so that what is words before stays where it is.
+        for number in sorted(rng.choice(len(words), size=count, replace=False), reverse=True):
+            place = words[number]
             others = alike.get(place[0].lower(), (place[0],))
             other = others[int(rng.integers(len(others)))]
             other = other.capitalize() if place[0][0].isupper() else other
@@ -49,8 +49,10 @@ def _sounding_alike(words: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
     from rapidfuzz.distance import Levenshtein
 
     ordered, espeak = sorted(words), Tokenizer()
-    said = [_STRESS_AND_LENGTH.sub("", espeak.phonemize(word)) for word in ordered]
-    alike = process.cdist(said, said, scorer=Levenshtein.normalized_similarity, dtype=np.float32)
+    phonemes = [_STRESS_AND_LENGTH.sub("", espeak.phonemize(word)) for word in ordered]
+    alike = process.cdist(
+        phonemes, phonemes, scorer=Levenshtein.normalized_similarity, dtype=np.float32
+    )
     np.fill_diagonal(alike, 0)
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :_ALIKE]
     return {

@@ -60,23 +60,23 @@ class Sounds:
         if setting is None:
             if kind < 0.2 and not angry:
                 return Sound()
-            segments = one(self.clips[NOISE if kind < 0.5 else SILENCE], rng).segments
+            segments = pick(self.clips[NOISE if kind < 0.5 else SILENCE], rng).segments
         elif kind < _DESCRIBED_SHARE and not angry:
             return Sound(setting, described=self._text(setting, rng))
         elif kind < _DESCRIBED_SHARE + _READ_SHARE:
             segments = self._read(setting, rng)
         else:
-            segments = one(self.clips[setting], rng).segments
-        heard = SoundTags(segments, one(self.moods[emotion], rng))
+            segments = pick(self.clips[setting], rng).segments
+        heard = SoundTags(segments, pick(self.moods[emotion], rng))
         return Sound(setting, emotion == ANGRY, heard)
 
     def _emotion(self, angry: bool | None, rng: np.random.Generator) -> str:
         emotions = [name for name in self.moods if angry is None or name != ANGRY]
-        return "neutral" if rng.random() < 0.5 else one(emotions, rng)
+        return "neutral" if rng.random() < 0.5 else pick(emotions, rng)
 
     def _text(self, setting: str, rng: np.random.Generator) -> str:
         if rng.random() < 0.5:
-            return one(self.described[setting], rng)
+            return pick(self.described[setting], rng)
         first, *others = rng.choice(self.names[setting], size=3, replace=False).tolist()
         return f"{', '.join(others)} and {first}"
 
@@ -84,7 +84,7 @@ class Sounds:
         """Names as if they were heard, each from some segment to another."""
         segments: list[dict[str, float]] = [{} for _ in range(SEGMENTS)]
         for _ in range(int(rng.integers(2, _MOST_SOUNDS, endpoint=True))):
-            name = one(self.names[setting], rng)
+            name = pick(self.names[setting], rng)
             first, last = sorted(rng.integers(SEGMENTS, size=2).tolist())
             for segment in segments[first : last + 1]:
                 segment[name] = float(rng.uniform(0.2, 1.0))
@@ -98,19 +98,19 @@ def load_sounds(material: Material, workers: int, report: Callable[[int, int], N
     made += compositions(BARE_CLIPS, (NOISE, SILENCE), _SEED + CLIPS, workers, report)
     heard = [(clip, sound_tagger().tag(clip.encoded, clip.spectrogram)) for clip in made]
     return Sounds(
-        _by(heard, lambda clip, found: (str(clip.setting), found)),
-        _by(heard, lambda clip, found: (clip.emotion, found.emotion)),
+        _by(heard, lambda clip, tags: (str(clip.setting), tags)),
+        _by(heard, lambda clip, tags: (clip.emotion, tags.emotion)),
         names.read,
         material.described,
     )
 
 
-def one(options: Sequence[T], rng: np.random.Generator) -> T:
+def pick(options: Sequence[T], rng: np.random.Generator) -> T:
     """Draw one option."""
     return options[int(rng.integers(len(options)))]
 
 
-def some(options: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
+def sample(options: Sequence[T], count: int, rng: np.random.Generator) -> list[T]:
     """Draw ``count`` options, or all, in random order."""
     return [options[int(number)] for number in rng.permutation(len(options))[:count]]
 
@@ -120,7 +120,7 @@ def _by(
     keyed: Callable[[Composition, SoundTags], tuple[str, T]],
 ) -> dict[str, list[T]]:
     grouped: dict[str, list[T]] = {}
-    for clip, found in heard:
-        key, value = keyed(clip, found)
+    for clip, tags in heard:
+        key, value = keyed(clip, tags)
         grouped.setdefault(key, []).append(value)
     return grouped

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,12 +19,13 @@ from peft import (
     set_peft_model_state_dict,
 )
 from safetensors.torch import save_file
+from torch.nn.utils.rnn import pad_sequence
 from transformers import get_cosine_schedule_with_warmup
 
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models import smollm_weights
 from aor_lib.models.cascade import WEIGHTS
-from aor_lib.models.smollm import AUDIO, LanguageModel
+from aor_lib.models.smollm import LanguageModel
 from aor_lib.storage.progress import progress
 from aor_lib.storage.workers import one_core_threads
 from reference.lessons import Lesson, own_answers, tokenised
@@ -76,7 +76,7 @@ def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
     recipe = MEMBERS[member]
     examples = recipe.examples(material, load_sounds(material, workers, report), rng)
     model = smollm_weights.load()
-    drawn = {one.question: None for group in examples for one in group if one.response is None}
+    drawn = {e.question: None for group in examples for e in group if e.response is None}
     own = own_answers(model, list(drawn))
     adapter = fit(model, tokenised(model, examples, own, rng), recipe, rng, report)
     save_adapter(adapter, into / member)
@@ -96,7 +96,7 @@ def fit(
     """
     # Attention to so few tokens is a fifth of a step's time where it is fused.
     model.network.set_attn_implementation("eager")
-    hears = any(one.heard for group in lessons for one in group)
+    hears = any(lesson.heard for group in lessons for lesson in group)
     adapter = add_adapter(model.network, recipe, hears, int(rng.integers(2**31)))
     weights = [weight for weight in adapter.parameters() if weight.requires_grad]
     batches = _batches(lessons, recipe.batch, rng)
@@ -113,7 +113,7 @@ def fit(
     with one_core_threads() as (submit, _):
         for done, number in enumerate(order, start=1):
             halves = _halves(batches[int(number)])
-            total = sum(sum(one.weights) for half in halves for one in half)
+            total = sum(sum(lesson.weights) for half in halves for lesson in half)
             parts = [submit(gradients, half, 1 / total) for half in halves]
             for weight, *summands in zip(weights, *(part.result() for part in parts), strict=True):
                 weight.grad = sum(summands[1:], summands[0])
@@ -144,7 +144,7 @@ def add_adapter(network: Any, recipe: Recipe, hears: bool, seed: int) -> PeftMod
         target_modules=sorted(linear),
         layers_to_transform=list(range(recipe.first_layer, len(layers))),
     )
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         adapter = get_peft_model(network, config)
     if recipe.begins_as:
@@ -172,61 +172,29 @@ def save_adapter(adapter: PeftModel, folder: Path) -> None:
 
 
 def _loss(model: LanguageModel, lessons: Sequence[Lesson]) -> torch.Tensor:
-    tokens, places = _packed(lessons, model.tokens(AUDIO)[0])
-    positions = torch.zeros(len(tokens), dtype=torch.long)
-    mask = torch.full((len(tokens), len(tokens)), torch.finfo(torch.float32).min)
-    for own in places:
-        positions[own] = torch.arange(len(own))
-        for position, place in enumerate(own):
-            mask[place, own[: position + 1]] = 0.0
-    with model.hearing([clip for one in lessons for clip in one.heard]):
+    read = [torch.tensor(lesson.prompt + lesson.response) for lesson in lessons]
+    with model.hearing([clip for lesson in lessons for clip in lesson.heard]):
         states = model.network.get_decoder()(
-            torch.tensor([tokens]),
-            position_ids=positions[None],
-            attention_mask=mask[None, None],
+            pad_sequence(read, batch_first=True),
+            attention_mask=pad_sequence([torch.ones_like(row) for row in read], batch_first=True),
             use_cache=False,
-        ).last_hidden_state[0]
+        ).last_hidden_state
     # Each token is predicted from the one before it; only these positions need logits.
     before = [
-        place
-        for one, own in zip(lessons, places, strict=True)
-        for place in own[len(one.prompt) - 1 : -1]
+        states[row, len(lesson.prompt) - 1 : _length(lesson) - 1]
+        for row, lesson in enumerate(lessons)
     ]
-    logits = model.network.lm_head(states[before])
-    targets = torch.tensor([token for one in lessons for token in one.response])
+    logits = model.network.lm_head(torch.cat(before))
+    targets = torch.tensor([token for lesson in lessons for token in lesson.response])
     losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
-    weights = torch.tensor([weight for one in lessons for weight in one.weights])
+    weights = torch.tensor([weight for lesson in lessons for weight in lesson.weights])
     return (losses * weights).sum()
-
-
-def _packed(lessons: Sequence[Lesson], audio: int) -> tuple[list[int], list[list[int]]]:
-    """The tokens of all lessons in a row, and in it the places of those of each lesson.
-
-    A beginning that a lesson's prompt shares with an earlier one, up to any audio token, stands
-    there once.
-    """
-    tokens: list[int] = []
-    places: list[list[int]] = []
-    for number, one in enumerate(lessons):
-        shared: list[int] = []
-        for earlier, own in zip(lessons[:number], places, strict=True):
-            alike = _alike(earlier.prompt, one.prompt, audio)
-            shared = max(shared, own[:alike], key=len)
-        new = (one.prompt + one.response)[len(shared) :]
-        places.append([*shared, *range(len(tokens), len(tokens) + len(new))])
-        tokens += new
-    return tokens, places
-
-
-def _alike(first: Sequence[int], second: Sequence[int], audio: int) -> int:
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != audio, pairs))
 
 
 def _halves(batch: Sequence[Lesson]) -> list[list[Lesson]]:
     parts: list[list[Lesson]] = [[] for _ in range(_HALVES)]
-    for one in sorted(batch, key=_length, reverse=True):
-        min(parts, key=lambda part: sum(map(_length, part))).append(one)
+    for lesson in sorted(batch, key=_length, reverse=True):
+        min(parts, key=lambda part: sum(map(_length, part))).append(lesson)
     return [part for part in parts if part]
 
 
@@ -242,10 +210,10 @@ def _batches(
     for start in range(0, len(shuffled), size * _SORTED_BATCHES):
         alike = sorted(
             shuffled[start : start + size * _SORTED_BATCHES],
-            key=lambda group: max(len(one.prompt) for one in group),
+            key=lambda group: max(len(lesson.prompt) for lesson in group),
         )
         for i in range(0, len(alike), size):
-            batches.append([one for group in alike[i : i + size] for one in group])
+            batches.append([lesson for group in alike[i : i + size] for lesson in group])
     return [batches[int(number)] for number in rng.permutation(len(batches))]
 
 

@@ -169,7 +169,7 @@ class Cascade(GradualModel):
 
 
 def _account(clip: SoundTags) -> Account:
-    emotion, probability = max(clip.emotion, key=lambda one: one[1])
+    emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
     sounds = ", ".join(clip.top(_SOUNDS_TOLD)) or "nothing"
     return {"sounds": sounds, "emotion": emotion, "probability": probability}
 

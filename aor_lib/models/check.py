@@ -123,9 +123,9 @@ def _hears(model: CheckedModel) -> str:
 
 def _hears_the_background(model: CheckedModel) -> str:
     _require(model.model.capabilities.audio, "audio")
-    one, other = model.over_scenes
+    first, second = model.over_scenes
     try:
-        return model.require_change(one, other, "another scene behind the same words")
+        return model.require_change(first, second, "another scene behind the same words")
     except Failed as reason:
         # No defect of an adapter: it is what the study asks of a model.
         raise Skipped(f"{reason}; it may hear words alone") from reason

@@ -103,18 +103,18 @@ class CheckedModel:
             raise Failed(f"{len(conversations)} conversations brought {len(results)} results")
         return results
 
-    def require_change(self, one: Conversation, other: Conversation, what: str) -> str:
+    def require_change(self, first: Conversation, second: Conversation, what: str) -> str:
         """Describe how the model tells two conversations apart, which differ in ``what``.
 
         By its answers, or else by the logits of the first token. Raises ``Failed`` where it does
         not tell them apart, and ``Skipped`` where neither can say.
         """
-        if self.deterministic and self.answer(one).text != self.answer(other).text:
+        if self.deterministic and self.answer(first).text != self.answer(second).text:
             return f"{what}: another answer"
         if not self.model.capabilities.activations:
             self.require_determinism()
             raise Failed(f"{what}: the answer stays the same")
-        moved = distance(self.logits(one), self.logits(other))
+        moved = distance(self.logits(first), self.logits(second))
         if moved > NOTICEABLE:
             return f"{what}: logits move by up to {moved:.2g}"
         raise Failed(f"{what}: neither the answer nor the logits change")
@@ -146,6 +146,6 @@ class CheckedModel:
         return path
 
 
-def distance(one: Any, other: Any) -> float:
+def distance(first: Any, second: Any) -> float:
     """The largest difference between two tensors of one shape."""
-    return float((one - other).abs().max().item())
+    return float((first - second).abs().max().item())

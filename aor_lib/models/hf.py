@@ -234,9 +234,9 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
     import torch
 
     gpus = range(torch.cuda.device_count() if device_map == "auto" else 1)
-    found = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
-    if found < card.memory_gib:
-        raise ModelError(f"{needs}; the one found here has {found:.0f} GiB")
+    available = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
+    if available < card.memory_gib:
+        raise ModelError(f"{needs}; the one found here has {available:.0f} GiB")
 
 
 def _has_gpu() -> bool:

@@ -126,10 +126,10 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
     """
     import transformers
 
-    found = transformers.AutoConfig.from_pretrained(folder)
-    if name != "text" and found.model_type not in (name, f"{name}_thinker"):
+    config = transformers.AutoConfig.from_pretrained(folder)
+    if name != "text" and config.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
-            f"settings.architecture is {name}, but the checkpoint is of {found.model_type}"
+            f"settings.architecture is {name}, but the checkpoint is of {config.model_type}"
         )
     if name == "gemma3n":
         leave_out_gemma3n_vision()

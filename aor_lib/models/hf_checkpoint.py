@@ -33,10 +33,10 @@ def revision(card: ModelCard) -> str:
     if isinstance(config := cache(card.source, "config.json", revision=card.revision), str):
         return Path(config).parent.name
     try:
-        found = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
+        info = huggingface_hub.HfApi().model_info(card.source, revision=card.revision, timeout=10)
     except Exception:  # noqa: BLE001 - without the hub there is no better answer; loading says why
         return card.revision
-    return found.sha or card.revision
+    return info.sha or card.revision
 
 
 def folder(card: ModelCard, revision: str) -> Path:

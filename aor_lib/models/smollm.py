@@ -131,7 +131,7 @@ class LanguageModel:
             return
         embeddings = self.network.get_input_embeddings()
         thread = threading.get_ident()
-        found: list[torch.Tensor] = []  # the places in the batch that was embedded last
+        audio_places: list[torch.Tensor] = []  # in the batch that was embedded last
 
         def of_name(name: str) -> torch.Tensor:
             mean: torch.Tensor = embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
@@ -142,20 +142,20 @@ class LanguageModel:
         def placed(layer: torch.nn.Module, given: Any, embedded: torch.Tensor) -> torch.Tensor:
             if threading.get_ident() != thread:
                 return embedded
-            found.clear()
+            audio_places.clear()
             places = (given[0] == self._audio)[..., None]
             # While an answer is written, the prompt is not read again.
             if int(places.sum()) != len(vectors):
                 return embedded
-            found.append(places)
+            audio_places.append(places)
             return embedded.masked_scatter(places, vectors)
 
         def read_again(layer: torch.nn.Module, given: tuple[Any, ...]) -> Any:
-            if threading.get_ident() != thread or not found:
+            if threading.get_ident() != thread or not audio_places:
                 return None
             states, *rest = given
             read = getattr(layer, AUDIO_MAP)(_AUDIO_SCALE * vectors)
-            return (states + torch.zeros_like(states).masked_scatter(found[0], read), *rest)
+            return (states + torch.zeros_like(states).masked_scatter(audio_places[0], read), *rest)
 
         with contextlib.ExitStack() as hooks:
             hooks.enter_context(embeddings.register_forward_hook(placed))
@@ -166,7 +166,10 @@ class LanguageModel:
 
     def _answered(self, prompts: Sequence[Prompt], generation: Generation) -> dict[Prompt, Answer]:
         inputs = self._padded(prompts)
-        with torch.inference_mode(), self.hearing([clip for one in prompts for clip in one.heard]):
+        with (
+            torch.inference_mode(),
+            self.hearing([clip for prompt in prompts for clip in prompt.heard]),
+        ):
             output = self.network.generate(
                 **inputs,
                 max_new_tokens=generation.max_new_tokens,
@@ -183,7 +186,7 @@ class LanguageModel:
         return answers
 
     def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        tokens = [self.tokens(one.text) for one in prompts]
+        tokens = [self.tokens(prompt.text) for prompt in prompts]
         inputs: dict[str, torch.Tensor] = self.tokenizer.pad(
             {"input_ids": tokens},
             padding="max_length",

@@ -37,7 +37,7 @@ def answers_in_steps(
     All conversations are asked their first step, then those that have one their second.
     """
     steps = dict(enumerate(map(in_steps, conversations)))
-    asked = {place: next(one) for place, one in steps.items()}
+    asked = {place: next(asking) for place, asking in steps.items()}
     while asked:
         places, following = list(asked), {}
         for came in _results(model, list(asked.values()), generation):
@@ -67,7 +67,7 @@ def _results(
 
 def _split(conversation: Conversation) -> tuple[Conversation, Conversation]:
     """What to ask now, up to the first turn that is to be answered, and what comes later."""
-    for place, (one, other) in enumerate(pairwise(conversation), start=1):
-        if one.role == other.role == "user":
+    for place, (turn, following) in enumerate(pairwise(conversation), start=1):
+        if turn.role == following.role == "user":
             return conversation[:place], conversation[place:]
     return conversation, ()
