@@ -223,7 +223,7 @@ def main(
     ],
     into: Annotated[Path, typer.Option(help="Folder of the adapter.")] = WEIGHTS,
 ) -> None:
-    """Train a reference model: up to half an hour of two cores; ref-contextual after ref-lulled."""
+    """Train a reference model: under an hour of two cores; ref-contextual after ref-lulled."""
     with progress("clips, then steps") as report:
         typer.echo(train_member(member, into, os.cpu_count() or 1, report))
 
