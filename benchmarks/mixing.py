@@ -45,7 +45,7 @@ def write(samples):
 
 def main():
     n_speech = round((CLIP_S - SETTINGS.lead_in_s - SETTINGS.tail_s) * RATE)
-    spoken = speech.KokoroVoice("af_heart").synthesise(TEXT, "normal")
+    spoken = speech.synthesise(TEXT, "af_heart")
     spoken = np.resize(spoken, n_speech)
     ratios = []
     for name in sorted(scenes.SCENES):

@@ -35,7 +35,7 @@ def make_clip(
     scene
         A scene's id (``aor scenes list``) or the path of its YAML file; None for speech alone.
     voice
-        A Kokoro voice, or the id of a card in ``params/voices``.
+        An English Kokoro voice, such as ``af_heart`` or ``bm_george``.
     emotion
         ``neutral``, ``angry``, ``fearful``, ``sad`` or ``happy``.
     speaking_rate

@@ -12,10 +12,8 @@ import pandas as pd
 import yaml
 
 from aor_lib import __version__
-from aor_lib.audio.speech import VoiceCard
 from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.records import DATASET_VERSION
-from aor_lib.config.typed_yaml import read
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
 OWN_LICENCE = "Apache-2.0"
@@ -83,9 +81,7 @@ def bibtex() -> str:
 
 def licences(manifest: pd.DataFrame) -> list[str]:
     """Every licence that some part of the data is under."""
-    voices = [PARAMS / "voices" / f"{voice}.yaml" for voice in manifest["voice"].dropna().unique()]
-    of_voices = {read(path, VoiceCard).licence for path in voices if path.is_file()}
-    return sorted({OWN_LICENCE, *manifest["background_licence"].dropna()} | of_voices)
+    return sorted({OWN_LICENCE, *manifest["background_licence"].dropna()})
 
 
 def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from aor_lib.audio.recordings.library import library_sha256
-from aor_lib.config.params import PARAMS, StudyParams
+from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus, content_hash
 from aor_lib.stimuli.design import StimulusSpec, stimuli
@@ -112,11 +112,9 @@ def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str
     unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": readings}
     parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
     if spec.condition.has_audio:
-        voice = PARAMS / "voices" / f"{spec.voice}.yaml"
         parts += [
             VERSION,
             assets.revision("kokoro"),
-            voice.read_text(encoding="utf-8") if voice.is_file() else None,
             library_sha256(library) if library is not None else None,
         ]
     return content_hash(parts)

@@ -78,7 +78,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
 
 def speak(spec: StimulusSpec) -> mixing.Samples:
     """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
-    neutral = speech.load_voice(spec.voice).synthesise(spec.utterance.text, spec.speaking_rate)
+    neutral = speech.synthesise(spec.utterance.text, spec.voice, spec.speaking_rate)
     return express(neutral, spec.emotion)
 
 
@@ -88,9 +88,8 @@ def _earlier_turns(
     """The earlier turns as the manifest's ``history`` has them, and their sound files."""
     turns: list[dict[str, str | None]] = []
     files: dict[str, bytes] = {}
-    voice = speech.load_voice(spec.voice)
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
-        spoken = voice.synthesise(turn.said, "normal")
+        spoken = speech.synthesise(turn.said, spec.voice)
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
@@ -130,7 +129,7 @@ def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Gener
 
 def _with_call(scene: Background, call: Call) -> Background:
     """Somebody else calls out in the lead-in, so that the words do not meet the speaker's."""
-    spoken = speech.load_voice(call.voice).synthesise(call.text, "normal")
+    spoken = speech.synthesise(call.text, call.voice)
     start = round(_CALL_AT_S * speech.SAMPLE_RATE)
     spoken = spoken[: len(scene.samples) - start]
     wanted_db = mixing.rms_dbfs(scene.samples) + _CALL_OVER_SCENE_DB

@@ -213,7 +213,7 @@ def _made(
 
 def _of_sentence(job: Job) -> list[Composition]:
     voice, sentence, rate, clips = job
-    spoken = speech.KokoroVoice(voice).synthesise(sentence, rate)
+    spoken = speech.synthesise(sentence, voice, rate)
     return [_compose(spoken, number, setting) for number, setting in clips]
 
 

@@ -57,8 +57,8 @@ def training_features(clip: tuple[str, int]) -> Features:
     """Encode one training clip, given by class and number: a sentence over a scene."""
     label, number = clip
     rng = np.random.default_rng([_SEED, _CLASSES.index(label), number])
-    voice = speech.KokoroVoice(_VOICES[number % len(_VOICES)])
-    spoken = voice.synthesise(_SENTENCES[number // len(_VOICES) % len(_SENTENCES)], "normal")
+    sentence = _SENTENCES[number // len(_VOICES) % len(_SENTENCES)]
+    spoken = speech.synthesise(sentence, _VOICES[number % len(_VOICES)])
     snr_db = _SNRS_DB[number % len(_SNRS_DB)]
     settings = Mixing(lead_in_s=float(rng.uniform(1.5, 2.5)), snr_db=snr_db)
     length = mixing.clip_length(len(spoken), settings)

@@ -77,7 +77,7 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
 
 @pytest.mark.slow
 def test_silence_behind_the_words_is_heard_as_nothing():
-    spoken = speech.KokoroVoice("af_heart").synthesise("Where is the station?", "normal")
+    spoken = speech.synthesise("Where is the station?", "af_heart")
     half_a_second = speech.SAMPLE_RATE // 2
     for pauses in ((0, 1), (1, 0), (4, 1)):
         clip = np.pad(spoken, half_a_second * np.array(pauses))

@@ -21,7 +21,7 @@ SENTENCE = "How long does the soup have to simmer?"
 
 
 def spoken() -> np.ndarray:
-    return speech.KokoroVoice("af_heart").synthesise(SENTENCE, "normal")
+    return speech.synthesise(SENTENCE, "af_heart")
 
 
 def fingerprint() -> dict[str, object]:

@@ -106,7 +106,7 @@ def levels_db(samples: np.ndarray) -> list[float]:
 
 
 def spoken() -> dict[str, Any]:
-    samples = speech.KokoroVoice("am_michael").synthesise(SENTENCE, "normal")
+    samples = speech.synthesise(SENTENCE, "am_michael")
     quantiles = np.quantile(levels_db(samples), np.linspace(0.2, 1, 9)).round(2).tolist()
     return {"duration_s": round(len(samples) / speech.SAMPLE_RATE, 3), "quantiles_db": quantiles}
 

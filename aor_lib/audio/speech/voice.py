@@ -1,62 +1,90 @@
-"""The :class:`Voice` protocol, and the card of a voice behind an API."""
+"""Text to speech with the voices of Kokoro-82M (Apache-2.0).
 
-from __future__ import annotations
+https://huggingface.co/hexgrad/Kokoro-82M, through ONNX Runtime on one thread, which makes its
+samples the same bytes whatever the number of workers.
+"""
 
-from typing import Annotated, Any, Literal, Protocol
+import functools
+import tempfile
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
-from aor_lib.config.records import Identifier
-from aor_lib.config.typed_yaml import AorError, Params
+from aor_lib.config.typed_yaml import AorError, ParamsError, did_you_mean
+from aor_lib.storage import assets
+from aor_lib.storage.assets import load_or_make
 
 SAMPLE_RATE = 24_000
 """Of all speech, and so of every clip, in Hz."""
 RATES: dict[str, float] = {"slow": 0.8, "normal": 1.0, "fast": 1.25}
 """Speaking rates as multiples of the voice's own."""
 
-Gender = Literal["female", "male"]
-
-
-class Voice(Protocol):
-    """A speaker.
-
-    ``revision`` changes whenever something can change the samples of the same text and rate.
-    """
-
-    id: str
-    revision: str
-
-    def synthesise(self, text: str, rate: str) -> npt.NDArray[np.float32]:
-        """Speech, float32, ``(samples,)``, mono, at :data:`SAMPLE_RATE`, without silent margins.
-
-        ``rate`` is a key of :data:`RATES`. Raises ``SpeechError`` when nothing comes out.
-        """
-        ...
-
 
 class SpeechError(AorError):
     """A text that could not be spoken, or speech that could not be changed or measured."""
 
 
-class SpeechSettings(Params):
-    """How a voice behind an API is asked for. Keys are never among the settings."""
+def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.float32]:
+    """Speak a text; results are kept in the user's cache.
 
-    model: str
-    voice: str  # the speaker's name with the provider
-    base_url: str | None = None  # None: $OPENAI_BASE_URL, or else OpenAI's
-    api_key_variable: str | None = "OPENAI_API_KEY"  # None where the server asks for no key
-    extra: dict[str, Any] = Field(default={})  # further fields of every request
-    timeout_s: Annotated[float, Field(gt=0)] = 120
-    max_retries: Annotated[int, Field(ge=0)] = 4
+    Parameters
+    ----------
+    voice
+        Id of an English Kokoro voice, such as ``af_heart``.
+    rate
+        A key of :data:`RATES`.
+
+    Returns
+    -------
+    float32, ``(samples,)``, mono, at 24 kHz, without silent margins.
+
+    Raises
+    ------
+    ParamsError
+        If there is no such voice.
+    SpeechError
+        If the text cannot be spoken.
+    """
+    made_from = ["kokoro", assets.revision("kokoro"), voice, rate, text]
+    stored = load_or_make("speech", made_from, lambda: {"samples": _speak(text, voice, rate)})
+    return np.asarray(stored["samples"], dtype=np.float32)
 
 
-class VoiceCard(Params):
-    """A voice behind an API (params/voices/ID.yaml): whose it is and how it is reached."""
+def gender_of(voice: str) -> Literal["female", "male"]:
+    """Gender of a voice, which its id names."""
+    return "female" if voice[1:2] == "f" else "male"
 
-    id: Identifier
-    gender: Gender
-    licence: Annotated[str, Field(min_length=1)]  # under which its speech may be used
-    settings: SpeechSettings
-    note: str | None = None
+
+def _speak(text: str, voice: str, rate: str) -> npt.NDArray[np.float32]:
+    styles = {path.stem: path for path in (assets.fetch("kokoro") / "voices").glob("*.bin")}
+    if voice not in styles:
+        raise ParamsError(f"voices: no voice {voice!r}{did_you_mean(voice, styles)}")
+    style = np.fromfile(styles[voice], dtype=np.float32).reshape(-1, 1, 256)
+    # Two letters lead every id: a(merican) or b(ritish), f(emale) or m(ale).
+    language = "en-us" if voice[0] == "a" else "en-gb"
+    try:
+        samples, _ = _kokoro().create(text, voice=style, speed=RATES[rate], lang=language)
+    except ValueError as error:  # nothing in the text can be said
+        raise SpeechError(f"voice {voice!r} cannot say {text!r}: {error}") from error
+    if len(samples) < SAMPLE_RATE // 10 or not np.isfinite(samples).all():
+        raise SpeechError(f"voice {voice!r} made no sound of {text!r}")
+    return np.asarray(samples, dtype=np.float32)
+
+
+@functools.cache
+def _kokoro() -> Any:
+    import onnxruntime
+    from kokoro_onnx import Kokoro
+
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    folder = assets.fetch("kokoro")
+    session = onnxruntime.InferenceSession(
+        str(folder / "kokoro-v1.0.int8.onnx"), options, providers=["CPUExecutionProvider"]
+    )
+    # Every call passes its own style, but the class insists on a file of voices.
+    with tempfile.NamedTemporaryFile(suffix=".npz") as no_voices:
+        np.savez(no_voices, allow_pickle=False)
+        no_voices.flush()
+        return Kokoro.from_session(session, no_voices.name)
