@@ -86,22 +86,16 @@ anything = st.recursive(
 )
 
 
-def either(usual):
-    return st.one_of(usual, usual, anything)
-
-
 def holding(**fields):
-    return either(st.fixed_dictionaries({}, optional=fields))
+    return anything | st.fixed_dictionaries({}, optional=fields)
 
 
-texts = either(st.text(st.characters(), max_size=3))
-choices = holding(
-    finish_reason=either(st.sampled_from(["stop", "length", "content_filter"])),
-    message=holding(content=texts, refusal=texts),
-)
+texts = anything | st.text(st.characters(), max_size=3)
+choices = holding(finish_reason=anything, message=holding(content=texts, refusal=texts))
+counts = anything | st.integers()
 responses = holding(
-    choices=either(st.lists(choices, max_size=2)),
-    usage=holding(prompt_tokens=either(st.integers()), completion_tokens=either(st.integers())),
+    choices=anything | st.lists(choices, max_size=2),
+    usage=holding(prompt_tokens=counts, completion_tokens=counts),
 )
 
 

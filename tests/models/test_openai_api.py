@@ -97,69 +97,49 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path, settings, 
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(
-    ("reply", "tries", "expected"),
-    [
-        (error(500, "boom"), 3, "InternalServerError: .*boom"),
-        (error(429, "slow down", retry_after_ms="1"), 3, "RateLimitError: .*slow down"),
-        (completion("Half an ans", "abort"), 1, r"the server broke the answer off .*abort"),
-        (BROKEN_OFF, 3, "APIConnectionError: .*Not enough data"),
-        (None, 3, "APIConnectionError: ServerDisconnectedError: "),
-        ((200, {}, b'{"choices": [{"index"'), 1, "malformed response: JSONDecodeError: "),
-        ((200, {}, b"[" * 50_000), 1, "malformed response: RecursionError"),
-        ((200, {"content-length": "many"}, b"{}"), 1, "ClientResponseError: .*Content-Length"),
-        ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), 1, "BadRequestError: .*'no'"),
-        ((413, {}, b"<h1>Too large"), 1, "APIStatusError: .*<h1>Too large"),
-    ],
-)
-def test_a_problem_that_does_not_pass_is_a_failure(server, reply, tries, expected):
-    result = answer_to(server, reply)
-    assert result == Failure(result.error)
-    assert re.match(expected, result.error), result.error
-    assert len(server.requests) == tries
+PASSING, BLOCKED, LASTING = {}, {"blocked": True}, {"lasting": True}
+"""Failures that are worth another try, that are not, and that are worth one."""
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "tries", "kind", "expected"),
     [
-        completion("Half an ans", "content_filter"),
-        completion(None, "SAFETY"),
-        (200, {}, b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT"}]}'),
-        (200, {}, b'{"choices": [{"finish_reason": "stop", "native_finish_reason": "BLOCKLIST"}]}'),
-        (200, {}, b'{"choices": [{"extra_content": {"google": {"finishReason": "RECITATION"}}}]}'),
-        (200, {}, b'{"choices": [], "promptFeedback": {"blockReason": "OTHER"}}'),
-        (200, {}, b'{"prompt_feedback": {"block_reason": "SAFETY"}}'),
-        (200, {}, b'{"extra_content": {"google": {"promptFeedback": {"blockReason": "A"}}}}'),
-        error(400, "no", code="content_filter"),
-        (400, {}, b'{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}'),
-        (403, {}, b'{"error": {"metadata": {"reasons": ["x"], "flagged_input": "Hello"}}}'),
+        (error(500, "boom"), 3, PASSING, "InternalServerError: .*boom"),
+        (error(429, "slow down", retry_after_ms="1"), 3, PASSING, "RateLimitError: .*slow down"),
+        (completion("Half an ans", "abort"), 1, PASSING, "the server broke the answer off .*abort"),
+        (BROKEN_OFF, 3, PASSING, "APIConnectionError: .*Not enough data"),
+        (None, 3, PASSING, "APIConnectionError: ServerDisconnectedError: "),
+        ((200, {}, b'{"choices": [{"index"'), 1, PASSING, "malformed response: JSONDecodeError: "),
+        ((200, {}, b"[" * 50_000), 1, PASSING, "malformed response: RecursionError"),
+        ((400, {}, b'[{"error": {"code": 400, "message": "no"}}]'), 1, PASSING, ".*'no'"),
+        ((413, {}, b"<h1>Too large"), 1, PASSING, "APIStatusError: .*<h1>Too large"),
+        (completion(" ", "length"), 1, LASTING, "empty answer: .*length"),
+        (completion(None), 1, LASTING, "empty answer: "),
+        ((200, {}, b'{"choices": []}'), 1, LASTING, "malformed response: it holds no answer"),
+        ((200, {}, b'{"error": {"message": "no"}}'), 1, LASTING, "malformed response: .*'no'"),
+        (completion("Half an ans", "content_filter"), 1, BLOCKED, "content filter: "),
+        (completion(None, "SAFETY"), 1, BLOCKED, "content filter: "),
+        *(
+            ((200, {}, body), 1, BLOCKED, "content filter: ")
+            for body in (
+                b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT"}]}',
+                b'{"choices": [{"finish_reason": "stop", "native_finish_reason": "BLOCKLIST"}]}',
+                b'{"choices": [{"extra_content": {"google": {"finishReason": "RECITATION"}}}]}',
+                b'{"choices": [], "promptFeedback": {"blockReason": "OTHER"}}',
+            )
+        ),
+        (error(400, "no", code="content_filter"), 1, BLOCKED, "content filter: "),
+        ((403, {}, b'{"error": {"metadata": {"flagged_input": "Hello"}}}'), 1, BLOCKED, "content"),
     ],
 )
-def test_what_a_provider_withholds_is_blocked_and_not_asked_again(server, reply):
-    result = answer_to(server, reply)
-    assert result == Failure(result.error, blocked=True)
-    assert result.error.startswith("content filter: ")
-    assert "Half an ans" not in result.error
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        (completion(" ", "length"), "empty answer: .*length"),
-        (completion(None), "empty answer: "),
-        ((200, {}, b'{"choices": []}'), "malformed response: it holds no answer"),
-        ((200, {}, b'{"error": {"message": "no"}}'), "malformed response: it holds .*'no'"),
-        ((200, {"content-type": "text/html"}, b"<p>Log in"), "malformed response: "),
-    ],
-)
-def test_where_a_model_says_nothing_it_is_asked_once_and_may_say_nothing_again(
-    server, reply, expected
+def test_what_is_no_answer_is_a_failure_and_says_whether_to_ask_again(
+    server, reply, tries, kind, expected
 ):
     result = answer_to(server, reply)
-    assert result == Failure(result.error, lasting=True)
+    assert result == Failure(result.error, **kind)
     assert re.match(expected, result.error), result.error
-    assert len(server.requests) == 1
+    assert "Half an ans" not in result.error
+    assert len(server.requests) == tries
 
 
 @pytest.mark.parametrize("served", ["tiny-lite", "tiny-3.5", "small-2025-08-28"])
