@@ -79,17 +79,14 @@ def steer(
     >>> from aor_lib.config.params import load_scenarios
     >>> from aor_lib.config.records import Generation
     >>> from aor_lib.models.base import Turn
-    >>> from aor_lib.models.registry import load_model
     >>> gaming = load_scenarios()["video_gaming"].utterances
     >>> refused, answered = (
     ...     [(Turn("user", text=spoken.text),) for spoken in gaming if spoken.intent == intent]
     ...     for intent in ("pseudo_harmful", "benign")
     ... )
-    >>> model = load_model("ref-wordbound")
-    >>> steered = steer(model, refused[:6], answered[:6], coefficient=2)
-    >>> asked, generation = refused[6:7], Generation(max_new_tokens=4)
-    >>> [which.answer(asked, generation)[0].text for which in (model, steered)]
-    ['You mean harm.', 'You mean no harm']
+    >>> steered = steer("ref-wordbound", refused[:6], answered[:6], coefficient=2)
+    >>> steered.answer(refused[6:7], Generation(max_new_tokens=4))[0].text  # was "You mean harm."
+    'You mean no harm'
     """
     from aor_lib.models.registry import load_model
     from aor_lib.steering.activations import record

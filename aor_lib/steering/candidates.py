@@ -85,11 +85,7 @@ def record_requests(
 
 
 def candidates(requests: Requests, layer: int) -> list[Intervention]:
-    """An intervention for each way of finding a direction at a layer; additions at coefficient -1.
-
-    ValueError if no pseudo-harmful request was refused, no harmful one was, or no harmless one
-    answered.
-    """
+    """An intervention for each way to find a direction at a layer; additions at coefficient -1."""
     refused = requests.refused
     additions: list[Intervention] = []
     for source in requests.activations:
