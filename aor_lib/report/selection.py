@@ -154,18 +154,8 @@ class Selection:
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         return self._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
 
-    def between_models(self, measure: str = "rate") -> Estimates:
-        """Difference between each two models that answered the same utterances, Holm-adjusted.
-
-        Parameters
-        ----------
-        measure
-            ``rate`` (refusal, for each intent) or ``d_prime``.
-        """
-        if measure == "d_prime":
-            frame = stats.model_d_primes(self.frame)
-            about = "Difference of d\N{PRIME}"
-            return self._estimates(frame, ["model", "against"], "d_prime", about)
+    def between_models(self) -> Estimates:
+        """Difference between each two models that answered the same utterances, Holm-adjusted."""
         frame = stats.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference", _CHANGE)
 

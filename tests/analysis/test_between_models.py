@@ -1,9 +1,7 @@
-import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.stats.between_models import _d_prime_difference
 
 
 @pytest.fixture
@@ -32,9 +30,6 @@ def test_a_difference_shows_although_the_intervals_of_the_models_overlap(refusin
     # Each of a's refusals is b's, too: marginal intervals overlap, the paired test tells.
     trials = pd.concat([refusing("a", 40, 20), refusing("b", 40, 32)])
     assert stats.model_rates(trials).set_index("intent").loc["pseudo_harmful", "p_holm"] < 0.001
-    row = stats.model_d_primes(trials).iloc[0]
-    assert row["p_holm"] < 0.05
-    assert 0 < row["low"] < row["d_prime"] < row["high"]
 
 
 def test_the_pairs_of_a_measure_are_a_family(refusing):
@@ -49,33 +44,10 @@ def test_the_pairs_of_a_measure_are_a_family(refusing):
 def test_models_that_share_too_few_utterances_are_not_tested(refusing):
     models = [refusing("a", 3, 0, 3), refusing("b", 0, 3, 3)]
     trials = pd.concat(models)
-    for table in (stats.model_rates(trials), stats.model_d_primes(trials)):
-        assert table["p_holm"].isna().all()
-        assert table["low"].notna().all()
-    assert stats.model_d_primes(models[0]).empty
-    apart = pd.concat([models[0], models[1].assign(utterance_id="other")])
-    assert stats.model_d_primes(apart)["d_prime"].isna().all()
-
-
-def of_equal_d_prime(rng, families):
-    """Cells of two models that tell alike and are not as quick to refuse, on the same families."""
-    own, half = np.sqrt(0.6) * rng.standard_normal(families), families // 2
-    cells = []
-    for z, asked in ((1.1, half), (-0.1, families), (0.1, half), (-1.1, families)):
-        refused = own + np.sqrt(0.4) * rng.standard_normal(families) < z
-        cells.append(pd.DataFrame({"refused": refused * 1.0, "judged": 1.0}).head(asked))
-    return cells
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("families", [12, 80])
-def test_equal_d_primes_are_told_apart_5_times_in_100(families):
-    # With 1000 studies the standard error of a share of 5 % is 0.7 %.
-    rng = np.random.default_rng(4)
-    rows = [_d_prime_difference(of_equal_d_prime(rng, families)) for _ in range(1000)]
-    table = pd.DataFrame(rows)
-    assert (table["p_value"] < 0.05).mean() <= 0.075
-    assert 0.925 <= table["low"].le(0).mul(table["high"].ge(0)).mean() <= 0.975
+    table = stats.model_rates(trials)
+    assert table["p_holm"].isna().all()
+    assert table["low"].notna().all()
+    assert stats.model_rates(models[0]).empty
 
 
 @pytest.fixture

@@ -8,11 +8,7 @@ seeded.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS
-from aor_lib.analysis.stats.between_models import (
-    groups_differ,
-    model_d_primes,
-    model_rates,
-)
+from aor_lib.analysis.stats.between_models import groups_differ, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
 from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, wilson
@@ -37,7 +33,6 @@ __all__ = [
     "hearing_changes",
     "hearing_sensitivity",
     "iso_d_prime",
-    "model_d_primes",
     "model_rates",
     "paired_differences",
     "power",

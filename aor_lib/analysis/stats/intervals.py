@@ -1,17 +1,14 @@
 """95 % intervals of rates: of independent trials, and of trials that come in clusters."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
-DRAWS = 4_000
-"""Joint draws of rates."""
 
 _AT_ONCE = 500  # resamples, so that those of thousands of clusters fit into memory
 
@@ -77,42 +74,6 @@ def bootstrap_of_sums(
     estimates = np.concatenate(resampled)
     low, high = np.quantile(estimates, _tails(estimates, estimate, left_out))
     return float(low), float(high)
-
-
-def over_clusters(cells: Sequence[pd.DataFrame]) -> tuple[Floats, Floats]:
-    """Refusals and judged answers of several rates, each float64 ``(clusters, rates)``.
-
-    ``cells`` are frames of :func:`aor_lib.analysis.outcomes.refusals_by_utterance`, one per rate.
-    """
-    refused, judged = (
-        pd.concat([cell[name] for cell in cells], axis=1).fillna(0).to_numpy(float)
-        for name in ("refused", "judged")
-    )
-    return refused, judged
-
-
-def rate_draws(refused: Floats, judged: Floats, seed: int = 0) -> Floats:
-    """Draws of several rates over the same clusters together: a Bayesian bootstrap.
-
-    A draw gives each cluster one random weight in all rates, so that rates which hang together are
-    drawn together. Half a refusal and half a compliance are added to each rate (Jeffreys' prior),
-    with random weights of their own, which leaves doubt about a rate of 0 or 1 as well. A rate of
-    independent answers is drawn from Beta(refused + 1/2, complied + 1/2).
-
-    From the arrays of :func:`over_clusters`, in which every rate needs a judged answer and a
-    cluster does not, to float64, ``(DRAWS, rates)``.
-
-    References
-    ----------
-    D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9(1):130-134, 1981. L. D. Brown, T.
-    T. Cai & A. DasGupta, Statistical Science 16(2):101-133, 2001 (Jeffreys' prior).
-    """
-    rng = np.random.default_rng(seed)
-    weights = rng.standard_exponential((DRAWS, len(judged)))
-    cluster_size = judged.sum(axis=0) / (judged > 0).sum(axis=0)
-    added = rng.standard_gamma(0.5, (2, DRAWS, judged.shape[1])) * cluster_size
-    drawn = (weights @ refused + added[0]) / (weights @ judged + added.sum(axis=0))
-    return np.asarray(drawn, dtype=np.float64)
 
 
 def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
