@@ -82,14 +82,6 @@ def load(architecture: str, source: Path, batch_size: int = 1, **settings: Any) 
     return HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings, reach=reach))
 
 
-def never_silent(folder: Path) -> None:
-    """Suppress a checkpoint's special tokens, the end among them, so that it says something."""
-    special = transformers.AutoTokenizer.from_pretrained(folder).all_special_ids
-    path = folder / "generation_config.json"
-    settings = json.loads(path.read_text()) if path.is_file() else {}
-    _write_json(path, settings | {"suppress_tokens": special})
-
-
 def script(folder: Path, text: str) -> None:
     """Make a checkpoint say what follows a prompt's last token in ``text``, and go round in it.
 

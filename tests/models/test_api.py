@@ -75,10 +75,6 @@ def test_a_request_costs_what_its_usage_says(response, asked, millionths):
     assert PRICES.billed_usd(response, asked) == pytest.approx(millionths / 1e6)
 
 
-def test_a_negative_usage_says_nothing():
-    assert PRICES.billed_usd(usage(30, -5), TEXT) is None
-
-
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
@@ -110,10 +106,3 @@ def test_any_json_is_an_answer_that_can_be_kept_or_a_failure(response):
         assert 0 <= result.tokens < 2**31
     else:
         assert isinstance(result, Failure)
-
-
-@pytest.mark.parametrize("tokens", [-1, "7", 2**70, None])
-def test_senseless_tokens_are_not_counted_and_half_a_character_is_replaced(tokens):
-    choice = {"message": {"content": "Fine \ud83d"}}
-    response = {"choices": [choice], "usage": {"completion_tokens": tokens}}
-    assert read_response(response, "sk-secret") == Answer("Fine ?", 0)
