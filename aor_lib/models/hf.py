@@ -35,9 +35,7 @@ from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
 if TYPE_CHECKING:
     import torch
 
-CPU_GIB = 4
-"""A model that needs more memory than this is not tried without a GPU."""
-
+_CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
 _loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
 
 
@@ -228,7 +226,7 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
         return
     needs = f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory"
     if not _has_gpu():
-        if card.memory_gib > CPU_GIB:
+        if card.memory_gib > _CPU_GIB:
             raise ModelError(f"{needs}; none was found here")
         return
     import torch

@@ -136,10 +136,8 @@ class OpenAIModel:
                 made = await asyncio.to_thread(build) if heard else build()
             except (OSError, RuntimeError, ValueError, TypeError) as error:
                 return Failure(api_messages.describe(error, self._key))
-            most_usd = 0.0
-            if prices := settings.usd_per_million_tokens:
-                most = generation.max_new_tokens
-                most_usd = prices.usd(made.max_text_tokens, made.audio_s, most)
+            prices, most = settings.usd_per_million_tokens, generation.max_new_tokens
+            most_usd = prices.usd(made.max_text_tokens, made.audio_s, most) if prices else 0.0
             sending.set((made, most_usd))
             return await self._send(made)
 
