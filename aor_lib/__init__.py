@@ -67,7 +67,7 @@ _HOME = {
     "ask": "aor_lib.models.registry",
     "check_model": "aor_lib.models.check",
     "judge": "aor_lib.judge",
-    "make_clip": "aor_lib.stimuli.clip",
+    "make_clip": "aor_lib.stimuli.rendering",
     "open": "aor_lib.study",
     "power": "aor_lib.analysis.stats",
     "run": "aor_lib.cli.make",

@@ -12,7 +12,7 @@ MODULES = sorted(
     for path in (ROOT / "aor_lib").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-NEEDS_WEIGHTS = {"aor_lib.models.registry", "aor_lib.steering", "aor_lib.stimuli.clip"}
+NEEDS_WEIGHTS = {"aor_lib.models.registry", "aor_lib.steering", "aor_lib.stimuli.rendering"}
 
 
 @pytest.mark.parametrize(

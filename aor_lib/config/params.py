@@ -1,8 +1,4 @@
-"""YAML files to typed parameters: profiles, scenarios, models and prompts.
-
-Nothing is configured elsewhere. An unknown key, a missing value or a value of the wrong type is a
-:class:`ParamsError` whose one line names the file, the field and the value.
-"""
+"""YAML files to typed parameters: profiles, scenarios, models and prompts."""
 
 from __future__ import annotations
 
@@ -26,10 +22,9 @@ from aor_lib.config.typed_yaml import (
     validated,
 )
 
-PARAMS = Path(__file__).resolve().parents[2] / "params"
-"""The checkout's params folder (the package is installed in place)."""
+PARAMS = Path(__file__).resolve().parents[2] / "params"  # the package is installed in place
 SERVED = "models/served"
-"""Folder of the cards of models behind a server of one's own; profiles name them by their ids."""
+"""Folder of the cards of models behind a server of one's own."""
 
 
 class Scenario(Params):
@@ -53,40 +48,24 @@ class Scenario(Params):
 class ModelCard(Params):
     """A model of the study (``params/models/ID.yaml``): what it is and how it is reached.
 
-    Parameters
-    ----------
-    id, title, family, licence
-        Id of the model in files and tables, its name for readers, the family that it belongs to,
-        and the licence of its weights.
-    kind
-        ``cascade``, ``hf``, ``openai_api``, or a class as ``module:Class``.
-    source, revision
-        A hub id, the name of an API's model, or the weights' ids; and a commit, branch or tag.
-    parameters_b, memory_gib
-        Billions of parameters, and the memory that the model needs in GiB.
-    settings, reach
-        Settings of the adapter, which are part of every trial; and those that cannot change an
-        answer: addresses, time limits, caps, prices.
-    launch
-        Command that starts the model's server.
-    note, training
-        A remark, and what a reference model was fitted to.
+    ``settings`` of the adapter are part of every trial; ``reach`` cannot change an answer:
+    addresses, time limits, caps, prices.
     """
 
     id: Identifier
     title: str
     family: str
-    kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")]
-    licence: str
-    source: str
-    revision: str = "main"
-    parameters_b: float | None = None
+    kind: Annotated[str, Field(pattern=r"^(\w+|[\w.]+:\w+)$")]  # an adapter, or module:Class
+    licence: str  # of the weights
+    source: str  # a hub id, the name of an API's model, or the weights' ids
+    revision: str = "main"  # a commit, branch or tag
+    parameters_b: float | None = None  # billions
     memory_gib: float | None = None
     settings: dict[str, Any] = Field(default={})
     reach: dict[str, Any] = Field(default={})
-    launch: str | None = None
+    launch: str | None = None  # command that starts the model's server
     note: str | None = None
-    training: str | None = None
+    training: str | None = None  # what a reference model was fitted to
 
 
 class CardSettings(Params):
@@ -116,15 +95,9 @@ class StudyParams(Params):
 
 
 def load_study(path: Path) -> StudyParams:
-    """Read a profile and everything that it names.
+    """Read a profile, and what it names from folders beside it, or else from the checkout's params.
 
-    Scenarios, scenes, models and prompts are looked for in folders beside the profile first, then
-    in the checkout's params.
-
-    Raises
-    ------
-    ParamsError
-        A file is missing or wrong; the message names the file, the field and the value.
+    ``ParamsError`` names the file, the field and the value that are wrong.
     """
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
@@ -134,32 +107,26 @@ def load_study(path: Path) -> StudyParams:
     histories: tuple[History, ...] = ()
     if profile.multi_turn:
         histories = read(_find(path, "", "histories"), Histories).histories
+    read_prompts = [read_named(_find(path, "prompts", name), Mitigation) for name in prompts]
     return StudyParams(
         profile=profile,
         scenarios=tuple(_scenario_of(path, profile, name, scenes) for name in profile.scenarios),
         models=tuple(read_named(_find(path, "models", name), ModelCard) for name in profile.models),
-        mitigations=tuple(
-            arm
-            for name in prompts
-            for arm in read_named(_find(path, "prompts", name), Mitigation).arms
-        ),
+        mitigations=tuple(arm for prompt in read_prompts for arm in prompt.arms),
         histories=histories,
         other_scenes=tuple(scene for scene in scenes.values() if scene.kind != "benign"),
     )
 
 
 def _scenario_of(path: Path, profile: Profile, name: str, scenes: Mapping[str, Scene]) -> Scenario:
-    """A scenario with the utterances that suit the profile's scenes, if there are enough."""
-    scenario = read_scenario(_find(path, "scenarios", name), scenes)
+    # The scenario with the utterances that suit the profile's scenes, if there are enough.
+    scenario = _read_scenario(_find(path, "scenarios", name), scenes)
     if (wanted := profile.scenes) is not None:
-        suiting = [
-            utterance.model_copy(
-                update={"scenes": tuple(s for s in utterance.scenes if s in wanted)}
-            )
-            for utterance in scenario.utterances
-        ]
-        suited = tuple(utterance for utterance in suiting if utterance.scenes)
-        scenario = scenario.model_copy(update={"utterances": suited})
+        suited = []
+        for utterance in scenario.utterances:
+            if own := tuple(scene for scene in utterance.scenes if scene in wanted):
+                suited.append(utterance.model_copy(update={"scenes": own}))
+        scenario = scenario.model_copy(update={"utterances": tuple(suited)})
     have = Counter(utterance.intent for utterance in scenario.utterances)
     for intent, want in profile.utterances_per_scenario.items():
         if have[intent] < want:
@@ -175,16 +142,15 @@ def load_scenarios(params: Path = PARAMS) -> dict[str, Scenario]:
     """All scenarios, by id, in alphabetical order."""
     scenes = load_scenes(params)
     files = sorted((params / "scenarios").glob("*.yaml"))
-    return {file.stem: read_scenario(file, scenes) for file in files}
+    return {file.stem: _read_scenario(file, scenes) for file in files}
 
 
 def load_prompts(params: Path = PARAMS) -> list[Mitigation]:
-    """All mitigations of ``params/prompts``, in the order of their ids."""
+    """All mitigations of ``params/prompts``, in alphabetical order."""
     return [read_named(path, Mitigation) for path in sorted((params / "prompts").glob("*.yaml"))]
 
 
-def read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
-    """Read a scenario, with those of ``scenes`` that name it; ``ParamsError`` if it is wrong."""
+def _read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
     scenario = read_named(path, Scenario)
     own = tuple(scene for scene in scenes.values() if scene.scenario == scenario.id)
     if scenario.scenes or len(own) < 2:
@@ -238,8 +204,7 @@ def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str,
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
     """A model card's settings and reach, as its adapter's type.
 
-    ``ParamsError`` if a value does not fit, or a key is under ``settings`` that cannot change an
-    answer (its change would ask every trial again), or under ``reach`` that can.
+    ``ParamsError`` if a value does not fit, or a key belongs under the other of the two.
     """
     deciding = kind.model_fields.keys() - kind.REACH
     for place, keys, other in (

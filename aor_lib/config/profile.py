@@ -41,8 +41,7 @@ class SnrSweep(SomeUtterances):
 class Paralinguistics(SomeUtterances):
     """`speech_only` stimuli of some utterances: gender x emotion x rate, all else held.
 
-    ``third`` keeps one rate of each gender and emotion, so that over three utterances every cell
-    comes once and no factor predicts another (a Latin square).
+    ``third`` keeps one rate of each gender and emotion, a Latin square over three utterances.
     """
 
     emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
@@ -59,8 +58,8 @@ class FewMitigations(SomeUtterances):
 class Prompt(Params):
     """Instructions that a model gets beside a stimulus.
 
-    ``steps`` are requests, one after the other in one conversation: the first beside the stimulus.
-    The answer to the last one counts.
+    ``steps`` are requests in one conversation, the first beside the stimulus; the last answer
+    counts.
     """
 
     instruction: str | None = None  # system prompt
@@ -77,8 +76,7 @@ class Decoding(Params):
 class Mitigation(Prompt):
     """A prompt or a decoding that is meant to change over-refusal (params/prompts/ID.yaml).
 
-    ``control`` is the same with as many neutral words. ``arm``, ``method`` and ``is_control`` are
-    set by code, see :class:`aor_lib.config.records.Arm`.
+    ``control`` is the same with as many neutral words. The last three fields are set by code.
     """
 
     id: Identifier
@@ -94,13 +92,8 @@ class Mitigation(Prompt):
         """The mitigation and, if it has one, its control as a mitigation of its own."""
         if self.control is None:
             return (self,)
-        control = Mitigation(
-            id=f"{self.id}.control",
-            title=f"{self.title}: control",
-            arm=self.id,
-            is_control=True,
-            **dict(self.control),
-        )
+        own = {"id": f"{self.id}.control", "title": f"{self.title}: control", "arm": self.id}
+        control = Mitigation.model_validate(own | {"is_control": True} | dict(self.control))
         return (self.model_copy(update={"control": None}), control)
 
     @property
@@ -171,9 +164,12 @@ class Profile(Params):
             raise ValueError("mitigations must hold 'none', which the others are compared with")
         if set(PROBES) & {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
-        for name in ("scenarios", "voices", "conditions", "models"):
-            _refuse_repetition(name, getattr(self, name))
-        _refuse_repetition("mitigations (with few_mitigated)", (*self.mitigations, *few))
+        distinct = ("scenarios", "voices", "conditions", "models")
+        lists = {name: getattr(self, name) for name in distinct}
+        lists["mitigations (with few_mitigated)"] = (*self.mitigations, *few)
+        for field, names in lists.items():
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f"{field} names {repeated[0]!r} twice")
         if unknown := sorted({*(self.steered_models or ())} - {*self.models}):
             raise ValueError(f"steered_models names {unknown[0]!r}, which is not one of models")
         return self
@@ -181,9 +177,3 @@ class Profile(Params):
     def steers(self, model: str) -> bool:
         """Whether a model is to be steered, where it can be."""
         return self.steered_models is None or model in self.steered_models
-
-
-def _refuse_repetition(field: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{field} names {name!r} twice")

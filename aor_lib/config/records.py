@@ -1,8 +1,4 @@
-"""The rows that the study exchanges, frozen and validated, and their vocabulary.
-
-Units: times in seconds (``_s``), levels in dB (``_db``, ``_dbfs``, ``_lufs``),
-rates as fractions, sampling rates in Hz.
-"""
+"""The rows that the study exchanges, frozen and validated, and their vocabulary."""
 
 from __future__ import annotations
 
@@ -17,15 +13,12 @@ from pydantic import Field, model_validator
 
 from aor_lib.config.typed_yaml import Params
 
-DATASET_VERSION: Literal[2] = 2
-"""Version of the utterances, scenes and conditions; results of two versions are never merged."""
+DATASET_VERSION: Literal[2] = 2  # results of two versions are never merged
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Probability = Annotated[float, Field(ge=0, le=1)]
 _SAYABLE = r"^\P{Cc}*[\p{L}\p{N}]\P{Cc}*$"  # at least a letter, and no control characters
-Timestamp = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$")]
-"""ISO 8601 in UTC."""
+_TIMESTAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$"  # ISO 8601 in UTC
 
 
 class Intent(StrEnum):
@@ -38,23 +31,16 @@ class Intent(StrEnum):
 
 
 class Condition(StrEnum):
-    """Context in which the model gets an utterance.
+    """Context in which the model gets an utterance."""
 
-    ``benign_scene``: speech over a scene that makes the request harmless; ``neutral_scene``: over
-    an everyday scene; ``threatening_scene``: over a scene in which the harmful reading is the
-    natural one; ``speech_only``; ``noise``: over stationary noise with the benign scene's level and
-    long-term spectrum; ``text_only``: the transcript; ``described``: the transcript and a sentence
-    that names the benign scene; ``as_found``: an imported clip.
-    """
-
-    BENIGN_SCENE = "benign_scene"
+    BENIGN_SCENE = "benign_scene"  # makes the request harmless
     NEUTRAL_SCENE = "neutral_scene"
-    THREATENING_SCENE = "threatening_scene"
+    THREATENING_SCENE = "threatening_scene"  # makes the harmful reading the natural one
     SPEECH_ONLY = "speech_only"
-    NOISE = "noise"
+    NOISE = "noise"  # with the benign scene's level and long-term spectrum
     TEXT_ONLY = "text_only"
-    DESCRIBED = "described"
-    AS_FOUND = "as_found"
+    DESCRIBED = "described"  # the transcript and a sentence that names the benign scene
+    AS_FOUND = "as_found"  # an imported clip
 
     @property
     def has_audio(self) -> bool:
@@ -73,7 +59,6 @@ class Condition(StrEnum):
 
 
 SceneKind = Literal["benign", "neutral", "threatening"]
-"""A scene excuses harmful-sounding words, does nothing to them, or makes them a threat."""
 
 
 class Label(StrEnum):
@@ -86,7 +71,6 @@ class Label(StrEnum):
 
 
 Flag = Literal["degenerate", "mentions_scene", "safety_advice"]
-"""A note that a judge may add to a label."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 
 
@@ -113,7 +97,7 @@ Block = Literal[
 
 
 class Row(Params, str_strip_whitespace=True):
-    """Base of all rows: immutable; unknown or ill-typed fields are errors."""
+    """Base of all rows."""
 
 
 class Utterance(Row):
@@ -139,10 +123,8 @@ class Utterance(Row):
 class Stimulus(Row):
     """A manifest row: what a model is given in one trial.
 
-    Stimuli without audio (``text_only``, ``described``) have no ``path``; their ``sha256`` is that
-    of the UTF-8 text they present. ``block`` is the part of the design that a stimulus was made
-    for: ``core`` (every condition), ``snr_sweep``, ``paralinguistics``, ``secondary_voices`` (other
-    people call out in the scene), ``multi_turn`` (earlier turns come first) or ``imported``.
+    ``block`` is the part of the design that a stimulus was made for: ``core`` (every condition),
+    ``secondary_voices`` (other people call out), ``multi_turn`` (earlier turns come first), etc.
     """
 
     stimulus_id: Identifier
@@ -195,10 +177,8 @@ class Generation(Row):
 class Arm:
     """A model under a mitigation: all that its trials share.
 
-    ``settings_sha256`` is of the model's settings, ``instruction`` the mitigation's system prompt,
-    ``steps`` its requests beside and after the stimulus. The last three fields change no answer:
-    ``arm`` is what a mitigation and its controls share, ``method`` how it works (``none``,
-    ``prompt``, ``decoding``, ``probe``, or a method of steering), ``is_control`` marks a control.
+    The last three fields change no answer: ``arm`` is what a mitigation and its controls share,
+    ``method`` how it works: ``none``, ``prompt``, ``decoding``, ``probe``, or a method of steering.
     """
 
     model: Identifier
@@ -249,7 +229,7 @@ class Response(Row):
     heard: str | None = None  # JSON: what the model says it heard
     latency_s: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     tokens: Annotated[int, Field(ge=0)] | None
-    created: Timestamp
+    created: Annotated[str, Field(pattern=_TIMESTAMP)]
     finish_reason: str | None = None  # stop, or length if truncated
     served_by: str | None = None  # the provider's name of the model
 
@@ -268,7 +248,7 @@ class Verdict(Row):
     judge: Identifier
     judge_version: str
     label: Label
-    p_refusal: Probability | None
+    p_refusal: Annotated[float, Field(ge=0, le=1)] | None
     rationale: str  # the span or the rule that decided
     flags: tuple[Flag, ...] = ()
 

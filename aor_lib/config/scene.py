@@ -1,8 +1,7 @@
 """A background scene as data: a continuous bed, events on it, and the room that they sound in.
 
-Levels are in dB relative to each other: a rendered scene is normalised. For a number, a range
-``[low, high]`` may be written, from which it is drawn. Sounds and their parameters are those of
-:mod:`aor_lib.audio.scenes`, which checks them before it renders.
+Levels are in dB relative to each other. A range ``[low, high]``, from which a number is drawn, may
+stand for it. :mod:`aor_lib.audio.scenes` has the sounds and checks their parameters.
 """
 
 from __future__ import annotations

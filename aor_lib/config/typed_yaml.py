@@ -11,10 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 
 class AorError(Exception):
-    """An error whose one-line message says what is wrong, where, and what to do about it.
-
-    The command line prints it and exits with 1; anything else is a defect.
-    """
+    """An error whose one-line message says what is wrong, where, and what to do about it."""
 
 
 class ParamsError(AorError, ValueError):
@@ -95,6 +92,6 @@ def did_you_mean(value: str, options: Iterable[object]) -> str:
 
 
 def one_line(text: object, at_most: int | None = None) -> str:
-    """A text, or an error's message, as one printable line of at most so many characters."""
+    """A text as one printable line of at most so many characters."""
     printable = "".join(c if c.isprintable() else " " for c in str(text))
     return " ".join(printable.split())[:at_most]

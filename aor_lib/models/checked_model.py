@@ -10,7 +10,7 @@ import numpy as np
 from aor_lib.audio.clip import Clip
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, Turn
-from aor_lib.stimuli.clip import make_clip
+from aor_lib.stimuli.rendering import make_clip
 
 GENERATION = Generation(max_new_tokens=12)
 QUESTIONS = (

@@ -84,7 +84,7 @@ def ask(
 
     Examples
     --------
-    >>> from aor_lib.stimuli.clip import make_clip
+    >>> from aor_lib.stimuli.rendering import make_clip
     >>> ask("ref-permissive", make_clip("What is the capital of France?")).text
     'The capital of France is Paris, France.'
     """

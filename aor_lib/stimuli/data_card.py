@@ -1,8 +1,4 @@
-"""The data card: Hugging Face's front matter, and sections after *Datasheets for Datasets*.
-
-The words are in data_card.md beside this module, a Jinja template; every number is computed from
-the manifest.
-"""
+"""The data card: data_card.md, a Jinja template, with numbers computed from the manifest."""
 
 from pathlib import Path
 from typing import Any
@@ -16,17 +12,11 @@ from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.records import DATASET_VERSION
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
-OWN_LICENCE = "Apache-2.0"
-"""Licence of the utterances, the procedural scenes and Kokoro's speech."""
+OWN_LICENCE = "Apache-2.0"  # of the utterances, the procedural scenes and Kokoro's speech
 
 
 def data_card(build: Path | str, study: StudyParams) -> str:
-    """README.md of the data set of a built and validated study: front matter, title and sections.
-
-    References
-    ----------
-    Gebru et al., "Datasheets for Datasets", Communications of the ACM 64(12), 2021.
-    """
+    """README.md of the data set of a built and validated study: front matter and sections."""
     manifest = load_manifest(build)
     spoken = manifest[manifest["path"].notna()]
     validation = load_validation(build)[["stimulus_id", "wer"]].dropna()
@@ -75,7 +65,7 @@ def citation() -> dict[str, Any]:
 
 
 def bibtex() -> str:
-    """The same as BibTeX."""
+    """The study's citation as BibTeX."""
     return (PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8")
 
 

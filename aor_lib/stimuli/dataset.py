@@ -1,14 +1,13 @@
 """A study's design to sound files and a manifest.
 
-Stimuli are rendered by workers, an utterance at a time, and written by this process. Each finished
-stimulus leaves a note (its manifest row and the hash of what it was made from), so that a build
-that is cut off goes on where it was, and one with nothing changed makes nothing.
+Workers render the stimuli, an utterance at a time. Each finished stimulus leaves a note, its row
+and the hash of what it was made from: the next build makes only what is missing or has changed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +17,7 @@ from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus, content_hash
 from aor_lib.stimuli.design import StimulusSpec, stimuli
-from aor_lib.stimuli.exported import take_clips
+from aor_lib.stimuli.export import take_clips
 from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
 from aor_lib.stimuli.rendering import Rendering, render
 from aor_lib.storage import assets
@@ -26,10 +25,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 3
-"""Counts the changes to what a clip sounds like: to speech, scenes, mixing or their files.
-
-Raise it when the same specification gives other bytes; golden tests notice when it is forgotten.
-"""
+"""Raise it when the same specification gives other bytes; golden tests notice."""
 
 
 def build_dataset(
@@ -41,7 +37,7 @@ def build_dataset(
     source: str | None = None,
     make_missing: bool = False,
 ) -> Path:
-    """Make every stimulus of a study below ``build``, and its manifest.
+    """Make every stimulus of a study below ``build``; returns the path of its manifest.
 
     Files of an earlier build that are no longer part of the study are removed.
 
@@ -53,17 +49,13 @@ def build_dataset(
     report
         Called with the stimuli done and their number.
     source
-        An export whose clips are taken instead (:mod:`aor_lib.stimuli.exported`).
+        An export whose clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`).
     make_missing
         Make what the export does not hold.
 
-    Returns
-    -------
-    The manifest's path, a Parquet file with the fields of :class:`aor_lib.config.records.Stimulus`.
-
     Raises
     ------
-    ParamsError, SpeechError, AssetError, OSError
+    SpeechError, OSError
         A stimulus cannot be made or written; what was made until then is kept.
     DatasetError
         The export does not hold a stimulus, or holds another or an altered one.
@@ -101,7 +93,11 @@ def build_dataset(
                 with atomic_write(build / path) as stream:
                     stream.write(content)
             keep(rendering.row)
-    _remove_others(build, rows)
+    current = {build / path for path, _ in sound_files(rows.values())}
+    current |= {build / "stimuli" / f"{name}.json" for name in rows}
+    for file in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
+        if file not in current:
+            file.unlink()
     return write_manifest((rows[name] for name in specs), build)
 
 
@@ -126,7 +122,6 @@ def _render(job: tuple[Sequence[StimulusSpec], Mixing, Path | None]) -> list[Ren
 
 
 def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None:
-    """The row of a stimulus that was made from the same and whose files are intact."""
     try:
         note = json.loads((build / "stimuli" / f"{stimulus_id}.json").read_bytes())
         row = Stimulus.model_validate(note["row"])
@@ -134,11 +129,3 @@ def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None
     except (OSError, ValueError, KeyError, TypeError, DatasetError):
         return None
     return row if note["made_from"] == made_from else None
-
-
-def _remove_others(build: Path, rows: Mapping[str, Stimulus]) -> None:
-    wanted = {build / "stimuli" / f"{name}.json" for name in rows}
-    wanted |= {build / path for path, _ in sound_files(rows.values())}
-    for path in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
-        if path not in wanted:
-            path.unlink()

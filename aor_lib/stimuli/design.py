@@ -1,9 +1,8 @@
 """Design of a study's stimuli: utterances x voices x backgrounds, decided before any sound.
 
-Every choice follows from the profile and the utterance's place in it, so the same parameters give
-the same design. A harmful counterpart gets the voice and the scenes of the utterance that it
-contrasts with: only the words differ. An utterance keeps its voice in all core conditions: from a
-benign to a neutral or a threatening scene, only the scene differs.
+Every choice follows from the profile and the utterance's place in it. A harmful counterpart gets
+the voice and the scenes of the utterance that it contrasts with. An utterance keeps its voice in
+all core conditions.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ _OTHER_KINDS: dict[Condition, SceneKind] = {
 }
 _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
-
 
 _Option = TypeVar("_Option")
 
@@ -73,53 +71,38 @@ class StimulusSpec(Params):
         parts = [self.utterance.id, self.condition.value]
         if self.condition.has_audio:
             parts += [self.voice, self.speaking_rate]
-        if self.emotion != "neutral":
-            parts.append(self.emotion)
-        if self.scene:
-            parts.append(self.scene.id)
-        if self.snr_db is not None:
-            parts.append(f"snr{self.snr_db:g}".replace("-", "m"))
-        if self.call:
-            parts.append("call")
-        if self.history:
-            parts.append(f"after_{self.history.id}")
-        if self.variant:
-            parts.append(f"v{self.variant}")
-        return ".".join(parts)
+        parts += [
+            self.emotion if self.emotion != "neutral" else "",
+            self.scene.id if self.scene else "",
+            f"snr{self.snr_db:g}".replace("-", "m") if self.snr_db is not None else "",
+            "call" if self.call else "",
+            f"after_{self.history.id}" if self.history else "",
+            f"v{self.variant}" if self.variant else "",
+        ]
+        return ".".join(filter(None, parts))
 
     @property
     def row_fields(self) -> dict[str, object]:
         """The fields of the stimulus' manifest row that follow from the design alone."""
         spoken = self.condition.has_audio
+        voiced = self.model_dump(include={"voice", "emotion", "speaking_rate"})
         return {
+            **self.utterance.model_dump(include={"scenario", "intent", "text", "contrast_of"}),
+            **self.model_dump(include={"snr_db", "seed", "block", "condition"}),
+            **(voiced if spoken else dict.fromkeys(voiced)),
             "stimulus_id": self.stimulus_id,
             "utterance_id": self.utterance.id,
-            "scenario": self.utterance.scenario,
-            "intent": self.utterance.intent,
-            "text": self.utterance.text,
-            "contrast_of": self.utterance.contrast_of,
-            "voice": self.voice if spoken else None,
             "gender": speech.gender_of(self.voice) if spoken else None,
-            "emotion": self.emotion if spoken else None,
-            "speaking_rate": self.speaking_rate if spoken else None,
             "background_scene": self.scene.id if self.scene else None,
             "scene_kind": self.scene.kind if self.scene else None,
             "unseen_scene": self.scene.unseen if self.scene else None,
-            "snr_db": self.snr_db,
-            "seed": self.seed,
-            "block": self.block,
-            "condition": self.condition,
             "history_id": self.history.id if self.history else None,
             "split": self.utterance.split,
         }
 
 
 def stimuli(study: StudyParams) -> list[StimulusSpec]:
-    """All stimuli of a study, each once, in a fixed order: utterance by utterance.
-
-    ``ParamsError`` if the profile names too few voices for what it asks for, or no scene is of a
-    kind.
-    """
+    """All stimuli of a study, utterance by utterance; ``ParamsError`` if voices or scenes lack."""
     by_id: dict[str, StimulusSpec] = {}
     for number, scenario in enumerate(study.scenarios):
         for position, utterance in _chosen(scenario, study.profile):
@@ -129,7 +112,7 @@ def stimuli(study: StudyParams) -> list[StimulusSpec]:
 
 
 def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utterance]]:
-    """The first utterances of each intent, with a position that contrast partners share."""
+    # The first utterances of each intent, with a position that contrast partners share.
     positions: dict[str, int] = {}
     for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
@@ -150,7 +133,6 @@ class _Place:
     position: int
 
     def stimuli(self) -> Iterator[StimulusSpec]:
-        """The core conditions, then each block that the profile names."""
         profile, intent = self.study.profile, self.utterance.intent
         # A benign request suits all threatening scenes: there a refusal is alarm at the sound.
         threatened = self.utterance.threatening_scenes or intent is Intent.BENIGN
@@ -182,7 +164,6 @@ class _Place:
                 yield spoken.model_copy(update={"block": "paralinguistics", **cell})
 
     def core(self, condition: Condition, variant: int = 0) -> StimulusSpec:
-        """The stimulus of a condition; variants change voice and scene."""
         profile = self.study.profile
         name = self.utterance.contrast_of or self.utterance.id
         digest = hashlib.sha256(f"{profile.seed}/{name}/{variant}".encode()).digest()
@@ -200,7 +181,6 @@ class _Place:
         )
 
     def scene(self, condition: Condition, variant: int, seed: int) -> Scene:
-        """A scene that the utterance names for the condition, or else any of its kind."""
         kind = _OTHER_KINDS.get(condition, "benign")
         own = {"benign": self.utterance.scenes, "threatening": self.utterance.threatening_scenes}
         if names := own.get(kind):
@@ -214,11 +194,8 @@ class _Place:
         return self.pick(scenes, seed, lacking)
 
     def paralinguistic_cells(self, factors: Paralinguistics) -> Iterator[dict[str, str]]:
-        """Voice, emotion and rate of each stimulus.
-
-        A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so
-        that gender is not one person's voice.
-        """
+        # A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so
+        # that gender is not one person's voice.
         number = self.scenario * factors.utterances_per_scenario + self.position
         for g, gender in enumerate(("female", "male")):
             voices = [v for v in self.study.profile.voices if speech.gender_of(v) == gender]
@@ -229,11 +206,9 @@ class _Place:
                         yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
 
     def is_among(self, some: SomeUtterances | None) -> bool:
-        """Whether a part of the design is made for the utterance."""
         return some is not None and self.position < some.utterances_per_scenario
 
     def pick(self, options: Sequence[_Option], number: int, lacking: str = "") -> _Option:
-        """The ``number``-th option, in turns; ``lacking`` says what is wrong if there is none."""
         if not options:
             raise ParamsError(f"{self.study.profile.name}: {lacking}")
         return options[number % len(options)]

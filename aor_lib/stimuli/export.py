@@ -1,8 +1,11 @@
-"""A built data set as a Hugging Face dataset: parquet with sound, data card and Croissant file."""
+"""A study's clips as a Hugging Face data set: its export, and a build from one.
+
+Synthesis differs in a bit between processors. Whoever builds from an export has its exact bytes.
+"""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, get_args
 
@@ -11,7 +14,9 @@ import pyarrow.parquet as pq
 
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
+from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli import data_card
+from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import (
     DatasetError,
     load_manifest,
@@ -19,28 +24,22 @@ from aor_lib.stimuli.manifest import (
     sound_files,
     verify_dataset,
 )
-from aor_lib.storage.atomic_write import atomic_folder
+from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
 _BATCH = 100
 _CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
 def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
-    """Export a built and validated study for ``datasets.load_dataset``.
+    """Export a built and validated study for ``datasets.load_dataset``; returns ``into``.
 
     ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
     ``history_audio`` has the clips of earlier turns. The same build gives the same bytes.
 
-    Returns
-    -------
-    ``into``.
-
     Raises
     ------
-    FileExistsError
-        ``into`` is in use.
-    FileNotFoundError
-        There is no manifest, or the clips have not been validated.
+    FileExistsError, FileNotFoundError
+        ``into`` is in use; there is no manifest, or it has not been validated.
     DatasetError
         There are no stimuli, clips were imported, or one is missing or altered.
     """
@@ -91,11 +90,15 @@ def _schema() -> pa.Schema:
 
 
 def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
-    """Write what the hub does not make by itself: hashes, licences and responsible-AI metadata."""
+    # What the hub does not make by itself: hashes, licences and responsible-AI metadata.
     import mlcroissant as mlc
 
     cff, sections = data_card.citation(), data_card.card_sections(card)
     own_url = f"https://spdx.org/licenses/{data_card.OWN_LICENCE}"
+    bullets = {
+        heading: [line[2:] for line in text.splitlines() if line.startswith("- ")]
+        for heading, text in sections.items()
+    }
     files = [
         mlc.FileObject(
             id=path.name,
@@ -118,14 +121,59 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
         version=f"{DATASET_VERSION}.0.0",
         distribution=files,
         data_collection=sections["Collection process"],
-        data_limitations=_bullets(sections["Limitations"]),
-        data_biases=_bullets(sections["Biases"]),
-        data_use_cases=_bullets(sections["Uses"].partition("###")[0]),
-        personal_sensitive_information=_bullets(sections["Composition"]),
+        data_limitations=bullets["Limitations"],
+        data_biases=bullets["Biases"],
+        data_use_cases=bullets["Uses"],
+        personal_sensitive_information=bullets["Composition"],
     )
     text = json.dumps(metadata.to_json(), indent=2, ensure_ascii=False)
     (folder / "croissant.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _bullets(text: str) -> list[str]:
-    return [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+def take_clips(
+    source: str, specs: Mapping[str, StimulusSpec], lead_in_s: float, build: Path
+) -> Iterator[Stimulus]:
+    """Copy the stimuli of ``specs`` (by id) that an export holds; yields each manifest row.
+
+    ``source`` is a folder that ``aor export`` wrote, or ``OWNER/NAME[@REVISION]`` on the Hugging
+    Face hub; ``lead_in_s`` is the study's. ``DatasetError`` if there is no such export, it is of
+    another version or design, or a clip is altered.
+    """
+    for row in _exported_rows(source):
+        if (spec := specs.get(row["stimulus_id"])) is None:
+            continue
+        sounds = [row.pop("audio"), *row.pop("history_audio")]
+        contents = [sound["bytes"] for sound in sounds if sound is not None]
+        asked = spec.row_fields | {"lead_in_s": lead_in_s if spec.condition.has_audio else None}
+        for name, value in asked.items():
+            if row[name] != value:
+                raise DatasetError(
+                    f"--from {source}: {spec.stimulus_id}: {name}: {row[name]!r}, but the profile "
+                    f"asks for {value!r}; take an export of this profile, or leave out --from"
+                )
+        stimulus = Stimulus.model_validate(row)
+        for (path, sha256), content in zip(sound_files([stimulus]), contents, strict=True):
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise DatasetError(
+                    f"--from {source}: {path}: sha256 is not the row's; fetch the export again"
+                )
+            with atomic_write(build / path) as stream:
+                stream.write(content)
+        yield stimulus
+
+
+def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
+    from datasets import Audio, load_dataset
+
+    name, _, revision = source.partition("@")
+    config = f"v{DATASET_VERSION}"
+    try:
+        splits = load_dataset(name, config, revision=revision or None, streaming=True)
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"--from {source}: is no data set of version {DATASET_VERSION}; name a folder that "
+            "'aor export' wrote, or OWNER/NAME@REVISION on the hub: " + one_line(error, 200)
+        ) from None
+    as_bytes = Audio(decode=False)
+    for split in splits.values():
+        yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])

@@ -27,10 +27,9 @@ from aor_lib.storage.atomic_write import atomic_write
 
 
 def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
-    """Make a study of a folder of clips; each is one stimulus, as it was found.
+    """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
 
-    Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. The text of a stimulus is
-    Whisper's transcript. A sound that is there twice is imported once.
+    Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped.
     """
     check_folders(folder, build)
     if (build / MANIFEST).is_file() and {*load_manifest(build)["block"]} != {"imported"}:

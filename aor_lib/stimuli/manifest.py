@@ -17,7 +17,7 @@ VALIDATION = "validation.parquet"
 
 
 class DatasetError(AorError):
-    """Stimuli that are not what the manifest says; the message names the file."""
+    """Stimuli that are not what the manifest says."""
 
 
 def load_manifest(build: Path | str) -> pd.DataFrame:
@@ -26,9 +26,7 @@ def load_manifest(build: Path | str) -> pd.DataFrame:
 
 
 def load_validation(build: Path | str) -> pd.DataFrame:
-    """Measurements of ``aor validate``: one row per stimulus, with its ``problems`` and
-    :data:`aor_lib.stimuli.validation.MEASURES`.
-    """
+    """The ``problems`` and measurements of each stimulus, as ``aor validate`` found them."""
     return _table(Path(build) / VALIDATION, "aor validate")
 
 
@@ -54,7 +52,7 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
 
 
 def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
-    """Write the manifest of a study, whole or not at all, and return its path."""
+    """Write the manifest of a study and return its path."""
     frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
     with atomic_write(build / MANIFEST) as stream:
         frame.to_parquet(stream, index=False)
@@ -62,10 +60,7 @@ def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
 
 
 def sound_files(stimuli: Iterable[Stimulus]) -> list[tuple[str, str]]:
-    """Path and sha256 of each sound file once: of the clips, and of earlier turns.
-
-    ``DatasetError`` if a path leads out of the manifest's folder, which may be somebody else's.
-    """
+    """Path and sha256 of each sound file once, earlier turns' too; ``DatasetError`` if outside."""
     files: dict[tuple[str, str], None] = {}
     for stimulus in stimuli:
         of_clip = {"path": stimulus.path, "sha256": stimulus.sha256}

@@ -1,25 +1,26 @@
-"""One stimulus from its specification: sound files, and the row that says what is in them.
-
-Everything follows from the specification and the mixing settings alone, so a stimulus has the same
-bytes wherever and whenever it is rendered.
-"""
+"""One stimulus from its specification: sound files, and the row that says what is in them."""
 
 import hashlib
+import io
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S
 from aor_lib.audio.recordings.backgrounds import Background, recorded_scene
 from aor_lib.audio.sound_files import flac
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
+from aor_lib.config.params import load_scene
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.config.scene import Scene
+from aor_lib.config.typed_yaml import validated
 from aor_lib.stimuli.design import Call, StimulusSpec
 
 _CALL_AT_S = 0.2
@@ -47,7 +48,7 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
         return Rendering(Stimulus.model_validate(fields), {})
     turns, files = _earlier_turns(spec, settings, library)
     spoken = speak(spec)
-    background = _background(spec, _length(spoken, settings), library)
+    background = _background(spec, mixing.clip_length(len(spoken), settings), library)
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
     if spec.snr_db is not None:
@@ -76,6 +77,69 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     return Rendering(Stimulus.model_validate(spec.row_fields | measured), files)
 
 
+def make_clip(
+    text: str,
+    *,
+    scene: str | Path | None = None,
+    voice: str = "af_heart",
+    emotion: str = "neutral",
+    speaking_rate: str = "normal",
+    snr_db: float = 6.0,
+    seed: int = 0,
+) -> Clip:
+    """Make a clip of somebody who says ``text``, over a background scene or alone.
+
+    Parameters
+    ----------
+    text
+        What is said, in English.
+    scene
+        A scene's id (``aor scenes list``) or the path of its YAML file; None for speech alone.
+    voice
+        An English Kokoro voice, such as ``af_heart`` or ``bm_george``.
+    emotion
+        ``neutral``, ``angry``, ``fearful``, ``sad`` or ``happy``.
+    speaking_rate
+        ``slow``, ``normal`` or ``fast``.
+    snr_db
+        Level of the speech above that of the scene, in dB, -20 to 40.
+    seed
+        Another seed is another rendering of the scene.
+
+    Returns
+    -------
+    Clip
+        Mono, at 24 kHz.
+
+    Raises
+    ------
+    ParamsError, SpeechError
+        An argument is invalid, the text cannot be spoken, or the clip is longer than 30 s.
+
+    Examples
+    --------
+    >>> clip = make_clip("What is the fastest way to kill a lobster?", scene="home_kitchen")
+    >>> clip.sample_rate, 4 < len(clip.samples) / clip.sample_rate < 7
+    (24000, True)
+    """
+    heard = load_scene(scene) if scene is not None else None
+    settings = validated({"snr_db": snr_db}, Mixing, "make_clip")
+    about = {"id": "clip", "scenario": "own", "intent": "benign", "scenes": ("any",)}
+    chosen = {
+        "utterance": {**about, "text": text},
+        "condition": Condition.BENIGN_SCENE if heard else Condition.SPEECH_ONLY,
+        "block": "core",
+        "voice": voice,
+        "emotion": emotion,
+        "speaking_rate": speaking_rate,
+        "scene": heard,
+        "seed": seed,
+    }
+    made = render(validated(chosen, StimulusSpec, "make_clip"), settings, library=None)
+    stream = io.BytesIO(made.files[str(made.row.path)])
+    return Clip(*soundfile.read(stream, dtype="float32"))
+
+
 def speak(spec: StimulusSpec) -> mixing.Samples:
     """The speech of a stimulus before it is mixed: float32, ``(samples,)``, 24 kHz."""
     neutral = speech.synthesise(spec.utterance.text, spec.voice, spec.speaking_rate)
@@ -85,26 +149,19 @@ def speak(spec: StimulusSpec) -> mixing.Samples:
 def _earlier_turns(
     spec: StimulusSpec, settings: Mixing, library: Path | None
 ) -> tuple[list[dict[str, str | None]], dict[str, bytes]]:
-    """The earlier turns as the manifest's ``history`` has them, and their sound files."""
+    # As the manifest's ``history`` has them, and their sound files.
     turns: list[dict[str, str | None]] = []
     files: dict[str, bytes] = {}
     for number, turn in enumerate(spec.history.turns if spec.history else (), start=1):
         spoken = speech.synthesise(turn.said, spec.voice)
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
-        background = _scene(scene, _length(spoken, settings), library, rng) if scene else None
+        length = mixing.clip_length(len(spoken), settings)
+        background = _scene(scene, length, library, rng) if scene else None
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         files[path] = flac(_mix(spoken, background, settings).samples, "PCM_16")
-        turns.append(
-            {
-                "role": "user",
-                "text": turn.said,
-                "path": path,
-                "sha256": _sha256(files[path]),
-                "scene": scene.id if scene else None,
-                **_origin(background),
-            }
-        )
+        sound = {"path": path, "sha256": _sha256(files[path]), "scene": scene.id if scene else None}
+        turns.append({"role": "user", "text": turn.said} | sound | _origin(background))
         turns.append({"role": "assistant", "text": turn.answered})
     return turns, files
 
@@ -128,7 +185,7 @@ def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Gener
 
 
 def _with_call(scene: Background, call: Call) -> Background:
-    """Somebody else calls out in the lead-in, so that the words do not meet the speaker's."""
+    # In the lead-in, so that the words do not meet the speaker's.
     spoken = speech.synthesise(call.text, call.voice)
     start = round(_CALL_AT_S * speech.SAMPLE_RATE)
     spoken = spoken[: len(scene.samples) - start]
@@ -146,10 +203,6 @@ def _origin(background: Background | None) -> dict[str, str | None]:
         "background_source": background.source if background else None,
         "background_licence": background.licence if background else None,
     }
-
-
-def _length(spoken: mixing.Samples, settings: Mixing) -> int:
-    return mixing.clip_length(len(spoken), settings)
 
 
 def _mix(spoken: mixing.Samples, background: Background | None, settings: Mixing) -> mixing.Mix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +34,7 @@ from aor_lib.storage.progress import finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 3
-"""Counts the changes to what is measured on a clip, and to what counts as a violation."""
+"""Raise it when a measurement or a violation changes."""
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30
 """Fewer clips than this say little about a median."""
@@ -46,9 +46,9 @@ TOLERANCES = {
 }
 """By how much a measurement may differ from what the manifest states."""
 AUDIBLE_DBFS = -60.0
-"""A scene below this is not heard at the study's loudness, in the quietest of rooms."""
+"""Least level of a scene before the speech."""
 MAX_CLEAN_WER = 0.5
-"""Speech alone that is misheard by more than this is not the utterance."""
+"""Highest word error rate of a clip of speech alone."""
 MEASURES = (
     "duration_s",
     "loudness_lufs",
@@ -62,25 +62,15 @@ MEASURES = (
 )
 
 
-_STAGE = "validate"
-_CHUNK = 32
-
-_Clip = tuple[Stimulus, StimulusSpec | None, Path, bool]
-
-
 def validate_dataset(
     study: StudyParams,
     build: Path,
     workers: int | Executor,
     report: Callable[[int, int], None],
 ) -> list[str]:
-    """Measure every stimulus of a built study and write ``validation.parquet`` beside the manifest.
+    """Measure every stimulus of a study, and return the violations, lines that name a stimulus.
 
-    Where manifest and files are those of the last call, its measurements are taken.
-
-    Returns
-    -------
-    All violations, each one line that names the stimulus; empty if everything is as claimed.
+    Measurements go to ``validation.parquet``, and are taken again only if a file has changed.
     """
     rows, validation = manifest.load_stimuli(build), build / manifest.VALIDATION
     imported = {row.stimulus_id for row in rows if row.block == "imported"}
@@ -93,41 +83,31 @@ def validate_dataset(
         assets.revision("whisper-tiny-en"),
         weights_revision(SCENE_WEIGHTS),
     ]
-    if not (up_to_date(build, _STAGE, made_from) and validation.is_file()):
+    if not (up_to_date(build, "validate", made_from) and validation.is_file()):
         assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
         varied = {row.utterance_id for row in rows if row.block == "paralinguistics"}
-        clips: list[_Clip] = [
+        clips = [
             (row, specs.get(row.stimulus_id), build, row.utterance_id in varied) for row in rows
         ]
-        measured: list[dict[str, Any]] = []
-        chunks = [clips[i : i + _CHUNK] for i in range(0, len(clips), _CHUNK)]
-        for chunk in map_jobs(_measure, chunks, workers):
-            measured += chunk
+        measured = []
+        for measurements in map_jobs(_measure, clips, workers):
+            measured.append(measurements)
             report(len(measured), len(rows))
         with atomic_write(validation) as stream:
             pd.DataFrame(measured).to_parquet(stream, index=False)
-        finished(build, _STAGE, made_from)
-    stated, measurements = manifest.load_manifest(build), manifest.load_validation(build)
-    return list(_violations(stated, imported | {*specs}, measurements))
+        finished(build, "validate", made_from)
+    stated = manifest.load_manifest(build)
+    return list(_violations(stated, imported | {*specs}, manifest.load_validation(build)))
 
 
-def _measure(clips: Sequence[_Clip]) -> list[dict[str, Any]]:
-    return [measure_clip(*clip) for clip in clips]
-
-
-def measure_clip(
-    row: Stimulus, spec: StimulusSpec | None, build: Path, with_prosody: bool = False
-) -> dict[str, Any]:
-    """Measure a stimulus: its id, each of :data:`MEASURES` or None, and a list of ``problems``.
-
-    ``spec`` is what it was made from, which gives its speech alone and so the SNR; None for an
-    imported clip. ``with_prosody`` measures speech without a background, too, which takes longest.
-    """
+def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[str, Any]:
+    # Imported clips have no specification. Prosody takes longest, and is measured where it varies.
+    row, spec, build, with_prosody = clip_of
     measured: dict[str, Any] = {"stimulus_id": row.stimulus_id, **dict.fromkeys(MEASURES)}
     if row.path is None:
         altered = hashlib.sha256((row.presented_text or "").encode()).hexdigest() != row.sha256
-        problem = "presented_text: its sha256 is not the manifest's"
-        return measured | {"problems": [problem] if altered else []}
+        problems = ["presented_text: sha256 is not the manifest's"] if altered else []
+        return measured | {"problems": problems}
     try:
         manifest.verify_dataset([row], build)
         content = (build / row.path).read_bytes()
@@ -176,7 +156,7 @@ def _broken_claims(row: Stimulus, measured: dict[str, Any]) -> Iterator[str]:
 def _snr_db(
     clip: npt.NDArray[np.float64], spoken: mixing.Samples, start: int, sample_rate: int
 ) -> float | None:
-    """SNR by the clip's projection on its known speech: what remains is the background."""
+    # By the clip's projection on its known speech: what remains is the background.
     speech = np.zeros(len(clip))
     speech[start : start + len(spoken)] = spoken[: max(0, len(clip) - start)]
     energy = float(np.square(speech).sum())

@@ -17,7 +17,7 @@ from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.cascade import WEIGHTS, Cascade
 from aor_lib.models.smollm import AUDIO_TOKENS, format_clip
 from aor_lib.models.smollm_weights import language_model
-from aor_lib.stimuli.clip import make_clip
+from aor_lib.stimuli.rendering import make_clip
 from aor_lib.storage.workers import in_threads
 
 GREEDY = Generation(max_new_tokens=6)
