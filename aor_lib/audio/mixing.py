@@ -18,9 +18,6 @@ from aor_lib.config.profile import Mixing
 
 Samples = npt.NDArray[np.float32]
 
-_OVERSAMPLING = 4
-_TAPS_A_SIDE = 10
-"""Of the filter of ``resample_poly``, in input samples."""
 _MOST_GAIN = 2.242
 """No sample between two others is larger than its largest neighbour by more than this factor."""
 
@@ -103,13 +100,11 @@ def active_speech_level_dbfs(speech: npt.NDArray[np.floating], sample_rate: int)
     thresholds_db = 20 * np.log10(2.0) * np.arange(-15, 1)
     active = step * np.array([(recent >= 10 ** (db / 20)).sum() for db in thresholds_db])
     levels_db = 10 * np.log10((samples**2).sum() / np.maximum(active, 1))
-    above_db = levels_db - thresholds_db
-    # above_db falls as the threshold rises; thresholds that nothing reaches do not count.
-    reached = active > 0
-    above_db, levels_db = above_db[reached], levels_db[reached]
-    if len(above_db) == 0:
+    reached = active > 0  # the level above the threshold falls as the threshold rises
+    if not reached.any():
         return rms_dbfs(samples)
-    return float(np.interp(-15.9, -above_db, levels_db))
+    below_db = (thresholds_db - levels_db)[reached]
+    return float(np.interp(-15.9, below_db, levels_db[reached]))
 
 
 def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
@@ -121,10 +116,11 @@ def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
     magnitude = np.abs(samples)
     peak = float(magnitude.max())
-    # Only the surroundings of large samples can hold a peak between samples: a few per cent.
+    # Only near a large sample can there be a peak between samples: within 10, the taps of the
+    # filter a side, and the filter sees 10 more.
     large = magnitude >= peak / _MOST_GAIN
-    near = maximum_filter1d(large.astype(np.uint8), 4 * _TAPS_A_SIDE + 1).astype(bool)
-    oversampled = resample_poly(np.asarray(samples[near], dtype=np.float64), _OVERSAMPLING, 1)
+    near = maximum_filter1d(large.astype(np.uint8), 41).astype(bool)
+    oversampled = resample_poly(np.asarray(samples[near], dtype=np.float64), up=4, down=1)
     return float(20 * np.log10(max(peak, float(np.abs(oversampled).max())) + 1e-10))
 
 

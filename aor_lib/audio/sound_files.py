@@ -41,13 +41,11 @@ class UnreadableError(UnusableError):
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Names of the files that were imported; of those that were skipped, with the reason; and of
-    those among the skipped ones that are damaged or missing.
-    """
+    """Names of files by what became of them."""
 
     imported: tuple[str, ...]
-    skipped: tuple[tuple[str, str], ...]
-    unreadable: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]  # with the reason
+    unreadable: tuple[str, ...]  # those among the skipped that are damaged or missing
 
 
 def import_each(names: Sequence[str], take: Callable[[str], None], report: Report) -> ImportReport:
@@ -109,7 +107,11 @@ def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
     try:
         with soundfile.SoundFile(path) as file:
             rate, n_frames = file.samplerate, file.frames
-            _check_format(rate, n_frames / rate, max_duration_s)
+            if rate < _MIN_RATE_HZ:
+                raise UnusableError(f"has a sample rate of {rate} Hz, below {_MIN_RATE_HZ} Hz")
+            if not MIN_DURATION_S <= n_frames / rate <= max_duration_s:
+                limits = f"{MIN_DURATION_S} to {max_duration_s:g} s"
+                raise UnusableError(f"lasts {n_frames / rate:.2f} s; {limits} are taken")
             for block in file.blocks(_BLOCK, dtype="float32", always_2d=True):
                 mono.append(block.mean(axis=1))
                 clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
@@ -145,12 +147,3 @@ def flac(samples: mixing.Samples, subtype: str) -> bytes:
     stream = io.BytesIO()
     soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype=subtype)
     return stream.getvalue()
-
-
-def _check_format(rate_hz: int, duration_s: float, max_duration_s: float) -> None:
-    if rate_hz < _MIN_RATE_HZ:
-        raise UnusableError(f"has a sample rate of {rate_hz} Hz, below {_MIN_RATE_HZ} Hz")
-    if duration_s < MIN_DURATION_S:
-        raise UnusableError(f"lasts {duration_s:.2f} s, less than {MIN_DURATION_S} s")
-    if duration_s > max_duration_s:
-        raise UnusableError(f"lasts {duration_s:.0f} s, more than {max_duration_s:g} s: cut it up")

@@ -77,7 +77,7 @@ def test_whatever_comes_in_is_expressed_whole_or_refused(seed, length, gain, emo
         (np.zeros(100), r"at least 0\.1 s, not of shape \(100,\)"),
         (np.zeros((2, 9000)), r"one channel .* \(2, 9000\)"),
         (np.full(9000, np.nan), "not finite"),
-        (np.zeros(9000), r"'sad' needs 0\.1 s of voiced speech, not 0\.000 s"),
+        (np.zeros(9000), r"'sad' needs 0\.1 s of voiced"),
     ],
 )
 def test_what_no_emotion_can_be_put_on_is_refused(samples, expected):

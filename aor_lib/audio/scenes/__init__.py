@@ -1,8 +1,7 @@
 """Procedural background scenes: events on a continuous bed, from a random generator alone.
 
-A scene is data (params/scenes/ID.yaml, :mod:`aor_lib.config.scene`); :func:`render` makes it sound
-with the named `SOUNDS` of the library. :func:`spectrum_matched_noise` makes the control that keeps
-a scene's level and spectrum and drops everything that identifies it.
+A scene is data (params/scenes/ID.yaml, :mod:`aor_lib.config.scene`), made of named `SOUNDS`.
+:func:`spectrum_matched_noise` is the control that keeps a scene's level and spectrum alone.
 """
 
 from aor_lib.audio.scenes.engine import MAX_DURATION_S, Event, Soundscape, check, render

@@ -24,7 +24,7 @@ _BED_MARGIN_S = 0.3
 
 @dataclass(frozen=True)
 class Event:
-    """One discrete sound on top of a scene's bed, e.g. ``"footstep"``; it lies within the clip."""
+    """One discrete sound on top of a scene's bed, within the clip."""
 
     name: str
     onset_s: float
@@ -33,7 +33,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Soundscape:
-    """A rendered background scene: mono within [-1, 1], ``(samples,)``; events by their onset."""
+    """A rendered background scene: mono, within ±1, ``(samples,)``; events by their onset."""
 
     samples: NDArray[np.float32]
     sample_rate: int
@@ -66,8 +66,7 @@ def render(
     ValueError
         If the duration is shorter than one sample or too long.
     """
-    if isinstance(scene, str):
-        scene = load_scene(scene)
+    scene = load_scene(scene) if isinstance(scene, str) else scene
     if not 1 <= duration_s * sample_rate <= MAX_DURATION_S * sample_rate:
         raise ValueError(f"duration_s must be one sample to {MAX_DURATION_S:g} s, not {duration_s}")
     n_samples = round(duration_s * sample_rate)

@@ -8,12 +8,12 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
-from aor_lib.audio.scenes.synth import BODIES, FloatArray
+from aor_lib.audio.scenes.synth import FloatArray
 from aor_lib.config.scene import Share, as_range, ascending
 from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, validated
 
@@ -31,14 +31,10 @@ Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Fi
 """Ratios of pitches."""
 
 
-def _known_body(name: str) -> str:
-    if name not in BODIES:
-        raise ValueError(f"unknown body {name!r}{did_you_mean(name, BODIES)}")
-    return name
-
-
-Body: TypeAlias = Annotated[str, AfterValidator(_known_body)]
-"""One of the struck `BODIES`; "none" does not ring."""
+Body: TypeAlias = Literal[
+    "none", "wood", "metal", "anvil", "brass", "ceramic", "rock", "ball", "bell"
+]
+"""One of the struck ``BODIES``; "none" does not ring."""
 
 
 def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -99,10 +95,10 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
 
 
 def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> dict[str, Any]:
-    """Parameters of the sound `name` with its defaults; every number as a range.
+    """Parameters of the sound ``name`` with its defaults; every number as a range.
 
-    ParamsError, whose message begins with `where`, if the sound or a parameter is unknown, a value
-    out of range, or a bed is asked for and the sound has a length of its own.
+    ParamsError, whose message begins with ``where``, if the sound or a parameter is unknown, a
+    value out of range, or a bed is asked for and the sound has a length of its own.
     """
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")

@@ -17,11 +17,9 @@ from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 
 FloatArray = npt.NDArray[np.float64]
 FRAME_S = 0.005
-"""From one frame to the next."""
 F0_LIMITS_HZ = (50.0, 700.0)
 MIN_SPEECH_S = 0.1
-_BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)
-"""Centres of third-octave bands, 500 Hz to 6.3 kHz."""
+_BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)  # centres of third-octave bands, to 6.3 kHz
 
 
 @dataclass(frozen=True)
@@ -69,10 +67,7 @@ def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
 
 
 def checked(samples: npt.NDArray[np.floating]) -> FloatArray:
-    """The samples as the trackers need them: float64, ``(n,)``, contiguous.
-
-    SpeechError if they are not one finite channel of at least 0.1 s.
-    """
+    """The samples as float64; SpeechError if not one finite channel of at least 0.1 s."""
     if samples.ndim != 1 or len(samples) < SAMPLE_RATE * MIN_SPEECH_S:
         raise SpeechError(
             f"speech must be one channel of at least {MIN_SPEECH_S} s, not of shape {samples.shape}"
@@ -87,8 +82,7 @@ def dio(speech: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     DIO and StoneMask (Morise, Kawahara & Katayose, 2009, AES 35th Conference), twice: the second
     time within a range drawn from the speaker's own quartiles (after De Looze & Hirst, 2008, Speech
-    Prosody, 135-138), which keeps octave errors out. The range goes 1.5 times as high as theirs,
-    for the rises of lively speech.
+    Prosody, 135-138, but 1.5 times as high), which keeps octave errors out.
     """
     f0, times_s = _dio(speech, 60.0, 600.0)
     if not f0.any():

@@ -19,8 +19,7 @@ from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _MIN_VOICED_S = 0.1
-_TILT_LIMITS_HZ = (125.0, 8000.0)
-"""Outside of these the tilt's gain stays what it is at the limit: rumble and hiss stay down."""
+_TILT_LIMITS_HZ = (125.0, 8000.0)  # outside of these the gain stays: rumble and hiss stay down
 _PEAK = 0.99
 
 
@@ -47,10 +46,8 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     target = TARGETS[emotion]
     neutral = checked(samples)
     f0, times_s = dio(neutral)
-    if (voiced_s := (f0 > 0).sum() * FRAME_S) < _MIN_VOICED_S:
-        raise SpeechError(
-            f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech, not {voiced_s:.3f} s"
-        )
+    if (f0 > 0).sum() * FRAME_S < _MIN_VOICED_S:
+        raise SpeechError(f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech")
     envelope = pyworld.cheaptrick(neutral, f0, times_s, SAMPLE_RATE)
     aperiodicity = pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE)
     envelope *= _tilt(envelope.shape[1], target.tilt_db_per_octave)
@@ -62,9 +59,8 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
         SAMPLE_RATE,
         1000 * FRAME_S * target.duration,
     )[: round(len(neutral) * target.duration)]
-    return _at_level(
-        expressed, active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
-    ).astype(np.float32)
+    level_dbfs = active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
+    return _at_level(expressed, level_dbfs).astype(np.float32)
 
 
 def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
@@ -80,7 +76,6 @@ def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
 
 
 def _tilt(n_bins: int, db_per_octave: float) -> FloatArray:
-    """Factors of a power spectrum from 0 Hz to half the sampling rate."""
     frequencies_hz = np.linspace(0, SAMPLE_RATE / 2, n_bins).clip(*_TILT_LIMITS_HZ)
     return np.asarray(10 ** (db_per_octave * np.log2(frequencies_hz / 1000) / 10))
 
