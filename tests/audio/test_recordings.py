@@ -134,9 +134,9 @@ def test_a_folder_that_cannot_be_read_is_an_error_of_one_line(tmp_path, library,
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_scene_in_the_mapping_is_an_error_with_the_nearest(tmp_path):
+def test_an_unknown_scene_in_the_mapping_is_an_error(tmp_path):
     path = put(tmp_path / "m.yaml", "excluded: []\nlabels: {dog: [veterinary_clinc]}")
-    with pytest.raises(ParamsError, match=r"labels\.dog: unknown scene .* 'veterinary_clinic'"):
+    with pytest.raises(ParamsError, match=r"labels\.dog.*veterinary_clinic"):
         read_mapping(path)
 
 
