@@ -93,13 +93,15 @@ class LanguageModel:
         that none depends on what else is in the batch, only prompts of one padded length are
         answered together. In several threads of torch, one that is answered alone may.
         """
-        of_length: dict[int, list[Prompt]] = {}
-        for prompt in prompts:
-            length = _padded_length(len(self.tokens(prompt.text)))
-            of_length.setdefault(length, []).append(prompt)
-        for _, alike in sorted(of_length.items()):
-            for start in range(0, len(alike), _BATCH):
-                yield self._answered(alike[start : start + _BATCH], generation)
+        # In one order: where a layer is steered, the last bit of a sum depends on a batch's rows.
+        ordered = sorted(prompts, key=lambda one: (len(self.tokens(one.text)), one.text, one.heard))
+        for start in range(0, len(ordered), _BATCH):
+            of_length: dict[int, list[Prompt]] = {}
+            for prompt in ordered[start : start + _BATCH]:
+                length = _padded_length(len(self.tokens(prompt.text)))
+                of_length.setdefault(length, []).append(prompt)
+            for alike in of_length.values():
+                yield self._answered(alike, generation)
 
     def next_token_logits(self, prompt: Prompt) -> torch.Tensor:
         """Logits of the first token after a prompt: float32, ``(vocabulary,)``."""
