@@ -186,6 +186,6 @@ def _verdict(i: int, response: Response) -> Verdict:
         judge="speech-acts",
         judge_version="1",
         label=labels[i % len(labels)],
-        score=0.5,
+        p_refusal=0.5,
         rationale="",
     )

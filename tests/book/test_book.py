@@ -144,15 +144,6 @@ def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_
     assert problems == []
 
 
-def test_a_gallery_shows_what_was_chosen(tab, address):
-    tab.goto(f"{address}/dataset.html")
-    tab.get_by_role("combobox", name="Condition").select_option("Spectrum-matched noise")
-    shown = tab.locator(".aor-clip:visible").evaluate_all(
-        "cards => cards.map(card => card.dataset.condition)"
-    )
-    assert set(shown) == {"Spectrum-matched noise"}
-
-
 def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
     with browser.new_page(java_script_enabled=False) as tab:
         tab.goto(f"{address}/dataset.html")
@@ -195,8 +186,3 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
         shown = dict(re.findall('<meta property="og:([^"]*)" content="([^"]*)">', text))
         assert all(shown[name].strip() for name in ("title", "description", "site_name")), page
         assert (html / shown["image"]).is_file()
-
-
-@pytest.mark.parametrize("unwanted", ["injected-parameters", "Prose("])
-def test_no_page_shows_parameters_or_objects(html, unwanted):
-    assert [p for p in PAGES if unwanted in (html / f"{p}.html").read_text()] == []

@@ -41,17 +41,6 @@ def test_a_notebook_is_executed_once_and_without_its_parameters_shown(study):
     assert execute_notebooks(build, notebooks) == 1
 
 
-def test_a_notebook_sees_nothing_that_another_left_in_the_kernel(study):
-    build, notebooks, write = study
-    names = ["one", "two", "three"]  # more than there are kernels
-    for name in names:
-        write(name, "seen = 'left' in globals(); left = 1; seen")
-    execute_notebooks(build, notebooks)
-    for name in names:
-        cells = json.loads((build / "notebooks" / f"{name}.ipynb").read_text())["cells"]
-        assert cells[-1]["outputs"][-1]["data"]["text/plain"] == "False", name
-
-
 def test_a_notebook_that_fails_is_named_with_its_error(study, capfd):
     build, notebooks, write = study
     write("broken", "raise RuntimeError('no such luck')")

@@ -96,35 +96,6 @@ def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, manifest):
         tab.wait_for_selector(".aor-explorer output")
 
 
-def test_the_way_back_undoes_a_choice(page):
-    tab = page()
-    every = count(tab)
-    choose(tab, condition="noise")
-    tab.locator(".aor-explorer [name=q]").press_sequentially("xyzzy")
-    tab.wait_for_function(DRAWN)
-    assert count(tab)[0] == 0
-    tab.go_back()
-    tab.wait_for_function(DRAWN)
-    assert conditions(tab) == {"Spectrum-matched noise"}
-    tab.go_back()
-    tab.wait_for_function(DRAWN)
-    assert count(tab) == every
-    assert tab.locator("[name=condition]").input_value() == ""
-
-
-def test_the_number_behind_a_label_is_how_many_it_leaves_and_its_answers_stand_first(page):
-    tab = page("intent=pseudo_harmful")
-    options = tab.locator("[name=label] option:not([disabled])").evaluate_all(
-        "options => options.map(option => [option.value, option.textContent])"
-    )
-    for label, words in options[1:]:
-        choose(tab, label=label)
-        assert words.endswith(f"({count(tab)[0]:,})")
-        for card in tab.locator(CARDS).all():
-            first = card.locator(".aor-answers .aor-label").first
-            assert first.get_attribute("data-label") == label
-
-
 @both_ways
 def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     tab = page()
@@ -167,35 +138,6 @@ def test_the_keys_search_walk_and_play(page):
     assert "page" not in tab.url
 
 
-def test_a_link_to_what_this_build_does_not_have_shows_nothing_and_says_of_what(page):
-    tab = page("model=another-model")
-    assert count(tab)[0] == 0
-    assert tab.locator("[name=model]").input_value() == "another-model"
-    click(tab, "button", "Clear")
-    assert count(tab)[0] == count(tab)[1]
-
-
-def test_answers_under_a_mitigation_are_shown_if_they_are_asked_for(page):
-    tab = page()
-    assert tab.locator(".aor-mitigation").count() == 0
-    choose(tab, mitigation="any", condition="benign_scene", block="core")
-    assert tab.locator(".aor-mitigation").count() > 0
-
-
-def test_each_mistake_to_begin_with_names_a_model_and_leaves_a_handful(page):
-    tab = page()
-    links = tab.locator(".aor-presets a").all()
-    assert links
-    for link in links:
-        link.click()
-        tab.wait_for_function(DRAWN)
-        model = tab.locator("[name=model] option:checked").text_content().rpartition(" (")[0]
-        assert link.text_content().startswith(model)
-        assert 1 <= count(tab)[0] <= 12
-        assert link.text_content().endswith(f"{count(tab)[0]})")
-        assert tab.locator(".aor-answers .aor-label").first.get_attribute("data-verdict") == "wrong"
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_comparison_has_each_form_by_each_model_and_fits_a_phone(page, manifest, theme):
     forms = manifest[manifest["utterance_id"] == manifest["utterance_id"].iloc[0]]
@@ -212,20 +154,6 @@ def test_a_comparison_has_each_form_by_each_model_and_fits_a_phone(page, manifes
     switch_theme(tab, theme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert axe_finds(tab) == []
-
-
-def test_the_keyboard_alone_leads_to_a_comparison_plays_it_and_leads_back(page):
-    tab = page("condition=benign_scene&intent=pseudo_harmful")
-    tab.get_by_role("link", name="Compare").nth(1).focus()
-    tab.keyboard.press("Enter")
-    tab.wait_for_function("document.activeElement.matches('.aor-compare h2')")
-    while not tab.evaluate("document.activeElement.matches('.aor-compare .aor-play')"):
-        tab.keyboard.press("Tab")
-    tab.keyboard.press("Space")
-    tab.wait_for_function(PLAYING)
-    tab.get_by_role("link", name="Back to the cards").focus()
-    tab.keyboard.press("Enter")
-    tab.wait_for_function("document.activeElement.matches('.aor-clip')")
 
 
 def test_what_a_model_said_is_text_and_never_markup(tab, large):

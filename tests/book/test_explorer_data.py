@@ -39,20 +39,6 @@ def test_no_file_holds_what_was_answered_to_a_harmful_utterance(build):
     assert not [text for text in secret if json.dumps(text)[1:-1] in scripts]
 
 
-def test_a_request_is_answered_nowhere_if_the_model_complies_in_none_of_its_forms(build):
-    index, results = received(build, "index"), load_results(build)
-    facets = {facet["name"]: facet["values"] for facet in index["answerFacets"]}
-    for arm in index["arms"]:
-        model, mitigation = (facets[n][code] for n, code in zip(facets, arm["codes"], strict=False))
-        of_arm = (results["model"] == model) & (results["mitigation"] == mitigation)
-        complied = results[of_arm & (results["label"] == "full_compliance")]
-        somewhere = [
-            utterance in set(complied["utterance_id"]) for utterance in index["utterances"]
-        ]
-        shown = [facets["elsewhere"][int(digit)] == "somewhere" for digit in arm["digits"][2]]
-        assert shown == somewhere
-
-
 @given(levels=st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=3 * BINS))
 def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "sound.wav"
@@ -60,8 +46,3 @@ def test_an_outline_is_in_proportion_to_the_loudest_part(levels, tmp_path_factor
     digits = outline(path)
     assert re.fullmatch(rf"[0-9a-z]{{{BINS}}}", digits)
     assert "z" in digits or not any(levels)
-
-
-def test_a_clip_that_is_gone_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"gone\.flac"):
-        outline(tmp_path / "gone.flac")

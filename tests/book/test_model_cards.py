@@ -12,15 +12,8 @@ CARD = ModelCard(
     source="me/mine",
 )
 ANSWERED = pd.DataFrame(
-    [
-        {
-            "model": CARD.id,
-            "revision": "abc",
-            "device": "2 cores",
-            "python": "3.11",
-            "profile": "full",
-        }
-    ]
+    [(CARD.id, "abc", "2 cores", "3.11", "full")],
+    columns=["model", "revision", "device", "python", "profile"],
 )
 MEASURED = pd.DataFrame(
     [
@@ -58,9 +51,3 @@ def test_a_card_says_where_the_model_answered_and_what_was_measured():
     assert "another revision" not in page
     assert "another revision" in in_full([CARD], "hf", ANSWERED, MEASURED.assign(revision="old"))
     assert "Answered here" not in in_full([CARD], "hf", ANSWERED[:0], MEASURED)
-
-
-def test_cards_of_one_kind_are_shown_or_that_there_are_none():
-    own = CARD.model_copy(update={"kind": "mine:Own"})
-    assert 'id="model-my-model"' in in_full([own], "others", ANSWERED, MEASURED)
-    assert "There is none" in in_full([own], "hf", ANSWERED, MEASURED)

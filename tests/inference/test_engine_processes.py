@@ -5,7 +5,6 @@ Processes that are spawned can use no fixtures, so what they call is imported.
 
 import multiprocessing
 import os
-import signal
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,7 @@ def fail_some(text):
 
 
 class Noting(ScriptedModel):
-    """Notes in a file what it is asked; before an answer it may wait, or be killed.
+    """Notes in a file what it is asked; before an answer it may wait or end.
 
     As padding might, what else is in a batch changes its answers.
     """
@@ -48,11 +47,6 @@ class Noting(ScriptedModel):
         ]
 
 
-def wait_for_ever(reached, asked):
-    reached.set()
-    signal.pause()
-
-
 def wait_for_others(barrier, asked):
     if asked == 0:
         barrier.wait()
@@ -64,16 +58,9 @@ def end_in_the_third_batch(asked):
         os._exit(9)
 
 
-def run_noting(path, before=lambda asked: None, waiting=None):
-    """Run in a process of its own; ``waiting`` is set when it waits for another run."""
+def run_noting(path, before=lambda asked: None):
     engine.BATCH = BATCH
-
-    def report(progress):
-        if waiting is not None and progress.waiting:
-            waiting.set()
-
-    model = Noting(path.with_name("notes"), before)
-    run_texts(path, [model], make_text_stimuli(TRIALS), report)
+    run_texts(path, [Noting(path.with_name("notes"), before)], make_text_stimuli(TRIALS))
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +73,8 @@ def context():
 
 @pytest.fixture(scope="module")
 def start(context):
-    def start(*arguments, **options):
-        process = context.Process(target=run_noting, args=arguments, kwargs=options, daemon=True)
+    def start(*arguments):
+        process = context.Process(target=run_noting, args=arguments, daemon=True)
         process.start()
         return process
 
@@ -127,15 +114,3 @@ def test_runs_started_together_ask_each_trial_once(context, start, uninterrupted
     # Each run may try what has failed.
     assert {text[-1] for text, times in texts.items() if times > 1} <= {"7"}
     assert outcomes_in(path) == uninterrupted
-
-
-def test_what_a_killed_run_was_asking_is_taken_over_at_once(context, start, path):
-    reached, waiting = context.Event(), context.Event()
-    stuck = start(path, partial(wait_for_ever, reached))
-    assert reached.wait(60)
-    other = start(path, waiting=waiting)
-    assert waiting.wait(60)
-    assert asked(path)[0].total() == TRIALS - BATCH
-    stuck.kill()
-    other.join()
-    assert asked(path)[0] == Counter(f"text {n}" for n in range(TRIALS))

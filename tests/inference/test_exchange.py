@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
 from aor_lib.cli import app
 from aor_lib.cli import exchange as verbs
-from aor_lib.config.profile import Decoding
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundle import BundleError
@@ -18,7 +17,7 @@ from aor_lib.inference.exchange import (
     import_results,
     unpack_study,
 )
-from aor_lib.inference.store import Store, StoreError
+from aor_lib.inference.store import StoreError
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import VALIDATION
 from tests.audio.sounds import put
@@ -58,14 +57,6 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     once = here.tables()
     assert take(there.build.with_suffix(".zip"), here).answered == 0
     assert here.tables() == once
-
-
-def test_what_was_imported_survives_later_runs_of_the_study(here, there, model):
-    take(there.export(), here)
-    here.ask(model("own"), model("third"))
-    assert set(load_results(here.build)["model"]) == {"own", "other", "third"}
-    here.ask(model("third"))
-    assert set(load_results(here.build)["model"]) == {"other", "third"}
 
 
 def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, model):
@@ -116,10 +107,8 @@ def test_answers_to_other_questions_or_under_other_settings_are_refused(here, th
     study, bundle = here.study, there.export()
     [none] = study.mitigations
     told = none.model_copy(update={"instruction": "Think first."})
-    sampled = none.model_copy(update={"decoding": Decoding(temperature=1, seed=3)})
-    for mitigation, said in ((told, "Think first."), (sampled, "temperature=1.0, seed=3")):
-        here.study = study.model_copy(update={"mitigations": (mitigation,)})
-        assert said in refused(bundle, here)
+    here.study = study.model_copy(update={"mitigations": (told,)})
+    assert "Think first." in refused(bundle, here)
     here.study = study
     here.ask(model("other"), settings_sha256="1" * 64)
     assert "settings" in refused(bundle, here)
@@ -131,14 +120,6 @@ def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
     take(bundle, here, ["two"])
     assert set(load_results(here.build)["model"]) == {"own", "two"}
     assert set(load_provenance(here.build)["model"]) == {"own", "two"}
-
-
-def test_an_import_that_fails_midway_leaves_nothing(here, there, monkeypatch):
-    def fail(*arguments):
-        raise StoreError("the disk is full")
-
-    monkeypatch.setattr(Store, "record_provenance", fail)
-    assert "the disk is full" in refused(there.export(), here)
 
 
 @pytest.fixture

@@ -2,26 +2,85 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
+import yaml
 from typer.testing import CliRunner
 
 from aor_lib.cli import app
-from aor_lib.config.records import Status
+from aor_lib.config.params import load_study
+from aor_lib.config.records import Condition, Intent, Split, Status
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.bundle import BundleError
-from aor_lib.inference.planning import absent, conversation, plan_trials
+from aor_lib.inference.planning import absent, plan_trials
 from aor_lib.inference.store import STORE, Store
-from aor_lib.models.openai_api import OpenAIModel
-from aor_lib.stimuli.manifest import load_stimuli
-from tests.inspected import mock_model, write_study
-from tests.models.loopback import completion, serving
+from aor_lib.stimuli.manifest import load_stimuli, write_manifest
+from tests.audio.sounds import put
+from tests.conftest import TINY, make_text_stimuli
 
 pytest.importorskip("inspect_ai", reason="needs 'make inspect'")
 pytestmark = pytest.mark.slow
 
+CARD = {"id": "mock", "title": "Mock", "family": "Test", "kind": "openai_api", "licence": "none"}
+CARD |= {"source": "model", "revision": "1"}
+PROFILE = TINY | {
+    "models": ["mock"],
+    "mitigations": ["none", "context_reminder", "scene_first"],
+    "conditions": ["benign_scene", "text_only"],
+}
 REFUSAL = "I'm sorry, but I can't help with that."
+
+
+class Inspected:
+    """A study's folder: a clip, alone and after an earlier turn, and two texts."""
+
+    def __init__(self, folder, card=None, **profile):
+        self.folder, self.profile, self.build = folder, folder / "tiny.yaml", folder / "build"
+        (folder / "models").mkdir(parents=True)
+        (folder / "models/mock.yaml").write_text(yaml.safe_dump(CARD | (card or {})))
+        self.profile.write_text(yaml.safe_dump(PROFILE | profile))
+        clip = put(self.build / "clips/tone.flac", b"")
+        soundfile.write(clip, 0.3 * np.sin(np.arange(2400) / 9), 24_000)
+        benign, harmful, spoken = make_text_stimuli(3)
+        harmful = harmful.model_copy(update={"intent": Intent.HARMFUL})
+        sound = {"path": "clips/tone.flac", "sha256": sha256(clip.read_bytes()).hexdigest()}
+        asked = {"intent": Intent.PSEUDO_HARMFUL, "condition": Condition.BENIGN_SCENE}
+        asked |= {"split": Split.TEST, "presented_text": None}
+        spoken = spoken.model_copy(update=asked | sound)
+        turns = [{"role": "user", "text": "Hello.", **sound}]
+        turns += [{"role": "assistant", "text": "I see."}]
+        later = {"stimulus_id": "s3", "block": "multi_turn", "history": json.dumps(turns)}
+        write_manifest((benign, harmful, spoken, spoken.model_copy(update=later)), self.build)
+
+    @property
+    def study(self):
+        return load_study(self.profile)
+
+    def eval(self, answer, **options):
+        """The log of a run of the task; ``answer`` gives a text or an output for the messages."""
+        import inspect_ai
+        from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+        from aor_lib.inference.inspect_task import aor_study
+
+        def output(messages, *_):
+            made = answer(messages)
+            if isinstance(made, str):
+                made = ModelOutput.from_content("model", made)
+            made.usage = ModelUsage(output_tokens=3)  # it would count with a table from the network
+            return made
+
+        options |= {"params": str(self.profile), "build": str(self.build)}
+        model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+        how = {"task_args": options, "log_dir": str(self.folder / "logs"), "display": "none"}
+        # In a thread of its own: a browser test of the same process keeps an event loop running.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(inspect_ai.eval, aor_study, model=model, **how).result()[0]
 
 
 def answer(messages):
@@ -40,13 +99,13 @@ def answer(messages):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return write_study(tmp_path_factory.mktemp("inspected"))
+    return Inspected(tmp_path_factory.mktemp("inspected"))
 
 
 @pytest.fixture(scope="module")
 def run(made):
     """The log of a run on the study."""
-    return made.eval(mock_model(answer))
+    return made.eval(answer)
 
 
 @pytest.fixture
@@ -95,19 +154,17 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     ("card", "options", "field"),
     [
         ({"source": "another"}, {"card": "mock"}, "another"),
-        ({"kind": "cascade"}, {}, "kind: 'cascade'"),
-        ({"settings": {"adapter": "speech"}}, {}, "adapter: 'speech'"),
         ({"settings": {"extra": {"top_k": 1}}}, {}, "extra"),
     ],
 )
 def test_a_card_that_inspect_cannot_ask_is_refused(tmp_path, card, options, field):
-    study = write_study(tmp_path / "study", card)
+    study = Inspected(tmp_path / "study", card)
     with pytest.raises(ParamsError, match=field):
-        study.eval(mock_model(lambda messages: "Sure."), **options)
+        study.eval(lambda messages: "Sure.", **options)
 
 
 def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
-    here = write_study(tmp_path / "here")
+    here = Inspected(tmp_path / "here")
     arguments = [run.location, str(here.profile), "--build", str(here.build)]
     done = CliRunner().invoke(app, ["import", *arguments])
     assert "mock: 8 trials, 8 responses added" in done.output
@@ -133,25 +190,19 @@ def test_what_ended_in_an_error_or_in_nothing_is_no_answer(made, edited):
     assert found["s2", "context_reminder"][0] is Status.BLOCKED
     assert "the line is dead" in found["s0", "none"][1]
     assert "empty answer" in found["s1", "none"][1]
-    # inspect_ai has the error in place of the text
-    found = outcomes(edited("output.choices.0.stop_reason", "model_length"))
-    assert found["s2", "none"][0] is Status.FAILED
 
 
 @pytest.mark.parametrize(
     ("card", "profile", "field", "value"),
     [
         ({"source": "another"}, {}, "model", "mockllm/model"),
-        ({"revision": "2"}, {}, "revision", "1"),
-        ({"settings": {"send_seed": False}}, {}, "settings_sha256", ""),
         ({}, {"generation": {"max_new_tokens": 9}}, "generation", "'max_new_tokens': 8"),
-        ({}, {"mitigations": ["none", "scene_first"]}, "sample", "context_reminder"),
     ],
 )
 def test_a_log_of_another_study_is_refused_by_file_field_and_value(
     run, tmp_path, card, profile, field, value
 ):
-    reason = refused(run.location, write_study(tmp_path / "other", card, **profile))
+    reason = refused(run.location, Inspected(tmp_path / "other", card, **profile))
     for part in (run.location, field, value):
         assert part in reason
 
@@ -159,53 +210,11 @@ def test_a_log_of_another_study_is_refused_by_file_field_and_value(
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("samples", [], "samples: 0"),
-        ("eval.task", "gsm8k", "eval.task: 'gsm8k'"),
         ("eval.model_generate_config.top_p", 0.5, "top_p: 0.5"),
         ("messages.0.content.0.audio", "data:audio/wav;base64,UklGRg==", "messages"),
         ("messages.0.content", "Refuse.", "messages"),
         ("output.model", "model-mini", "output.model: 'model-mini'"),
-        ("output.model", "model-2026-01-01", "'model', 'model-2026-01-01'"),
     ],
 )
 def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(made, edited, field, value, message):
     assert message in refused(edited(field, value), made)
-
-
-def test_a_file_that_is_no_log_is_named(made, tmp_path):
-    (tmp_path / "some.eval").write_text("nothing")
-    assert "some.eval" in refused(tmp_path / "some.eval", made)
-
-
-def test_a_server_gets_through_inspect_what_aor_run_sends(tmp_path):
-    from inspect_ai.model import get_model
-
-    def sent(body):
-        for one in body["messages"]:
-            if isinstance(one["content"], str):  # the same as a list of one text
-                one["content"] = [{"type": "text", "text": one["content"]}]
-        fields = ("messages", "temperature", "seed", "repetition_penalty", "model")
-        return json.dumps([body[name] for name in fields])
-
-    card = {"settings": {"extra": {"repetition_penalty": 1.0}}}
-    with serving() as server:
-        named = {"id": "1", "object": "chat.completion", "created": 1, "model": "model"}
-        server.reply = lambda _: completion("Sure.", **named)
-        card["reach"] = {"base_url": server.url, "api_key_variable": None}
-        made = write_study(tmp_path / "study", card, mitigations=["none", "context_reminder"])
-        model = get_model(
-            "openai-api/loopback/model", base_url=server.url, api_key="none", memoize=False
-        )
-        log = made.eval(model, log_images=False)
-        through_inspect = server.bodies
-        server.requests = []
-        study, stimuli = made.study, {one.stimulus_id: one for one in load_stimuli(made.build)}
-        trials = plan_trials(study, list(stimuli.values()), [absent(study.models[0], {})])
-        asked = [
-            conversation(stimuli[t.stimulus_id], made.build, t.arm.instruction, t.arm.steps)
-            for t in trials
-        ]
-        OpenAIModel(study.models[0]).answer(asked, study.profile.generation)
-    assert len(through_inspect) == len(asked) == 6
-    assert sorted(map(sent, through_inspect)) == sorted(map(sent, server.bodies))
-    assert [one.text for one in read(log.location, made).responses] == ["Sure."] * 6

@@ -49,9 +49,7 @@ def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_pr
     ("lacking", "steps", "planned", "left"),
     [
         ({"text_only": False}, [], ["a", "b", "c"], 1),
-        ({"multi_turn": False}, ["scene_first"], ["s0", "a", "b"], 3),
         ({"audio": False}, [], ["s0"], 3),
-        ({"clips": 1}, ["scene_first"], ["s0", "a", "b", "a", "a"], 1),
     ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
@@ -111,28 +109,4 @@ def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(write_pro
     probes = [(t.stimulus_id, t.arm.mitigation) for t in trials if t.arm.mitigation != "none"]
     assert probes == [
         (name, probe) for probe in ("probe_background", "probe_words") for name in ("a", "b")
-    ]
-
-
-def test_some_mitigations_are_tried_on_the_first_requests_in_doubt_of_the_test_split(
-    write_profile, stimuli
-):
-    of = {
-        "first": {},
-        "later": {"utterance_id": "v"},
-        "harmful": {"utterance_id": "w", "intent": Intent.HARMFUL},
-        "plain": {"utterance_id": "y", "intent": Intent.BENIGN},
-    }
-    common = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
-    clips = [
-        stimuli[1].model_copy(update={"stimulus_id": name} | common | changes)
-        for name, changes in of.items()
-    ]
-    few = {"mitigations": ["scene_first", "sampled_1"], "utterances_per_scenario": 1}
-    study = load_study(write_profile(mitigations=["none"], few_mitigated=few))
-    trials = [t for t in plan_trials(study, clips, [able()]) if t.arm.mitigation != "none"]
-    assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
-        (name, arm)
-        for arm in ("scene_first", "scene_first.control", "sampled_1")
-        for name in ("first", "harmful")
     ]

@@ -3,9 +3,7 @@ from dataclasses import replace
 import pytest
 
 from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
-from aor_lib.inference import provenance
-from aor_lib.inference.store import STORE, Store, StoreError
-from aor_lib.models.base import Answer, Failure
+from aor_lib.inference.store import Store, StoreError
 
 ARM = Arm("m", "r1", "0" * 64, "none", None, Generation())
 
@@ -86,33 +84,7 @@ def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
     assert not store.verdicts()
 
 
-def test_a_verdict_on_a_response_that_a_run_has_replaced_is_not_kept(store):
-    t = trial("a")
-    store.set_plan([t])
-    store.record([response(t, None)])
-    judged = response(t, None)
-    store.record([response(t).model_copy(update={"created": "2026-01-02T00:00:00+00:00"})])
-    store.record_verdicts([(judged, verdict(t))])
-    assert not store.verdicts()
-
-
 def test_a_file_that_is_no_store_is_named(path):
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
     with pytest.raises(StoreError, match=r"results\.sqlite"):
         Store(path)
-
-
-def test_each_machine_that_answered_is_noted_once(machine, model, monkeypatch):
-    for name in ("One CPU", "One CPU", "Another CPU"):
-        monkeypatch.setattr(provenance, "_processor", lambda name=name: name)
-        first = iter([Answer("Yes.", 1)])
-        here = machine("here").ask(model("own", lambda _, first=first: next(first, Failure("x"))))
-    with Store(here.build / STORE) as store:
-        assert sorted(row.device for row in store.provenance()) == ["Another CPU", "One CPU"]
-
-
-def test_the_card_of_a_model_is_that_of_its_last_run(machine, model):
-    for title in ("The model own", "Own"):
-        here = machine("here").ask(model("own", title=title))
-        with Store(here.build / STORE) as store:
-            assert store.cards()["own"].title == title
