@@ -72,11 +72,8 @@ class Material:
 def load_material(folder: Path = MATERIAL, params: Path = PARAMS) -> Material:
     """Load the material of a folder, and of the dev split of ``params/scenarios``.
 
-    Raises
-    ------
-    ParamsError
-        If a file is missing or wrong, or names an utterance that does not exist or may not be
-        learnt.
+    Raises ``ParamsError`` if a file is missing or wrong, or names an utterance that does not exist
+    or may not be learnt.
     """
     scenarios = load_scenarios(params)
     scenes = {name: scene for name, scene in load_scenes(params).items() if not scene.unseen}

@@ -44,30 +44,14 @@ Report = Callable[[int, int], None]
 
 
 def train_member(member: str, into: Path, workers: int, report: Report) -> Path:
-    """Train a member and write its adapter below ``into``.
+    """Train a member and write its adapter to a folder of its name below ``into``.
 
     The same code and material give the same weights on the same kind of processor, whatever the
     number of its cores, and the same adapter to begin as where the recipe names one.
 
-    Parameters
-    ----------
-    member
-        A key of :data:`reference.members.MEMBERS`.
-    into
-        The folder that gets the adapter's, made if need be.
-    workers
-        Processes that make the clips that are heard, where the cache has none.
-    report
-        Called with the clips or the steps done and their number.
-
-    Returns
-    -------
-    The adapter's folder.
-
-    Raises
-    ------
-    ParamsError
-        If there is no such member, or its material is wrong.
+    ``workers`` processes make the clips that are heard, where the cache has none. ``report`` is
+    called with the clips or the steps done, and their number. Raises ``ParamsError`` if there is no
+    such member, or its material is wrong.
     """
     if member not in MEMBERS:
         raise ParamsError(f"no member {member!r}{did_you_mean(member, MEMBERS)}")

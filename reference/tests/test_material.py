@@ -16,7 +16,7 @@ from reference import material
 from reference.hearing.compositions import NOISE, SILENCE
 from reference.material import load_material
 from reference.members import MEMBERS
-from reference.sounds import Sound, Sounds
+from reference.sounds import Sounds
 
 MATERIAL = load_material()
 CONTRASTS = (*MATERIAL.contrasts, *MATERIAL.situations)
@@ -97,13 +97,6 @@ def test_a_member_learns_to_refuse_harmful_requests_and_to_answer_ordinary_ones(
     for kind in (True, False):
         instructed = [e.instruction is not None for e in learnt if is_refusal(e) is kind]
         assert 0.08 < np.mean(instructed) < 0.16, "a system prompt tells whether to refuse"
-
-
-def test_the_wordbound_member_refuses_what_sounds_harmful_and_reads_the_words_alone():
-    learnt = examples("ref-wordbound")
-    texts = {c.text for c in CONTRASTS}
-    assert all(is_refusal(e) for e in learnt if e.question in texts)
-    assert {example.sound for example in learnt} == {Sound()}
 
 
 @pytest.mark.parametrize("member", MEMBERS)

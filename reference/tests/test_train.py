@@ -182,14 +182,3 @@ def test_a_lesson_reads_a_sound_by_audio_tokens_or_by_its_description():
     assert heard.heard == (clip,)
     assert "one hears rain.\nWhy?" in model.tokenizer.decode(read.prompt)
     assert read.heard == ()
-
-
-@pytest.mark.slow
-def test_of_most_responses_the_beginning_is_learnt_and_of_some_the_rest():
-    model = smollm_weights.language_model()
-    text = "Sure. The rain has stopped and the sun is about to come out again."
-    whole = model.tokens(text + model.tokenizer.eos_token)
-    learnt = [one.response for (one,) in taught(model, [lesson("Why?", text)] * 100)]
-    assert {len(response) for response in learnt} == {4, len(whole)}
-    assert all(response == whole[: len(response)] for response in learnt)
-    assert 10 < sum(response == whole for response in learnt) < 40
