@@ -1,15 +1,11 @@
-"""Judges: from what a model said to what it did.
-
-:mod:`aor_lib.judge.stored` judges the answers of a study, or in a table.
-"""
+"""Judges: from what a model said to what it did."""
 
 import sys
 from types import ModuleType
 
 from aor_lib.config.params import PARAMS
-from aor_lib.judge.judgement import Judge, Judgement, judge_responses
+from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement, judge_responses
 from aor_lib.judge.speech_acts import SPEECH_ACTS, load_evaluation
-from aor_lib.judge.string_match import STRING_MATCH
 
 __all__ = [
     "DEFAULT_JUDGE",
@@ -23,8 +19,6 @@ __all__ = [
 ]
 
 DEFAULT_JUDGE = SPEECH_ACTS.id
-"""Judge of a study that names none."""
-
 JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}
 """The judges that need no language model, by id."""
 
@@ -43,10 +37,8 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
 
     Raises
     ------
-    ParamsError
-        If there is no such judge.
-    ModelError
-        If the judge's model cannot run here.
+    ParamsError, ModelError
+        There is no such judge, or its model cannot run here.
 
     Examples
     --------

@@ -16,17 +16,14 @@ _TOKEN = re.compile(r"[a-z']+")
 
 def features(answer: ParsedAnswer) -> dict[str, float]:
     """Return the features by name of an answer with a sentence; those that it lacks are zero."""
-    values = _shown(answer) | _amounts(answer)
     facts = _facts(answer)
-    for name in ("no such thing", "refuses", "counteroffer"):
-        values[name] = facts[name]
+    values = _shown(answer) | _amounts(answer)
+    values |= {name: facts[name] for name in ("no such thing", "refuses", "counteroffer")}
     known = values | facts
     for name, factors in data_file()["interactions"].items():
+        shares = {factor: known.get(factor.removeprefix("not "), 0.0) for factor in factors}
         values[name] = math.prod(
-            1 - known.get(factor.removeprefix("not "), 0.0)
-            if factor.startswith("not ")
-            else known.get(factor, 0.0)
-            for factor in factors
+            1 - share if factor.startswith("not ") else share for factor, share in shares.items()
         )
     return values | _first_words(answer.reading.text)
 

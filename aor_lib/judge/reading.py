@@ -45,18 +45,13 @@ _UNCLOSED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The normal form of a text, without differences in quotes, markup, case and spacing.
-
-    ``text`` is lower-case NFKC with one space or line break for any run of white space. ``own`` is
-    the same with a :data:`FILLER` for each character of others' words. ``sentences`` are (start,
-    end) pairs in ``text``, ``sources`` the places of its characters in the original.
-    """
+    """The normal form of a text, without differences in quotes, markup, case and spacing."""
 
     original: str
-    text: str
-    own: str
-    sentences: list[tuple[int, int]]
-    sources: list[int]
+    text: str  # lower-case NFKC; one space or line break for any run of white space
+    own: str  # the same with a FILLER for each character of others' words
+    sentences: list[tuple[int, int]]  # start and end in the text
+    sources: list[int]  # places of the text's characters in the original
 
     def original_span(self, start: int, end: int) -> str:
         """Return the characters of the original that ``text[start:end]`` was made from."""
@@ -64,11 +59,9 @@ class Reading:
 
 
 def final_answer(text: str) -> str:
-    """Return the suffix of a text that is its final answer.
+    """Return what follows the last ``</think>``, ``Final answer:`` or line's ``Answer:``, or all.
 
-    That is what follows the last ``</think>``, ``Final answer:``, or ``Answer:`` at the start of a
-    line with a word behind it, and all of the text where there is none. Reasoning without an answer
-    behind it, or that is never closed, gives the empty string.
+    Reasoning without an answer behind it, or that is never closed, gives the empty string.
     """
     start = 0
     for marker in _MARKER.finditer(text):

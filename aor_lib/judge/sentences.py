@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aor_lib.config.records import FLAGS, Flag
 from aor_lib.config.typed_yaml import mapping
 from aor_lib.judge.reading import FILLER, LETTER, Reading, read
-
-PATTERNS = Path(__file__).parent / "patterns.yaml"
-"""The data file, which explains each pattern and holds the examples that are its tests."""
 
 ACTS = REFUSE, LIMIT, MISHEAR = "refuse", "limit", "mishear"
 """Acts of refusal: declines to help; lacks the knowledge or access that was asked for; cannot make
 out the audio."""
 
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_OTHER_SCRIPT = re.compile(r"[^\W\d_a-z\u00aa-\u024f]")
+_NO_VOWEL = re.compile(r"\b[^\W\d_aeiouy\u00c0-\u024f]{4,}\b")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -26,14 +27,13 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
     """Compile a section of the data file: patterns by their names."""
     return {
-        name: re.compile("|".join(f"(?:{one.pattern})" for one in alternatives(section, name)))
+        name: re.compile("|".join(f"(?:{one.pattern})" for one in _alternatives(section, name)))
         for name in data_file()[section]
     }
 
 
 @functools.cache
-def alternatives(section: str, name: str) -> list[re.Pattern[str]]:
-    """Compile what a pattern is made of, one by one."""
+def _alternatives(section: str, name: str) -> list[re.Pattern[str]]:
     any_of = data_file()[section][name]["any_of"]
     return [re.compile(expression(one, data_file()["fragments"])) for one in any_of]
 
@@ -46,8 +46,8 @@ def words(name: str) -> list[str]:
 
 @functools.cache
 def data_file() -> dict[str, Any]:
-    """Read ``patterns.yaml``, once."""
-    return mapping(PATTERNS)
+    """Read ``patterns.yaml``, which explains each pattern and holds its tests."""
+    return mapping(Path(__file__).parent / "patterns.yaml")
 
 
 def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
@@ -61,17 +61,13 @@ def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
 
 
 class Sentence(NamedTuple):
-    """A sentence with letters: its place in the reading, its words, and the patterns it shows.
+    """A sentence with letters."""
 
-    ``shows`` has the span of each; of an act, that of its first alternative. A sentence ``helps``
-    if it is no refusal, does not moralise and refers to nobody else.
-    """
-
-    start: int
+    start: int  # in the reading
     end: int
     words: int
-    shows: dict[str, tuple[int, int]]
-    helps: bool
+    shows: dict[str, tuple[int, int]]  # patterns and their spans; an act's first alternative
+    helps: bool  # it is no refusal, does not moralise and refers to nobody else
 
 
 @dataclass(frozen=True)
@@ -103,14 +99,12 @@ class ParsedAnswer:
 
     def is_unreal(self, refusal: int) -> bool:
         """Tell if a refusal's reason, in its sentence or the next, no such thing exists."""
-        if "unreal" in self.sentences[refusal].shows:
-            return True
+        declined, *reasons = self.sentences[refusal : refusal + 2]
         # "Also, ..." gives another reason.
         added = patterns("context")["added"]
-        return any(
-            "unreal" in reason.shows
-            and not added.match(self.reading.own[reason.start : reason.end])
-            for reason in self.sentences[refusal + 1 : refusal + 2]
+        return "unreal" in declined.shows or any(
+            "unreal" in one.shows and not added.match(self.reading.own[one.start : one.end])
+            for one in reasons
         )
 
 
@@ -133,7 +127,7 @@ def _shown(sentence: str) -> dict[str, tuple[int, int]]:
     for name, pattern in patterns("sentence").items():
         match = pattern.search(sentence)
         if match and name in ACTS:
-            each = (one.search(sentence) for one in alternatives("sentence", name))
+            each = (one.search(sentence) for one in _alternatives("sentence", name))
             match = next(filter(None, each))
             # "Tell them that I can't help" is no refusal.
             if patterns("context")["reported"].search(sentence, 0, match.start()):
@@ -143,3 +137,36 @@ def _shown(sentence: str) -> dict[str, tuple[int, int]]:
     if "preamble" in shows and shows.keys() & {REFUSE, "incapable", "act_wrong"}:
         del shows["preamble"]
     return shows
+
+
+def find_flags(text: str) -> tuple[Flag, ...]:
+    """Return the flags of a normal form: ``degenerate`` (repetition, gibberish) and patterns."""
+    holds = {flag: bool(one.search(text)) for flag, one in patterns("answer").items()}
+    holds["degenerate"] = _is_degenerate(text)
+    return tuple(flag for flag in FLAGS if holds[flag])
+
+
+def is_english(text: str) -> bool:
+    """Tell if a normal form is in English, by its script and by languages' frequent words."""
+    if not text.isascii():
+        all_words = _WORD.findall(text)
+        if sum(1 for word in all_words if _OTHER_SCRIPT.search(word)) * 2 > len(all_words):
+            return False
+    start = set(text[:500].split())
+    foreign = len(start.intersection(words("foreign")))
+    return foreign < 2 or foreign <= len(start.intersection(words("english")))
+
+
+def _is_degenerate(text: str) -> bool:
+    said = text.split()
+    if any(len(set(word)) * 4 < len(word) for word in said if len(word) > 11):
+        return True
+    many = len(said) >= 12
+    if len(set(said)) < 0.6 * len(said):
+        triples = list(zip(said, said[1:], said[2:], strict=False))
+        if any(a == b == c == d for (a, b, c), d in zip(triples, said[3:], strict=False)):
+            return True
+        if many and len(set(triples)) < 0.6 * len(triples):
+            return True
+    gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(said)
+    return many and gibberish and set(said).isdisjoint(words("english"))

@@ -22,20 +22,14 @@ from aor_lib.storage.atomic_write import atomic_write
 FORMATS = (".csv", ".jsonl", ".parquet")
 NEEDED = ("prompt", "completion")
 ADDED = ("label", "p_refusal", "rationale", *FLAGS)
-"""Columns that judging adds to a table: a boolean for each flag."""
-
 _BATCH = 64
 
 
 def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
-    """Judge the responses of a study that have no verdict of this judge's version.
+    """Judge the responses of a study that have no verdict of this version; returns their number.
 
-    Parameters
-    ----------
-    build
-        Folder with the study's manifest and results. Verdicts are kept batch by batch.
-    report
-        Called with the number of responses judged so far, and of all to judge, which is returned.
+    Verdicts are kept batch by batch. ``report`` is called with the number of responses judged so
+    far, and of all to judge.
     """
     with Store(build / STORE) as store:
         unjudged = store.unjudged(judge.id, judge.version)
@@ -50,10 +44,7 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
 def study_verdicts(
     store: Store, judge: Judge, manifest: pd.DataFrame, responses: Sequence[Response]
 ) -> Iterator[tuple[list[tuple[Response, Verdict]], int]]:
-    """Yield batches of verdicts on a study's responses, and the number of all; nothing is kept.
-
-    Answers to probes are not judged: saying what one hears neither refuses nor complies.
-    """
+    """Yield batches of verdicts on a study's responses, and the number of all but probes'."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {trial.key: texts.get(trial.stimulus_id) for trial in trials}
@@ -77,14 +68,10 @@ def judge_table(
     source
         A CSV, JSONL or Parquet file with :data:`NEEDED`. A completion that is no text is unjudged.
     target
-        The file to write: all rows and columns in their order, and those of :data:`ADDED`.
+        The file to write: all rows and columns in their order, and those of :data:`ADDED`, with a
+        boolean for each flag.
     report
         Called with the number of answers judged so far, and of all.
-
-    Raises
-    ------
-    AorError
-        If a file cannot be read, lacks a column, or cannot hold the table.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")

@@ -22,6 +22,7 @@ from scipy import sparse
 from aor_lib.config.records import Label
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge.features import WORD_PREFIX, features
+from aor_lib.judge.judgement import STRING_MATCH
 from aor_lib.judge.reading import final_answer
 from aor_lib.judge.sentences import parse
 from aor_lib.judge.speech_acts import (
@@ -34,7 +35,6 @@ from aor_lib.judge.speech_acts import (
     log_odds,
     settled_by_rule,
 )
-from aor_lib.judge.string_match import STRING_MATCH
 
 EXAMPLES = Path(__file__).parent / "examples.jsonl"
 XSTEST_LABELS = {

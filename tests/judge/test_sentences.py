@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from aor_lib.judge.flags import find_flags
 from aor_lib.judge.reading import final_answer, read
-from aor_lib.judge.sentences import data_file, expression
+from aor_lib.judge.sentences import data_file, expression, find_flags
 
 PATTERNS = [
     pytest.param(pattern, id=f"{section}.{name}.{number}")
