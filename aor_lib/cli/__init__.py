@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from aor_lib.cli import answers, data, exchange, make, models, scenes
+from aor_lib.cli import answers, data, make, models, scenes
 from aor_lib.config.typed_yaml import AorError, one_line
 
 app = typer.Typer(
@@ -19,7 +19,6 @@ app = typer.Typer(
 app.add_typer(data.app)
 app.add_typer(answers.app)
 app.add_typer(make.app)
-app.add_typer(exchange.app)
 app.add_typer(models.app, name="models")
 app.add_typer(scenes.app, name="scenes")
 

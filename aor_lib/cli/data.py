@@ -1,30 +1,27 @@
-"""Verbs that make and check the data."""
-
-from __future__ import annotations
+"""Verbs that make and check data, and hand data and results on to other machines."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.storage.progress import progress
 
 app = typer.Typer()
 
-WORKERS = os.cpu_count() or 1
-Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
+_WORKERS = os.cpu_count() or 1
 
 
 @app.command()
 def data(
     params: ParamsFile,
     build: BuildFolder = None,
-    workers: Workers = WORKERS,
     source: Annotated[
-        str | None,
-        typer.Option(
-            "--from", help="Take the clips of an export: its folder, or OWNER/NAME@REVISION."
-        ),
+        str | None, typer.Option("--from", help="Take the clips of an export: folder or hub id.")
     ] = None,
     make_missing: Annotated[
         bool, typer.Option("--make-missing", help="Make the clips that the export lacks.")
@@ -32,31 +29,111 @@ def data(
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
     from aor_lib.stimuli.dataset import build_dataset
-    from aor_lib.stimuli.manifest import load_manifest
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
         manifest = build_dataset(
-            study, folder, workers, report, source=source, make_missing=make_missing
+            study, folder, _WORKERS, report, source=source, make_missing=make_missing
         )
-    typer.echo(f"{len(load_manifest(folder)):,} stimuli are made, and described in {manifest}")
+    typer.echo(f"The stimuli are made, and described in {manifest}")
 
 
 @app.command()
-def validate(
-    params: ParamsFile,
-    build: BuildFolder = None,
-    workers: Workers = WORKERS,
-) -> None:
+def validate(params: ParamsFile, build: BuildFolder = None) -> None:
     """Measure every stimulus again; exits with 1 where one is not what the manifest claims."""
     from aor_lib.stimuli.validation import validate_dataset
 
     study, folder = study_of(params, build)
     with progress("validation") as report:
-        violations = validate_dataset(study, folder, workers, report)
+        violations = validate_dataset(study, folder, _WORKERS, report)
     for violation in violations:
         typer.echo(violation, err=True)
+    typer.echo(f"{len(violations)} violations in {folder}")
     if violations:
-        typer.echo(f"{len(violations)} violations of what {folder} must be")
         raise typer.Exit(1)
-    typer.echo("Every stimulus is what the manifest says")
+
+
+@app.command()
+def export(
+    params: ParamsFile,
+    into: Annotated[Path, typer.Option(help="A new folder for a data set, or a file NAME.zip.")],
+    build: BuildFolder = None,
+    clips: Annotated[bool, typer.Option(help="Whether NAME.zip holds the clips.")] = True,
+) -> None:
+    """Write the data set for datasets.load_dataset, or all results (also harmful) as NAME.zip."""
+    from aor_lib.inference.exchange import export_results
+    from aor_lib.stimuli.export import export_dataset
+
+    study, folder = study_of(params, build)
+    if into.suffix != ".zip":
+        typer.echo(f"{export_dataset(folder, into, study)}: the data set and its card")
+        return
+    bundle = export_results(study, folder, into, clips=clips)
+    typer.echo(
+        f"{into}: {len(bundle.trials)} trials of {len(bundle.cards)} models, "
+        f"{len(bundle.responses)} responses, {len(bundle.verdicts)} verdicts"
+    )
+
+
+@app.command("import")
+def import_(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE... [PARAMS]",
+            help="Files NAME.zip or NAME.eval, then the profile; or one folder of sounds.",
+        ),
+    ],
+    build: BuildFolder = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Take only this model's results; repeatable.")
+    ] = None,
+    forget: Annotated[
+        str | None, typer.Option(metavar="ID", help="Remove what was imported of a model.")
+    ] = None,
+    clips: Annotated[
+        bool, typer.Option("--clips", help="Make a study of finished clips, in --build.")
+    ] = False,
+    recordings: Annotated[
+        Path | None, typer.Option(help="Add ESC-50, FSD50K or folders of classes to this library.")
+    ] = None,
+) -> None:
+    """Add results of the same stimuli to a study, or sounds; what is there is never replaced."""
+    if clips or recordings is not None:
+        _import_sounds(sources, recordings, build)
+        return
+    from aor_lib.inference.exchange import forget_model, import_results
+    from aor_lib.stimuli.manifest import MANIFEST
+
+    *bundles, params = sources
+    study, folder = study_of(params, build)
+    if forget is not None:
+        typer.echo(f"{forget}: {forget_model(forget, folder)} imported trials removed")
+        return
+    require(folder / MANIFEST, "aor data")
+    for source in bundles:
+        done = import_results(source, study, folder, model or ())
+        typer.echo(
+            f"{source}: {', '.join(done.models)}: {done.trials} trials, {done.answered} responses "
+            f"added, {done.left_out} trials are left out: the study lacks their stimuli"
+        )
+    typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
+
+
+def _import_sounds(sources: list[Path], recordings: Path | None, build: Path | None) -> None:
+    from aor_lib.audio.recordings.importing import import_recordings
+    from aor_lib.stimuli.imported_clips import import_clips
+
+    into = recordings or build
+    if len(sources) != 1 or into is None:
+        raise ParamsError("import: name one folder of sounds, and --build for --clips")
+    with progress("sounds") as report:
+        if recordings is not None:
+            done = import_recordings(sources[0], into, report, PARAMS / "recordings.yaml")
+        else:
+            done = import_clips(sources[0], into, report)
+    for file, reason in done.skipped:
+        typer.echo(f"{file}: {reason}", err=True)
+    typer.echo(f"Sounds added to {into}: {len(done.imported)}; left out: {len(done.skipped)}")
+    if done.unreadable:
+        raise typer.Exit(1)

@@ -1,7 +1,5 @@
 """The verb that brings a study up to date, stage by stage."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Sequence
@@ -12,11 +10,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from aor_lib.cli import answers
-from aor_lib.cli.data import WORKERS, data, validate
+from aor_lib.cli.data import data, validate
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
+from aor_lib.config.params import StudyParams
+from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import STATE
 
 if TYPE_CHECKING:
-    from aor_lib.config.params import StudyParams
     from aor_lib.study import Study
 
 app = typer.Typer()
@@ -32,8 +32,8 @@ def make(params: ParamsFile, build: BuildFolder = None) -> None:
     run_stages(stages(params, study, folder))
 
 
-def run(params: Path | str, build: Path | str | None = None) -> Study:
-    """Bring a study up to date: stimuli, validation, answers, verdicts and steering.
+def run(params: Path | str, build: Path | str | None = None) -> "Study":
+    """Bring a study up to date, as ``aor make``, and open it.
 
     Parameters
     ----------
@@ -42,15 +42,6 @@ def run(params: Path | str, build: Path | str | None = None) -> Study:
     build
         Folder of the study; by default ``build/PROFILE``.
 
-    Returns
-    -------
-    The study, opened.
-
-    Raises
-    ------
-    ModelError
-        If a model of the profile cannot run here.
-
     Examples
     --------
     >>> run("params/smoke.yaml").select("headline").frame["model"].nunique()  # doctest: +SKIP
@@ -58,19 +49,18 @@ def run(params: Path | str, build: Path | str | None = None) -> Study:
     """
     from aor_lib.study import open as open_study
 
-    make(Path(params), Path(build) if build else None)
-    return open_study(study_of(Path(params), Path(build) if build else None)[1])
+    study, folder = study_of(Path(params), Path(build) if build else None)
+    run_stages(stages(Path(params), study, folder))
+    return open_study(folder)
 
 
 def run_stages(stages: Sequence[Stage]) -> None:
-    """Run stages in their order; print the title of each, its time, and which are left."""
-    titles = [title for title, _ in stages]
+    """Run stages in their order; print the title and the time of each."""
     for number, (title, stage) in enumerate(stages, start=1):
         typer.echo(f"{number} of {len(stages)}: {title}")
         began = time.monotonic()
         stage()
-        left = f"; left: {', '.join(titles[number:])}" if titles[number:] else ""
-        typer.echo(f"    {title} took {duration(time.monotonic() - began)}{left}")
+        typer.echo(f"    {title} took {duration(time.monotonic() - began)}")
 
 
 def duration(seconds: float) -> str:
@@ -85,19 +75,15 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
 
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
-        more = f" (and {len(unable) - 1} more models)" if len(unable) > 1 else ""
-        raise ModelError(f"{unable[0]}{more}; 'aor models list' says what each needs")
-
-    def steering() -> None:
-        answers.steer(params, folder)
-        record_state(folder, study.profile.judge)
+        raise ModelError(f"{'; '.join(unable)}; 'aor models list' says what each needs")
 
     return [
-        ("stimuli", partial(data, params, folder, WORKERS)),
-        ("validation", partial(validate, params, folder, WORKERS)),
+        ("stimuli", partial(data, params, folder)),
+        ("validation", partial(validate, params, folder)),
         ("answers", partial(answers.run, params, folder)),
         ("verdicts", partial(answers.judge, params, build=folder)),
-        ("steering", steering),
+        ("steering", partial(answers.steer, params, folder)),
+        ("state", partial(record_state, folder, study.profile.judge)),
     ]
 
 
@@ -107,8 +93,6 @@ def record_state(folder: Path, judge_id: str) -> None:
 
     from aor_lib.analysis.results import load_results
     from aor_lib.stimuli.manifest import VALIDATION
-    from aor_lib.storage.atomic_write import atomic_write
-    from aor_lib.storage.progress import STATE
 
     digest = hashlib.sha256()
     results = load_results(folder, judge_id)

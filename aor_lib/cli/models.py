@@ -1,16 +1,13 @@
 """Verbs about models: list them, and check that one is fit for the study."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from aor_lib.cli.steps import print_table
-
-if TYPE_CHECKING:
-    from aor_lib.config.params import ModelCard
+from aor_lib.cli.steps import print_table, study_of
+from aor_lib.config.params import load_model_cards
+from aor_lib.config.typed_yaml import ParamsError
 
 app = typer.Typer(
     no_args_is_help=True, help="List the models, check one, or say how to start its server."
@@ -23,31 +20,23 @@ def list_models(
         Path | None, typer.Argument(help="A profile.  [default: every card of params/models]")
     ] = None,
 ) -> None:
-    """Say what each model is and whether it can run here; those that can come first.
-
-    Exits with 1 where one of the profile cannot.
-    """
-    from aor_lib.config.params import load_model_cards, load_study
+    """Say which models can run here; exits with 1 where one of the profile cannot."""
     from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_model
 
-    cards = load_study(params).models if params else tuple(load_model_cards().values())
+    cards = study_of(params, None)[0].models if params else load_model_cards().values()
     ready, unable = [], []
     for card in cards:
+        facts = (card.id, card.kind, card.parameters_b or "", card.memory_gib or "", card.licence)
         try:
             load_model(card)
-            ready.append((*_facts(card), "ready"))
+            ready.append((*facts, "ready"))
         except ModelError as error:
-            unable.append((*_facts(card), str(error).removeprefix(f"{card.id} ")))
-    columns = ("model", "size", "memory", "reached as", "licence", "state")
+            unable.append((*facts, str(error).removeprefix(f"{card.id} ")))
+    columns = ("model", "kind", "billions", "GiB", "licence", "state")
     print_table(columns, ready + unable)
-    if loose := [card.id for card in cards if not _is_pinned(card)]:
-        typer.echo(f"No commit pins what stands behind {', '.join(loose)}.")
     if params and unable:
-        raise ModelError(
-            f"{len(unable)} of {len(cards)} models of {params} cannot run here; "
-            f"'aor models list {params}' says what each needs (a GPU, a key)"
-        )
+        raise ModelError(f"{len(unable)} of the models of {params} cannot run here: see 'state'")
 
 
 @app.command("check")
@@ -62,15 +51,9 @@ def check_model_(
     from aor_lib.models.registry import load_model
 
     loaded = load_model(model)
-    if not _is_pinned(loaded.card):
-        typer.echo(
-            f"{loaded.card.id}: nothing pins revision {loaded.card.revision!r}, which may be "
-            "another checkpoint tomorrow; put a commit into the card (found now: "
-            f"{loaded.revision})",
-            err=True,
-        )
+    typer.echo(f"{loaded.card.id}, revision {loaded.revision}")
     rows = check_model(loaded, scene)
-    print_table(("check", "outcome", "what came of it", "what to do"), rows.to_numpy().tolist())
+    print_table(rows, rows.to_numpy())
     if "failed" in set(rows["outcome"]):
         raise typer.Exit(1)
 
@@ -80,24 +63,9 @@ def launch(
     model: Annotated[str, typer.Argument(help="Id of a card in params/models/served.")],
 ) -> None:
     """Print the command that starts a model's server, for a shell on the machine with the GPU."""
-    from aor_lib.config.typed_yaml import ParamsError
     from aor_lib.models.registry import load_card
 
     card = load_card(model)
     if card.launch is None:
         raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
     typer.echo(card.launch)
-
-
-def _facts(card: ModelCard) -> tuple[str, ...]:
-    reached = {"cascade": "local", "hf": "checkpoint", "openai_api": "API"}
-    size = f"{card.parameters_b:g} B" if card.parameters_b else "unknown"
-    memory = f"{card.memory_gib:g} GiB" if card.memory_gib else "none"
-    return card.id, size, memory, reached.get(card.kind, card.kind), card.licence
-
-
-def _is_pinned(card: ModelCard) -> bool:
-    """False for checkpoints of the hub that a branch names. Others have their own ways."""
-    from aor_lib.models import hf_checkpoint
-
-    return card.kind != "hf" or hf_checkpoint.is_pinned(card)

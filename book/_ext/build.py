@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aor_lib.cli.make import duration, record_state, run_stages, stages
-from aor_lib.cli.steps import BuildFolder, ParamsFile, progress, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.typed_yaml import AorError, one_line
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.progress import STATE
+from aor_lib.storage.progress import STATE, progress
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
