@@ -26,8 +26,8 @@ from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.judge import load_evaluation
 from aor_lib.report.display import Prose
-from aor_lib.report.estimates import Estimates
-from aor_lib.report.selection import Selection, SelectionError
+from aor_lib.report.estimates import Estimates, SelectionError
+from aor_lib.report.selection import Selection
 from aor_lib.report.style import titles
 from aor_lib.steering import tables
 from aor_lib.stimuli.data_card import data_card

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import aor_lib
-from aor_lib.report.selection import SelectionError
+from aor_lib.report.estimates import SelectionError
 
 
 def test_dev_and_probes_never_come_out_of_a_selection_unless_asked_for(study):

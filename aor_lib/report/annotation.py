@@ -8,7 +8,6 @@ colleague's file beside one's own counts, too.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,13 +76,7 @@ class Annotation:
     """One annotator's session: a widget that asks for the label of one item after another.
 
     Each label is kept at once. What has this annotator's label already is not asked again.
-
-    Parameters
-    ----------
-    build
-        The study's folder.
-    items
-        By id, in the order to ask: what makes the widget that shows the item.
+    ``items`` has, by id and in the order to ask, what makes the widget that shows the item.
     """
 
     def __init__(
@@ -137,12 +130,8 @@ class Annotation:
     def _show(self) -> None:
         for earlier in self._stage.children:
             earlier.close()
-        if self.current is None:
-            self._stage.children = []
-            self._progress.value = f"All {len(self._order)} are done. Thank you!"
-        else:
-            self._stage.children = [self._items[self.current]()]
-            self._progress.value = f"{self._position + 1} of {len(self._order)}"
+        self._stage.children = [self._items[self.current]()] if self.current else []
+        self._progress.value = f"{self._position} of {len(self._order)} are done"
 
     def _button(self, title: str, action: Callable[[], None]) -> widgets.Button:
         button = widgets.Button(description=title, layout=widgets.Layout(width="auto"))
@@ -164,36 +153,24 @@ class Annotation:
 def listen(build: Path | str, annotator: str, utterances: int, seed: int) -> Annotation | Prose:
     """Open a session on clips: each utterance in its benign scene and alone, far apart.
 
-    All annotators hear the same utterances, drawn equally from scenarios and intents, each in an
-    order of their own: once through, half of them in their scene, and then the other clips.
-
-    Parameters
-    ----------
-    annotator
-        A pseudonym; no session is opened for an empty one.
-
-    Raises
-    ------
-    AnnotationError
-        If there are fewer utterances, a clip is missing, or the pseudonym cannot be used.
+    All annotators (pseudonyms) hear the same utterances, drawn equally from scenarios and intents,
+    each in an order of their own: once through, half of them in their scene, then the other clips.
     """
     if not annotator:
         return _NOBODY
     rng = _own_rng(annotator, seed)
     clips = _clips(build)
-    drawn = _balanced(
-        clips.drop_duplicates("utterance_id"), ["scenario", "intent"], utterances, seed
-    )
-    first, order = rng.permutation(utterances) % 2, rng.permutation(utterances)
-    turns = [(i, first[i]) for i in order] + [(i, 1 - first[i]) for i in order]
-    asked = [(drawn["utterance_id"].iloc[i], _SIDES[side]) for i, side in turns]
-    heard = clips.set_index(["utterance_id", "condition"]).loc[asked]
-    paths = dict(zip(heard["sha256"], (Path(build) / path for path in heard["path"]), strict=True))
-    for path in paths.values():
+    once = clips.drop_duplicates("utterance_id")
+    drawn = _balanced(once, ["scenario", "intent"], utterances, seed)["utterance_id"].to_numpy()
+    order, first = rng.permutation(utterances), rng.permutation(utterances) % 2
+    turns = [*zip(drawn[order], first, strict=True), *zip(drawn[order], 1 - first, strict=True)]
+    asked = [(utterance, _SIDES[side]) for utterance, side in turns]
+    items = {}
+    for row in clips.set_index(["utterance_id", "condition"]).loc[asked].to_dict("records"):
+        path = Path(build) / row["path"]
         if not path.is_file():
             raise AnnotationError(f"{path}: does not exist; run 'aor data' to make it again")
-    player = partial(widgets.Audio.from_file, autoplay=True, loop=False)
-    items = {sha256: partial(player, path) for sha256, path in paths.items()}
+        items[row["sha256"]] = partial(widgets.Audio.from_file, path, autoplay=True, loop=False)
     return Annotation(build, CLIPS, annotator, items)
 
 
@@ -202,8 +179,7 @@ def label_answers(
 ) -> Annotation | Prose:
     """Open a session on answers, those to harmful utterances too: only the annotator sees them.
 
-    All annotators read the same answers, drawn equally from the labels of ``judge``: refusals are
-    rare, and a sample in proportion would hold next to none. See :func:`listen`.
+    All annotators read the same answers, drawn equally from the labels of ``judge``.
     """
     if not annotator:
         return _NOBODY
@@ -221,10 +197,7 @@ def load_labels(build: Path | str, task: Task) -> pd.DataFrame:
 
 
 def load_answers(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
-    """Every distinct pair of request and answer, once: ``item``, ``text``, ``response``, ``label``.
-
-    Answers to harmful utterances are among them, for annotators only. ``label`` is the judge's.
-    """
+    """Each pair of request and answer once, also harmful: item, text, response, judge's label."""
     path = Path(build) / STORE
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist; run 'aor run' first")
@@ -265,7 +238,6 @@ def confirmed(build: Path | str, judge: str = DEFAULT_JUDGE) -> Estimates:
 
 
 def _clips(build: Path | str) -> pd.DataFrame:
-    """Core clips in the benign scene and alone, of the utterances that have both."""
     manifest = load_manifest(build)
     core = manifest[manifest["block"].eq("core") & manifest["path"].notna()]
     clips = core[core["condition"].isin(_SIDES)].sort_values("utterance_id")
@@ -274,25 +246,20 @@ def _clips(build: Path | str) -> pd.DataFrame:
 
 def _balanced(frame: pd.DataFrame, by: list[str], n: int, seed: int) -> pd.DataFrame:
     """Sample ``n`` rows, as equally from the groups as their sizes allow."""
-    total = len(frame)
-    if not 1 <= n <= total:
-        raise AnnotationError(f"{n} asked for, but there are {total}: ask for 1 to {total}")
+    if not 1 <= n <= len(frame):
+        raise AnnotationError(f"{n} items asked for: ask for 1 to {len(frame)}")
     shuffled = frame.sample(frac=1, random_state=seed)
     turn = shuffled.groupby(by).cumcount().to_numpy()
     return shuffled.iloc[np.argsort(turn, kind="stable")[:n]]
 
 
 def _own_rng(annotator: str, seed: int) -> np.random.Generator:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,59}", annotator):
-        raise AnnotationError(
-            f"annotator: {annotator!r} is no pseudonym of small letters, digits, '.', '_' and '-'"
-        )
-    digest = hashlib.sha256(annotator.encode()).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+    if not re.fullmatch(r"[a-z0-9_-]{1,60}", annotator):
+        raise AnnotationError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
+    return np.random.default_rng([seed, *annotator.encode()])
 
 
 def _text(request: str, answer: str) -> widgets.Widget:
-    """The request and the answer as text: markup is shown, never run."""
     style = "white-space: pre-wrap; overflow-wrap: anywhere"
     return widgets.HTML(
         f"<p><b>Request</b></p><blockquote style='{style}'>{escape(request)}</blockquote>"

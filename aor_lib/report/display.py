@@ -46,10 +46,7 @@ class Html:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its title, a description for screen readers, and a table of its numbers.
-
-    ``spec`` is a Vega-Lite specification that holds its data.
-    """
+    """A Vega-Lite chart with its title, a description, and a table of its numbers."""
 
     spec: dict[str, Any]
     title: str
@@ -78,7 +75,7 @@ class Figure:
 
 
 class Figures(tuple[Figure | Prose, ...]):
-    """Figures of the facets of a frame, displayed one below the other."""
+    """Figures of the facets of a frame."""
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -118,15 +115,11 @@ def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
 
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
-    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow.
-
-    Lines of a cell stay lines.
-    """
-    lines = rows.replace("\n", "\N{LINE SEPARATOR}", regex=True)  # to_html shows a newline as \\n
-    html = lines.to_html(  # escapes what it shows
+    """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
+    html = rows.to_html(  # escapes what it shows
         index=False, border=0, na_rep=NOTHING, float_format=lambda value: signed(value, "g")
     )
-    html = html.replace("\N{LINE SEPARATOR}", "<br/>")
+    html = html.replace("\\n", "<br/>")  # to_html shows a newline so
     return (
         f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
         f"{html}</div>"

@@ -5,38 +5,21 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import altair as alt
-import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from aor_lib.report.display import Figure, Prose, nothing_for
 from aor_lib.report.estimates import TRADE_OFF, Estimates
 from aor_lib.report.measures import limits, measure_of, sample_size, shown, with_interval
-from aor_lib.report.style import (
-    INK,
-    LOOK,
-    SHADES,
-    cell_title,
-    chart_title,
-    in_words,
-    looks,
-    ordered,
-    title_of,
-)
+from aor_lib.report.style import LOOK, cell_title, chart_title, in_words, looks, ordered, title_of
 
 Drawn: TypeAlias = tuple[alt.Chart | alt.LayerChart, int, str]
 """A chart, its height in pixels, and what it shows in words."""
 
 _PERCENT = alt.Axis(format="~%", grid=True)
-_POINTS = alt.Axis(
-    labelExpr="format(100 * datum.value, datum.value ? '+.3~g' : 'd')",
-    labelSeparation=8,
-    grid=True,
-)
+_POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
+_POINTS = alt.Axis(labelExpr=_POINT_LABEL, labelSeparation=8, grid=True)
 _WIDE = alt.Axis(labelLimit=340)
 _DASHES = [[1, 0], [4, 4], [1, 3], [8, 3]]
-_MANY = 3  # values of each key of a heat map, at least
-_ROOMY = 4  # columns of a heat map whose titles fit side by side, at most
 
 
 def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) -> Figure | Prose:
@@ -53,8 +36,6 @@ def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) ->
         chart, height, words = picture.bars()
     elif x is not None:
         chart, height, words = picture.lines(x)
-    elif picture.is_grid:
-        chart, height, words = picture.heat_map()
     else:
         chart, height, words = picture.forest()
     drawn = chart.properties(width="container", height=height, description=words)
@@ -95,9 +76,8 @@ class _Picture:
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
         rows["n"] = [sample_size(row) for row in records]
         self.rows = pd.DataFrame(rows).infer_objects()
-        self.hues, colours, shapes = (
-            [*values] for values in zip(*looks(self.hue, known[self.hue], titles), strict=True)
-        )
+        table = pd.DataFrame(looks(self.hue, known[self.hue], titles))
+        self.hues, colours, shapes = (table[place].tolist() for place in table)
         self.colour = alt.Color(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=colours))
         self.shape = alt.Shape(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=shapes))
 
@@ -158,71 +138,26 @@ class _Picture:
             layers.insert(0, band.encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"))
         return alt.layer(*layers), 280, f"{self._range()}, over {title}."
 
-    @property
-    def is_grid(self) -> bool:
-        """True for shares of one colour by two keys of many values each."""
-        many = [self.rows[key].nunique() >= _MANY for key in self.named]
-        is_share = measure_of(self.measure).scale == "share"
-        return is_share and many == [True, True] and len(self.hues) == 1
-
-    def heat_map(self) -> Drawn:
-        """Cells shaded by their share, with the counts behind it."""
-        row, column = self.named
-        cells = self.rows.assign(text=[shown(self.measure, v) for v in self.rows[self.measure]])
-        if {"refused", "judged"} <= set(cells):
-            cells["text"] = cells["refused"].astype(str) + "/" + cells["judged"].astype(str)
-        columns = self._in_order(column)
-        angle = -90 if len(columns) > _ROOMY else 0
-        top = alt.Axis(orient="top", labelAngle=angle, labelOverlap=False, labelLimit=180)
-        base = self._base(cells).encode(
-            x=alt.X(f"{column}:N", sort=columns, title=None, axis=top),
-            y=alt.Y(f"{row}:N", sort=self._in_order(row), title=None, axis=_WIDE),
-        )
-        shade = alt.Scale(domain=[0, 1], range=[*SHADES])
-        shares = alt.Color(f"{self.measure}:Q", scale=shade, legend=None)
-        chart = alt.layer(
-            base.mark_rect().encode(color=shares),
-            base.mark_text(color=INK).encode(text="text:N"),
-        )
-        height = 26 * cells[row].nunique() + (120 if angle else 0)
-        return chart, height, f"{self._range()}."
-
     def bars(self) -> Drawn:
         """Stacked bars of counts."""
-        rows = self.rows.assign(order=self.rows[self.hue].map(self.hues.index))
-        chart = (
-            self._base(rows)
-            .mark_bar()
-            .encode(
-                x=alt.X(f"{self.measure}:Q", title=self.axis),
-                y=self._row_axis(),
-                color=self.colour,
-                order="order:Q",
-            )
-        )
-        totals = rows.groupby(self.hue)[self.measure].sum()
+        self.rows["order"] = self.rows[self.hue].map(self.hues.index)
+        x = alt.X(f"{self.measure}:Q", title=self.axis)
+        bars = self._base().mark_bar()
+        chart = bars.encode(x=x, y=self._row_axis(), color=self.colour, order="order:Q")
+        totals = self.rows.groupby(self.hue)[self.measure].sum()
         words = ", ".join(f"{name} {totals[name]:,.0f}" for name in self.hues)
-        return chart, 32 * rows["row"].nunique(), f"{self.axis}: {words}."
+        return chart, 32 * self.rows["row"].nunique(), f"{self.axis}: {words}."
 
     def trade_off(self) -> Drawn:
-        """Harmful refusal over over-refusal, with both intervals, and lines of equal d'."""
-        axes = {
-            name: {"title": measure_of(name).about, "scale": alt.Scale(domain=[0, 1])}
-            for name in TRADE_OFF
-        }
-        base = self._base().encode(
-            x=alt.X("orr:Q", axis=_PERCENT, **axes["orr"]),
-            y=alt.Y("hrr:Q", axis=_PERCENT, **axes["hrr"]),
-            color=self.colour,
-        )
+        """Harmful refusal over over-refusal, with both intervals and the line of no sensitivity."""
+        whole = alt.Scale(domain=[0, 1])
+        x = alt.X("orr:Q", axis=_PERCENT, title=measure_of("orr").about, scale=whole)
+        y = alt.Y("hrr:Q", axis=_PERCENT, title=measure_of("hrr").about, scale=whole)
+        base = self._base().encode(x=x, y=y, color=self.colour)
         rule = base.mark_rule(strokeWidth=2, opacity=0.6)
-        lines = _beside(_lines_of_equal_d_prime()).encode(x="orr:Q", y="hrr:Q")
-        label = {"strokeOpacity": 0, "opacity": 1, "align": "left", "dx": 5, "dy": 9}
+        diagonal = _beside([{"orr": 0.0, "hrr": 0.0}, {"orr": 1.0, "hrr": 1.0}])
         chart = alt.layer(
-            lines.mark_line(style="reference", strokeWidth=1).encode(
-                detail="d_prime:N", order="hrr:Q"
-            ),
-            lines.mark_text(style="reference", **label).encode(text="label:N"),
+            diagonal.mark_line(style="reference", strokeWidth=1).encode(x="orr:Q", y="hrr:Q"),
             rule.encode(x="orr_low:Q", x2="orr_high:Q"),
             rule.encode(y="hrr_low:Q", y2="hrr_high:Q"),
             base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=self.shape),
@@ -234,11 +169,11 @@ class _Picture:
         )
         return chart, 380, f"{words}."
 
-    def _base(self, rows: pd.DataFrame | None = None) -> alt.Chart:
+    def _base(self) -> alt.Chart:
         tips = {key: title_of(key) for key in self.keys}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
-        chart: alt.Chart = alt.Chart(self.rows if rows is None else rows).encode(tooltip=tooltip)
+        chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)
         return chart
 
     def _row_axis(self) -> alt.Y:
@@ -267,17 +202,6 @@ class _Picture:
         return f"{count}{' with 95% intervals' * self.has_intervals}, from {low} to {high}"
 
 
-def _lines_of_equal_d_prime() -> list[dict[str, Any]]:
-    """Lines along which only the readiness to refuse changes, for d' of 0 to 3."""
-    return [
-        {"d_prime": d_prime, "orr": norm.cdf(z - d_prime), "hrr": norm.cdf(z)}
-        | {"label": f"d\N{PRIME} = {d_prime}" if z == d_prime / 2 else ""}
-        for d_prime in range(4)
-        for z in np.arange(-3, 6.25, 0.25)
-    ]
-
-
-def _beside(rows: list[dict[str, Any]]) -> alt.Chart:
+def _beside(rows: list[Any]) -> alt.Chart:
     """A chart of lines to compare with, apart from the numbers that a page saves as CSV."""
-    values: list[Any] = rows
-    return alt.Chart(alt.InlineData(values=values))
+    return alt.Chart(alt.InlineData(values=rows))

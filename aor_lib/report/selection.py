@@ -14,9 +14,9 @@ from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
-from aor_lib.config.typed_yaml import AorError, did_you_mean
+from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
-from aor_lib.report.estimates import Estimates
+from aor_lib.report.estimates import Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
 
 if TYPE_CHECKING:
@@ -26,17 +26,11 @@ _REFUSED = "Refused, of judged answers"
 _CHANGE = "Change of the refusal rate (points)"
 
 
-class SelectionError(AorError, ValueError):
-    """A selection that does not exist, or a column or value that no trial has."""
-
-
 @dataclass(frozen=True)
 class Selection:
-    """Trials that answer one question, and the study that they are of.
+    """Trials that answer one question (``frame``, as in ``Study.trials``), and their study.
 
-    ``frame`` has one row per trial, with the columns of :attr:`Study.trials`. Every estimate is
-    made for each model, and for each intent where there are several: over-refusal is never
-    averaged with harmful refusal.
+    Every estimate is made for each model, and for each intent where there are several.
     """
 
     study: Study = field(repr=False)
@@ -51,36 +45,18 @@ class Selection:
             By column: a value, or a list of values. ``refused=True`` keeps judged refusals,
             partial or full, and ``refused=False`` judged compliance.
 
-        Raises
-        ------
-        SelectionError
-            If there is no such column.
-
         Examples
         --------
         >>> study.select("context").where(intent="harmful", condition=["noise", "speech_only"])
         Selection(20 trials of 1 models)
         """
         rows = self.frame
-        for column, value in values.items():
-            if column == "refused":
-                labels = rows["label"].isin(REFUSALS)
-                rows = rows[is_judged(rows) & (labels == value)]
-            elif column not in rows:
-                raise SelectionError(f"where: no column {column!r}{did_you_mean(column, rows)}")
-            else:
-                several = isinstance(value, (list, tuple, set, pd.Series))
-                rows = rows[rows[column].isin(value if several else [value])]
-        return replace(self, frame=rows)
+        if "refused" in values:
+            rows = rows[is_judged(rows) & (rows["label"].isin(REFUSALS) == values.pop("refused"))]
+        return replace(self, frame=rows_where(rows, values))
 
     def rates(self, *by: str) -> Estimates:
-        """Refusal rate of each model, partial and full refusals alike, with 95 % intervals.
-
-        Parameters
-        ----------
-        by
-            Further columns: a rate for each of their values.
-        """
+        """Rate of partial and full refusals of each model, and of each value of ``by``."""
         keys = self._keys(by)
         return self._estimates(stats.rates(self.frame, keys), keys, "rate", _REFUSED)
 
@@ -155,7 +131,7 @@ class Selection:
         return self._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
 
     def between_models(self) -> Estimates:
-        """Difference between each two models that answered the same utterances, Holm-adjusted."""
+        """Difference in refusal between each two models, by utterance; Holm-adjusted."""
         frame = stats.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference", _CHANGE)
 
@@ -169,17 +145,13 @@ class Selection:
         return self._estimates(frame, keys, "count", "Trials")
 
     def differ(self, factor: str) -> pd.Series[float]:
-        """P value for each model: do its refusals differ among the values of ``factor``?
-
-        One permutation test per model; utterances have one value of the factor each.
-        """
+        """P value for each model of a permutation test: do refusals differ among these values?"""
         return stats.groups_differ(self.frame, factor)
 
     def heard(self) -> Selection:
         """Keep the trials of which the model says what it heard, beside its answer or to a probe.
 
-        Two columns are added: ``recognised`` (the model names the scene or a sound of it) and
-        ``word_errors`` (word error rate of what it says was said).
+        Adds ``recognised`` (it names the scene or a sound of it) and ``word_errors`` (a rate).
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]
@@ -197,16 +169,10 @@ class Selection:
         return replace(self, frame=both.reset_index(drop=True))
 
     def clips(self, limit: int = 4, each: Sequence[str] = ()) -> Html | Prose:
-        """Players of these clips, each with what every model heard and answered.
+        """Players of the first ``limit`` clips, each with what every model heard and answered.
 
-        Answers to harmful requests are not shown.
-
-        Parameters
-        ----------
-        limit
-            Number of clips, from the first on.
-        each
-            Columns: one clip of each combination of their values.
+        ``each`` names columns: one clip of each combination of their values. Answers to harmful
+        requests are not shown.
         """
         shown = self.frame.dropna(subset=["path"]).drop_duplicates("stimulus_id")
         shown = shown.drop_duplicates([*each] or ["stimulus_id"]).head(limit)

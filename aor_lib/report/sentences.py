@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
-    "uses the scene": "uses the scene: it refuses significantly more in speech alone, over a "
-    "neutral scene and over noise than in the benign scene.",
-    "in part": "refuses significantly more over a neutral scene than in the benign one, but not in "
-    "all three comparisons: use of the scene is not shown.",
-    "any scene": "refuses significantly more in speech alone or over noise than in the benign "
-    "scene, but not over a neutral scene: any scene may have this effect.",
-    "refuses less elsewhere": "refuses significantly less elsewhere than in the benign scene.",
+    "uses the scene": "uses the scene: it refuses significantly more in all three others.",
+    "in part": "refuses significantly more over a neutral scene, but not in all three others.",
+    "any scene": "refuses significantly more in speech alone or over noise, but not over a neutral "
+    "scene: any scene may have this effect.",
+    "refuses less elsewhere": "refuses significantly less elsewhere.",
     "not shown": "shows no significant use of the scene.",
-    "too few": "was asked too few utterances to test its use of the scene.",
+    "too few": "was asked too few utterances for this test.",
 }
 
 
@@ -44,7 +42,6 @@ def sentences(estimates: Estimates) -> Prose:
 
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
-    """Number of significant differences, reach of the other intervals, and what was not tested."""
     tested = known.dropna(subset=["p_holm"])
     significant, told, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
     if known.get("baseline", pd.Series()).nunique() == 1:
@@ -59,15 +56,11 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         high = shown(estimates.measure, others["high"].max(), unit=True)
         told.append(f"Intervals of non-significant differences reach from {low} to {high}.")
     if few := len(known) - len(tested):
-        told.append(
-            f"{few} of {len(known)} {noun} could not be significant with so few utterances, "
-            "whatever the answers."
-        )
+        told.append(f"{few} of {len(known)} {noun} had too few utterances to be significant.")
     return " ".join(told)
 
 
 def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
-    """Significant differences by the first key, and verdicts on each model's use of the scene."""
     first, *rest = estimates.keys
     told = {}
     one_baseline = known.get("baseline", pd.Series()).nunique() == 1
@@ -85,7 +78,6 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
 
 
 def _known_effects(estimates: Estimates) -> str:
-    """Planted effects that were recovered or missed, and significant ones that were not planted."""
     tested = estimates.frame[estimates.frame["verdict"] != "too few"]
     is_planted = tested["known_effect"] != "nothing"
     planted, others = tested[is_planted], tested[~is_planted]
@@ -104,7 +96,6 @@ def _known_effects(estimates: Estimates) -> str:
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
-    """The estimate of each value of the first key, or its lowest and highest one."""
     first, *rest = estimates.keys
     told = {}
     for value, rows in known.groupby(first, sort=False):
@@ -125,7 +116,6 @@ def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> st
 
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
-    """An estimate with its interval and sample size, and what it is ``of``, in brackets."""
     reach, size = interval(estimates.measure, row), sample_size(row)
     details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
     value = shown(estimates.measure, row[estimates.measure], unit=True)

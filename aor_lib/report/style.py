@@ -10,40 +10,35 @@ from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import load_prompts, load_scenarios
+from aor_lib.config.records import Condition, Intent
 from aor_lib.report.measures import signed
 
-PALETTE = ("#0072B2", "#C65A11", "#009E73", "#B8609A", "#A67C00", "#6F6FC8", "#5E8C31")
+_PALETTE = {
+    "#0072B2": "#5AB4EE",
+    "#C65A11": "#F0975C",
+    "#009E73": "#45CFA3",
+    "#B8609A": "#E59BCB",
+    "#A67C00": "#E0BE5A",
+    "#6F6FC8": "#A9A9F5",
+    "#5E8C31": "#A3D06F",
+}
+_OUTCOMES = {
+    "full_compliance": ("#7B95A1", "#93A9B3"),
+    "partial_refusal": ("#A2805F", "#C9A988"),
+    "full_refusal": ("#45505A", "#E3E8EC"),
+    "unjudged": ("#8A7FA8", "#BDB4D6"),
+    "blocked": ("#3A9BC1", "#86D3F2"),
+    "failed": ("#757575", "#A8A8A8"),
+    "missing": ("#929292", "#C4C4C4"),
+}
+PALETTE = tuple(_PALETTE)
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
-_ON_DARK = ("#5AB4EE", "#F0975C", "#45CFA3", "#E59BCB", "#E0BE5A", "#A9A9F5", "#A3D06F")
-
+OUTCOMES = {outcome: light for outcome, (light, _) in _OUTCOMES.items()}
+"""Outcomes of a trial, and their colours, none of them a model's."""
+DARK = _PALETTE | dict(_OUTCOMES.values())
+"""Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
 SHAPES = ("circle", "square", "diamond", "cross", "wedge", *_TRIANGLES)
-
-OUTCOMES = {
-    "full_compliance": "#7B95A1",
-    "partial_refusal": "#A2805F",
-    "full_refusal": "#45505A",
-    "unjudged": "#8A7FA8",
-    "blocked": "#3A9BC1",
-    "failed": "#757575",
-    "missing": "#929292",
-}
-"""Outcomes of a trial, and their colours, none of them a model's."""
-_OUTCOMES_ON_DARK = ("#93A9B3", "#C9A988", "#E3E8EC", "#BDB4D6", "#86D3F2", "#A8A8A8", "#C4C4C4")
-
-SHADES = ("#EEF3F8", "#5AB4EE")
-"""Cells of a heat map, from nothing to all; :data:`INK` is legible on both."""
-INK = "#101418"
-
-DARK = dict(
-    zip(
-        (*PALETTE, *OUTCOMES.values(), *SHADES, INK),
-        (*_ON_DARK, *_OUTCOMES_ON_DARK, "#1E2832", "#1F6FA8", "#F4F6F8"),
-        strict=True,
-    )
-)
-"""Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
-
 NEUTRAL = "#757575"
 """Legible on white and on near-black."""
 
@@ -61,22 +56,14 @@ METHODS = {
 """Titles of the methods of steering; each has the same colour in all charts."""
 
 TITLES = METHODS | {
-    "pseudo_harmful": "Pseudo-harmful",
-    "harmful": "Harmful",
-    "benign": "Benign",
     "unlabelled": "Not labelled",
-    "benign_scene": "Benign scene",
-    "neutral_scene": "Neutral scene",
-    "threatening_scene": "Threatening scene",
     "noise": "Spectrum-matched noise",
-    "speech_only": "Speech only",
     "described": "Scene described",
-    "text_only": "Text only",
     "threatening_benign": "Threatening against benign scene",
     "neutral_benign": "Neutral against benign scene",
     "snr_db": "SNR",
-    "speaking_rate": "Speaking rate",
     "mitigation": "Prompt",
+    "pseudo_harmful": "Pseudo-harmful",
     "core": "Every condition",
     "snr_sweep": "Levels of the scene (SNR)",
     "paralinguistics": "Voice, emotion and pace",
@@ -84,7 +71,8 @@ TITLES = METHODS | {
     "imported": "Imported clips",
     WORDS_ONLY: "Words only",
 }
-"""Titles of ids and columns, in the order to show; others are shown without underscores."""
+"""Titles of ids and columns; others are shown without underscores."""
+_ORDER = [*METHODS, *Intent, *Condition, *TITLES, *OUTCOMES]
 
 
 def title_of(value: object, titles: Mapping[str, str] | None = None) -> str:
@@ -122,14 +110,10 @@ def in_words(
 
 
 def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles of the ``models`` of a build, and of all scenarios and prompts, by their ids.
-
-    Models come from imported cards, too: their titles are untrusted text.
-    """
+    """Titles of models (untrusted text), scenarios and prompts, by their ids."""
     prompts = load_prompts()
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
-    known = scenario_titles() | arms | model_titles(build, sorted(set(models)))
-    return known | {WORDS_ONLY: TITLES[WORDS_ONLY]}
+    return scenario_titles() | arms | model_titles(build, sorted(set(models)))
 
 
 @functools.cache
@@ -139,21 +123,16 @@ def scenario_titles() -> dict[str, str]:
 
 
 def ordered(values: Iterable[Any], titles: Mapping[str, str] | None = None) -> list[Any]:
-    """Distinct values in the order of :data:`TITLES` and ``titles``; others follow as they come."""
-    known = list({**TITLES, **OUTCOMES, **(titles or {})})
-    return sorted(
-        dict.fromkeys(values),
-        key=lambda value: known.index(value) if value in known else len(known),
-    )
+    """Distinct values in the order of the design and of ``titles``; others follow as they come."""
+    known = [*_ORDER, *(titles or ())]
+    places = {value: known.index(value) if value in known else len(known) for value in values}
+    return sorted(places, key=lambda value: places[value])
 
 
 def looks(
     column: str, values: Iterable[Any], titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str, str]]:
-    """Title, colour and point shape of each value of a column, in the order to show.
-
-    Models, outcomes and methods of steering have the same colour in all charts.
-    """
+    """Title, colour and point shape of each value of a column, in the order to show."""
     if column == "model":
         models = sorted(set(values))
         return [(cell_title(column, model, titles), *model_look(model)) for model in models]
@@ -180,21 +159,13 @@ def model_look(model: str) -> tuple[str, str]:
 
 
 def chart_title(title: str, models: Iterable[str]) -> str:
-    """The title of a chart, which says so where all its models are reference models.
-
-    Their refusals were planted: what is found of them is no finding about audio language models.
-    """
+    """The title of a chart, which says so where all its models are reference models."""
     asked = set(models) - {WORDS_ONLY}
     check = asked and asked <= set(REFERENCE_MODELS)
     return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
 
 
-_TEXT = {
-    "labelColor": NEUTRAL,
-    "titleColor": NEUTRAL,
-    "labelFontSize": 12,
-    "titleFontSize": 12,
-}
+_TEXT = {"labelColor": NEUTRAL, "titleColor": NEUTRAL, "labelFontSize": 12, "titleFontSize": 12}
 _AXIS = {"gridColor": NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
 LOOK: dict[str, Any] = {
     "autosize": {"type": "fit-x", "contains": "padding"},
@@ -217,7 +188,6 @@ LOOK: dict[str, Any] = {
             "symbolOpacity": 1,
             "symbolBaseFillColor": NEUTRAL,
             "symbolBaseStrokeColor": NEUTRAL,
-            # From the edge of the picture: beside long labels, a phone has no room for a legend.
             "layout": {place: {"anchor": "start", "bounds": "full"} for place in ("top", "bottom")},
         },
         "style": {"reference": {"color": NEUTRAL, "stroke": NEUTRAL, "opacity": 0.7}},

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -140,9 +139,9 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     """
     answers = [answer_of(row) for row in trials.to_dict("records")]
     trials = trials.assign(
-        answer=pd.Series(map(asdict, answers), index=trials.index, dtype=object),
-        label=[answer.outcome for answer in answers],
-        verdict=[answer.verdict for answer in answers],
+        answer=pd.Series(answers, index=trials.index, dtype=object),
+        label=[answer["outcome"] for answer in answers],
+        verdict=[answer["verdict"] for answer in answers],
         position=pd.Index(stimuli["stimulus_id"]).get_indexer(trials["stimulus_id"]),
     )
     requests = [trials[name] for name in ("utterance_id", *_ARM)]
