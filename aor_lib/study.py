@@ -47,8 +47,6 @@ SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 """What :meth:`Study.select` takes, and the rule that selects it."""
 
-_CHANGE = "Change of the refusal rate (points)"
-
 
 @dataclass(frozen=True)
 class Study:
@@ -191,7 +189,7 @@ class Study:
         """What was planted in the reference models, beside what this study measures."""
         frame = measure_known_effects(self.trials)
         keys = ("model", "comparison", "known_effect", "verdict")
-        return Estimates(frame, keys, "difference", self.titles, _CHANGE)
+        return Estimates(frame, keys, "difference", self.titles)
 
     def judge_agreement(self) -> Estimates:
         """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.

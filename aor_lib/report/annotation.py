@@ -1,8 +1,7 @@
 """People label clips and answers one after the other, blind to whose and what they are.
 
-Each annotator's labels are a CSV in the study's folder ``labels``, with the columns ``annotator``,
-``item`` (sha256 of a sound, or of a request and its answer), ``label`` and ``created``. A
-colleague's file beside one's own counts, too.
+Each annotator's labels are a CSV in the study's folder ``labels``, where a colleague's file counts
+too. An ``item`` is the sha256 of a sound, or of a request and its answer.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from aor_lib.report.display import Prose, paragraph
 from aor_lib.report.estimates import Estimates
 from aor_lib.report.style import title_of
 from aor_lib.stimuli.manifest import load_manifest
-from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "labels"
 _COLUMNS = ["annotator", "item", "label", "created"]
@@ -88,9 +86,7 @@ class Annotation:
     ) -> None:
         self._path, self._annotator, self._items = task.path(build, annotator), annotator, items
         self._order, self._position = list(items), 0
-        self._rows = pd.DataFrame(columns=_COLUMNS, dtype=str)
-        if self._path.is_file():
-            self._rows = task.read(self._path)
+        self._labelled = set(task.read(self._path)["item"]) if self._path.is_file() else set()
         self._progress, self._message, self._stage = widgets.Label(), widgets.Label(), widgets.Box()
         buttons = [self._button(title_of(one), partial(self.choose, one)) for one in task.labels]
         question = [widgets.Label(task.question), widgets.HBox(buttons)]
@@ -104,16 +100,14 @@ class Annotation:
         return self._order[self._position] if self._position < len(self._order) else None
 
     def choose(self, label: str) -> None:
-        """Keep a label of the current item, in place of an earlier one, and go on."""
+        """Record a label of the current item, which replaces an earlier one, and go on."""
         if self.current is None:
             return
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         row = pd.DataFrame([[self._annotator, self.current, label, created]], columns=_COLUMNS)
-        rows = pd.concat([self._rows[self._rows["item"] != self.current], row], ignore_index=True)
         self._path.parent.mkdir(exist_ok=True)
-        with atomic_write(self._path) as stream:
-            rows.to_csv(stream, index=False)
-        self._rows = rows
+        row.to_csv(self._path, mode="a", header=not self._path.is_file(), index=False)
+        self._labelled.add(self.current)
         self._go_on()
 
     def back(self) -> None:
@@ -122,8 +116,7 @@ class Annotation:
         self._show()
 
     def _go_on(self) -> None:
-        labelled = set(self._rows["item"])
-        left = (place for place, item in enumerate(self._order) if item not in labelled)
+        left = (place for place, item in enumerate(self._order) if item not in self._labelled)
         self._position = next(left, len(self._order))
         self._show()
 
@@ -260,8 +253,8 @@ def _own_rng(annotator: str, seed: int) -> np.random.Generator:
 
 
 def _text(request: str, answer: str) -> widgets.Widget:
-    style = "white-space: pre-wrap; overflow-wrap: anywhere"
+    quote = "<blockquote style='white-space: pre-wrap; overflow-wrap: anywhere'>"
+    parts = {"Request": request, "Answer": answer}
     return widgets.HTML(
-        f"<p><b>Request</b></p><blockquote style='{style}'>{escape(request)}</blockquote>"
-        f"<p><b>Answer</b></p><blockquote style='{style}'>{escape(answer)}</blockquote>"
+        "".join(f"<b>{name}</b>{quote}{escape(text)}</blockquote>" for name, text in parts.items())
     )

@@ -62,7 +62,7 @@ class Figure:
 
     @property
     def html(self) -> str:
-        """The figure in the book, where a script draws it from its specification."""
+        """The figure as the book's script draws it."""
         # With no "<" left, nothing in the data can close the script element.
         spec = json.dumps(self.spec, ensure_ascii=False).replace("<", "\\u003c")
         return (

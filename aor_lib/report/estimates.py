@@ -64,12 +64,6 @@ class Estimates:
     titles: Mapping[str, str] = field(default_factory=dict, repr=False)
     about: str = ""
 
-    def __post_init__(self) -> None:
-        """Check that the frame has what it is said to have."""
-        missing = [name for name in (*self.keys, self.measure) if name not in self.frame]
-        if missing:
-            raise ValueError(f"estimates without the columns {', '.join(missing)}")
-
     def where(self, **values: Any) -> Estimates:
         """Keep the estimates whose columns have these values (a value, or a list of values).
 

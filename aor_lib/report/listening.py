@@ -133,9 +133,7 @@ def _speaker(row: Mapping[Any, Any]) -> str | None:
 
 def _in_words(heard: str | None) -> str | None:
     parts = json.loads(heard or "{}")
-    words, probability = parts.pop("transcript", None), parts.pop("probability", None)
-    if "emotion" in parts and isinstance(probability, float):
-        parts["emotion"] = f"{parts['emotion']} ({probability:.0%})"
+    words = parts.pop("transcript", None)
     known = [f"“{words}”"] if words else []
     known += [f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part]
     return " · ".join(known) or None

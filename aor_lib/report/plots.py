@@ -66,23 +66,19 @@ class _Picture:
         if not self.named and by_model:
             self.named = [self.hue]
         records = known.to_dict("records")
-        numbers = known.select_dtypes("number")
-        rows: dict[str, Any] = {
-            str(name): numbers[name] for name in numbers.columns.difference(self.keys)
-        }
+        rows: pd.DataFrame = known.select_dtypes("number").copy()
         for key in (*self.keys, self.hue):
             rows[key] = [cell_title(key, row[key], titles) for row in records]
         rows["row"] = [in_words(row, self.named, titles) for row in records]
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
         rows["n"] = [sample_size(row) for row in records]
-        self.rows = pd.DataFrame(rows).infer_objects()
+        self.rows = rows.infer_objects()
         table = pd.DataFrame(looks(self.hue, known[self.hue], titles))
         self.hues, colours, shapes = (table[place].tolist() for place in table)
         self.colour = alt.Color(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=colours))
         self.shape = alt.Shape(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=shapes))
 
     def _hue(self, varying: list[str], by_model: bool) -> str:
-        """The key that colours stand for where nobody chose one."""
         if measure_of(self.measure).scale == "count":
             return self.keys[-1]
         if {"model", "against"} <= set(self.keys):
@@ -118,10 +114,8 @@ class _Picture:
         """Estimates over a numeric column, with a band for their intervals."""
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
         ticks = alt.Axis(values=sorted(set(self.rows[x])), format="~r")
-        far = alt.Scale(zero=False, padding=12)
-        base = self._base().encode(
-            x=alt.X(f"{x}:Q", title=title, axis=ticks, scale=far), color=self.colour, detail="row:N"
-        )
+        over = alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12))
+        base = self._base().encode(x=over, color=self.colour, detail="row:N")
         line = base
         if self.named:
             dashes = alt.Scale(domain=self._in_order("row"), range=_DASHES)
@@ -162,12 +156,8 @@ class _Picture:
             rule.encode(y="hrr_low:Q", y2="hrr_high:Q"),
             base.mark_point(filled=True, size=110, opacity=0.9).encode(shape=self.shape),
         )
-        words = "; ".join(
-            f"{in_words(row, [self.hue, *self.named])}: over-refusal {row['orr']:.1%}, "
-            f"harmful refusal {row['hrr']:.1%}"
-            for row in self.rows.to_dict("records")
-        )
-        return chart, 380, f"{words}."
+        words = f"{len(self.rows)} pairs of rates with 95% intervals; the table has the numbers."
+        return chart, 380, words
 
     def _base(self) -> alt.Chart:
         tips = {key: title_of(key) for key in self.keys}
@@ -195,7 +185,6 @@ class _Picture:
         return alt.Scale(domain=[min(0.0, low), max(1.0, high)], nice=True), alt.Axis(grid=True)
 
     def _range(self) -> str:
-        """Number and range of the estimates; which is the largest is for tests to say."""
         values = self.rows[self.measure]
         low, high = (shown(self.measure, end, unit=True) for end in (values.min(), values.max()))
         count = "1 estimate" if len(values) == 1 else f"{len(values)} estimates"

@@ -22,9 +22,6 @@ from aor_lib.report.listening import gallery
 if TYPE_CHECKING:
     from aor_lib.study import Study
 
-_REFUSED = "Refused, of judged answers"
-_CHANGE = "Change of the refusal rate (points)"
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -58,7 +55,7 @@ class Selection:
     def rates(self, *by: str) -> Estimates:
         """Rate of partial and full refusals of each model, and of each value of ``by``."""
         keys = self._keys(by)
-        return self._estimates(stats.rates(self.frame, keys), keys, "rate", _REFUSED)
+        return self._estimates(stats.rates(self.frame, keys), keys, "rate")
 
     def paired(
         self,
@@ -76,7 +73,7 @@ class Selection:
         by
             Further columns: the comparison is made within each of their values.
         baselines
-            Several factors with their baselines, whose differences are one family of tests.
+            Instead, several factors with their baselines: one family of tests.
 
         Examples
         --------
@@ -92,17 +89,12 @@ class Selection:
         else:
             self._require(factor, baseline)
             frame = stats.paired_differences(self.frame, factor, baseline, keys)
-        return self._estimates(frame, [*keys, "level", "baseline"], "difference", _CHANGE)
+        return self._estimates(frame, [*keys, "level", "baseline"], "difference")
 
     def hearing(self, *by: str, factor: str | None = None, baseline: Any = None) -> Estimates:
         """d' of hearing: the same words refused over a threatening or neutral, and a benign scene.
 
-        Parameters
-        ----------
-        by
-            Further columns: an estimate for each of their values.
-        factor, baseline
-            If given: the change of d' from ``baseline`` to each other value of ``factor``.
+        Each value of ``by`` has an estimate. With ``factor``: changes of d' from its ``baseline``.
         """
         keys = ["model", *by]
         if factor is None:
@@ -133,7 +125,7 @@ class Selection:
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; Holm-adjusted."""
         frame = stats.model_rates(self.frame)
-        return self._estimates(frame, ["intent", "model", "against"], "difference", _CHANGE)
+        return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def labels(self, *by: str) -> Estimates:
         """Number of trials by the judge's label, or by the outcome where nothing was judged."""
@@ -193,7 +185,7 @@ class Selection:
             raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
 
     def _estimates(
-        self, frame: pd.DataFrame, keys: Sequence[str], measure: str, about: str
+        self, frame: pd.DataFrame, keys: Sequence[str], measure: str, about: str = ""
     ) -> Estimates:
         return Estimates(frame, tuple(keys), measure, self.study.titles, about)
 

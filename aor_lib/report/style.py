@@ -100,12 +100,10 @@ def in_words(
     words = ""
     for key in keys:
         title = cell_title(key, row[key], titles)
-        if not words:
-            words = title
-            continue
-        if key not in ("model", "against") and not title[1:2].isupper():
+        if words and key not in ("model", "against") and not title[1:2].isupper():
             title = title[:1].lower() + title[1:]
-        words += f"{' against ' if key in ('baseline', 'against') else ', '}{title}"
+        link = " against " if key in ("baseline", "against") else ", "
+        words += f"{link}{title}" if words else title
     return words
 
 
@@ -152,10 +150,9 @@ def model_look(model: str) -> tuple[str, str]:
     if model in REFERENCE_MODELS:
         place = REFERENCE_MODELS.index(model)
         return PALETTE[place], SHAPES[place]
-    taken = len(REFERENCE_MODELS)
+    others = PALETTE[len(REFERENCE_MODELS) :]
     digest = hashlib.sha256(model.encode()).digest()
-    colour = PALETTE[taken + digest[0] % (len(PALETTE) - taken)]
-    return colour, SHAPES[digest[1] % len(SHAPES)]
+    return others[digest[0] % len(others)], SHAPES[digest[1] % len(SHAPES)]
 
 
 def chart_title(title: str, models: Iterable[str]) -> str:

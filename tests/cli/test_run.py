@@ -57,13 +57,11 @@ def refuse(text):
     raise ModelError("the API refuses the key")
 
 
-@pytest.mark.parametrize(
-    ("answer", "summary", "reason"),
-    [
-        (fail, "12 failed, 0 left", "12 x ref-permissive failed: Timeout: slow"),
-        (refuse, "0 failed, 12 left", "ref-permissive was stopped: the API refuses the key"),
-    ],
-)
+FAILED = (fail, "12 failed, 0 left", "12 x ref-permissive failed: Timeout: slow")
+STOPPED = (refuse, "0 failed, 12 left", "ref-permissive was stopped: the API refuses the key")
+
+
+@pytest.mark.parametrize(("answer", "summary", "reason"), [FAILED, STOPPED])
 def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summary, reason):
     failed = aor("run", answer=answer)
     assert failed.exit_code == 1
@@ -123,12 +121,9 @@ def test_a_run_of_one_model_leaves_those_of_another_run_in_the_plan(
     assert counts.loc["ref-permissive", "count"] == answered
 
 
-def test_a_model_that_the_profile_does_not_have_is_refused(aor):
+def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     refused = aor("run", "--model", "ref-permisive")
     assert "the profile has no 'ref-permisive'" in str(refused.exception)
-
-
-def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     aor("run", "--dry-run")
     aor("run", "--model", "ref-permissive")
     said = [line.split() for line in aor("run", "--dry-run").stdout.splitlines()]

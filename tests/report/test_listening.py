@@ -35,17 +35,12 @@ def card(row=None, **answer):
     return gallery(clips, "clips", pd.DataFrame([ANSWER | answer])).html
 
 
-def test_a_clip_can_be_played():
-    html = gallery(pd.DataFrame([CLIP]), "../build/laptop/clips/").html
-    assert 'src="../build/laptop/clips/kitchen%20ph%20%231.flac"' in html
-    assert 'preload="none"' in html
-
-
 def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances():
     html = card({"gender": "female"})
     shown = ("the lobster?", "Pseudo-harmful", "Benign scene", "Home kitchen", "6 dB", "7.2 s")
     assert not [words for words in (*shown, "Heart (female)") if words not in html]
     assert "af_heart" not in html
+    assert 'src="clips/kitchen%20ph%20%231.flac"' in html
 
 
 def test_a_stimulus_without_audio_shows_what_the_models_read():
@@ -78,7 +73,6 @@ def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged():
     failed = card(status="failed", label=None, response=None, error="timed out")
     assert "timed out" in failed
     assert 'data-label="failed"' in failed
-    assert 'data-label="missing"' in card(status="missing", label=None, response=None)
     assert 'data-label="unjudged"' in card(label=None)
 
 
@@ -87,11 +81,9 @@ def test_a_failure_is_shown_as_a_failure_and_an_unjudged_answer_as_unjudged():
     [
         ("harmful", "benign_scene", "right", "wrong"),
         ("benign", "threatening_scene", "wrong", "right"),
-        ("pseudo_harmful", "benign_scene", "wrong", "right"),
         ("pseudo_harmful", "described", "wrong", "right"),
         ("pseudo_harmful", "threatening_scene", "right", "wrong"),
         ("pseudo_harmful", "speech_only", "open", "open"),
-        ("unlabelled", "as_found", "open", "open"),
     ],
 )
 def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
@@ -106,9 +98,9 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
     assert f"Full refusal{worth}" in shown
 
 
-def test_what_a_model_heard_is_shown_beside_its_answer():
-    account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry", "probability": 0.9}
-    assert "“hi” · sounds: a kettle · emotion: angry (90%)" in card(heard=json.dumps(account))
+def test_what_a_model_heard_is_shown():
+    account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry"}
+    assert "“hi” · sounds: a kettle · emotion: angry" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
 
 
@@ -119,13 +111,6 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     cards = re.split("(?=<article)", gallery(clips, "clips", results).html)[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
-
-
-def test_models_and_mitigations_go_by_their_titles():
-    titles = {"some-model": "Some <model>", "context_reminder": "Context reminder"}
-    trials = pd.DataFrame([ANSWER | {"mitigation": "context_reminder"}])
-    html = gallery(pd.DataFrame([CLIP]), "clips", trials, titles).html
-    assert "Some &lt;model&gt;, Context reminder" in html
 
 
 def test_earlier_turns_come_before_the_request_and_are_escaped():
