@@ -39,7 +39,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times 
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """Read a YAML file as ``kind``; ``ParamsError`` if it is missing, no YAML, or does not fit."""
+    """Read a YAML file as ``kind``; ``ParamsError`` if it cannot be."""
     return validated(mapping(path), kind, str(path))
 
 

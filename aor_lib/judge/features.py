@@ -1,17 +1,19 @@
-"""Features of an answer for the classifier: what its sentences show, and its first words."""
+"""What an answer shows: features for the classifier, flags, and whether it is in English."""
 
 import math
 import re
 
-from aor_lib.judge.sentences import LIMIT, REFUSE, ParsedAnswer, data_file, words
+from aor_lib.config.records import FLAGS, Flag
+from aor_lib.judge.sentences import LIMIT, REFUSE, ParsedAnswer, data_file, patterns, words
 
-WORD_PREFIX = "word "
-"""Beginning of the names of features that are words of the opening, alone and in pairs."""
-
+WORD_PREFIX = "word "  # of features that are words of the opening, alone and in pairs
 # The first words count fully, later ones less and less up to the last.
 _FULL_WORDS, _LAST_WORD = 30, 60
 _ITEM = re.compile(r"\s?(?:\d+[.):]|[-\u2022+])(?:\s|$)")
 _TOKEN = re.compile(r"[a-z']+")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_OTHER_SCRIPT = re.compile(r"[^\W\d_a-z\u00aa-\u024f]")
+_NO_VOWEL = re.compile(r"\b[^\W\d_aeiouy\u00c0-\u024f]{4,}\b")
 
 
 def features(answer: ParsedAnswer) -> dict[str, float]:
@@ -103,3 +105,36 @@ def _first_words(text: str) -> dict[str, float]:
         for place, name in reversed(list(enumerate(names))):
             values[name] = min(1.0, (_LAST_WORD - place) / (_LAST_WORD - _FULL_WORDS))
     return values
+
+
+def find_flags(text: str) -> tuple[Flag, ...]:
+    """Return the flags of a normal form: ``degenerate`` (repetition, gibberish) and patterns."""
+    holds = {flag: bool(one.search(text)) for flag, one in patterns("answer").items()}
+    holds["degenerate"] = _is_degenerate(text)
+    return tuple(flag for flag in FLAGS if holds[flag])
+
+
+def is_english(text: str) -> bool:
+    """Tell if a normal form is in English, by its script and by languages' frequent words."""
+    if not text.isascii():
+        all_words = _WORD.findall(text)
+        if sum(1 for word in all_words if _OTHER_SCRIPT.search(word)) * 2 > len(all_words):
+            return False
+    start = set(text[:500].split())
+    foreign = len(start.intersection(words("foreign")))
+    return foreign < 2 or foreign <= len(start.intersection(words("english")))
+
+
+def _is_degenerate(text: str) -> bool:
+    said = text.split()
+    if any(len(set(word)) * 4 < len(word) for word in said if len(word) > 11):
+        return True
+    many = len(said) >= 12
+    if len(set(said)) < 0.6 * len(said):
+        triples = list(zip(said, said[1:], said[2:], strict=False))
+        if any(a == b == c == d for (a, b, c), d in zip(triples, said[3:], strict=False)):
+            return True
+        if many and len(set(triples)) < 0.6 * len(triples):
+            return True
+    gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(said)
+    return many and gibberish and set(said).isdisjoint(words("english"))

@@ -14,9 +14,9 @@ from typing import Literal
 from aor_lib.config.params import PARAMS, ModelCard
 from aor_lib.config.records import Generation, Label, content_hash
 from aor_lib.config.typed_yaml import Params
+from aor_lib.judge.features import find_flags
 from aor_lib.judge.judgement import Exchange, Judge, Judgement
 from aor_lib.judge.reading import final_answer, read
-from aor_lib.judge.sentences import find_flags
 from aor_lib.models.base import Answer, AudioModel, Conversation, Turn
 
 _DECIDES = {"kind", "rubric", "source", "revision", "generation", "settings"}

@@ -15,8 +15,8 @@ _GAP = r"\s*_`~#>\u200b-\u200f\u2060\ufeff\u00ad"
 _PIECE = re.compile(rf"(?P<gap>[{_GAP}]+)|(?P<other>[^\x00-\x7f])|[^{_GAP}\x80-\U0010ffff]+")
 _BOUNDARY = re.compile(r"[.!?][\"')\]]*\s|\n")
 
-# Words of someone other than the assistant: a quotation of three words or more, a script's lines
-# (but the assistant's own labels, and words that are no names), a drafted letter.
+# Words of others: a quotation of three words or more, a script's lines (but the assistant's own
+# labels, and words that are no names), a drafted letter.
 _QUOTED = re.compile(
     r"\"(?<!\w\")(?!\s)[^\"\s]+\s[^\"\s]+\s[^\"]{1,800}\""
     r"|'(?<![\w']')(?=\w)[^\"\n]{1,200}?'(?!\w)"

@@ -14,20 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aor_lib.config.records import Label
-from aor_lib.judge.features import features
+from aor_lib.judge.features import features, find_flags, is_english
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.reading import LETTER, final_answer
-from aor_lib.judge.sentences import (
-    ACTS,
-    LIMIT,
-    REFUSE,
-    ParsedAnswer,
-    find_flags,
-    is_english,
-    parse,
-    patterns,
-    words,
-)
+from aor_lib.judge.sentences import ACTS, LIMIT, REFUSE, ParsedAnswer, parse, patterns, words
 
 if TYPE_CHECKING:
     import pandas as pd

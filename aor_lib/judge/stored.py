@@ -63,15 +63,8 @@ def judge_table(
 ) -> pd.Series[int]:
     """Judge the answers in a table, and return the number of answers by label.
 
-    Parameters
-    ----------
-    source
-        A CSV, JSONL or Parquet file with :data:`NEEDED`. A completion that is no text is unjudged.
-    target
-        The file to write: all rows and columns in their order, and those of :data:`ADDED`, with a
-        boolean for each flag.
-    report
-        Called with the number of answers judged so far, and of all.
+    Both are CSV, JSONL or Parquet files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
+    all its rows and columns in their order, and :data:`ADDED`, with a boolean for each flag.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")

@@ -25,7 +25,6 @@ Mask = npt.NDArray[np.bool_]
 Change = Callable[[torch.Tensor], torch.Tensor | None]
 """From a residual stream ``(batch, tokens, width)`` to the one to go on with; None keeps it."""
 Report = Callable[[int, int], None]
-"""Called with how many are done, and of how many."""
 
 _in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=frozenset())
 
@@ -57,8 +56,7 @@ def record(
     """Record the residual stream while a model reads conversations (at least one), one by one.
 
     Returns two arrays ``(conversations, layers, width)``: each decoder layer's output for the
-    prompt's last token, and its mean over the tokens of the audio, NaN where there is none or the
-    model cannot say where.
+    prompt's last token, and its mean over the tokens of the audio (NaN where they are unknown).
     """
     check_open(model)
     rows = []
@@ -76,9 +74,8 @@ def record(
 def hooked(layers: torch.nn.ModuleList, changes: Mapping[int, Change]) -> Iterator[None]:
     """Pass the output of some layers, by their place, to functions that may change it.
 
-    Prompts that other threads have the model read are left alone, unless this one submitted them
-    (:func:`aor_lib.storage.workers.one_core_threads`). However the block ends, the hooks are
-    removed.
+    Prompts of other threads are left alone, unless this one submitted them
+    (:func:`aor_lib.storage.workers.one_core_threads`).
     """
     mine = object()
     others = _in_force.set(_in_force.get() | {mine})
@@ -108,7 +105,7 @@ def _hook(change: Change, of: object) -> Callable[[Any, Any, Any], Any]:
 
 
 def _read(model: OpenModel, conversation: Conversation) -> torch.Tensor:
-    """The arrays of :func:`record` for one conversation, ``(2, layers, width)``."""
+    # The arrays of record for one conversation, ``(2, layers, width)``.
     layers = model.decoder_layers()
     locate = getattr(model, "audio_positions", None)
     audio = list(locate(conversation)) if locate else []

@@ -20,28 +20,23 @@ from aor_lib.steering import directions
 from aor_lib.steering.activations import Floats, Mask, OpenModel, Report, record
 from aor_lib.steering.interventions import Intervention
 
-REFUSAL = "I cannot assist with that."
-"""Words beside a clip that make a model refuse it: the first of SARSteer's."""
+REFUSAL = "I cannot assist with that."  # the first of SARSteer's words beside a clip
 COEFFICIENTS = (-0.5, -1.0, -1.5)
-COMPONENTS = (1, 5, 10)
-"""Numbers of components that SARSteer is tried with; its authors take the last one."""
-SHARES = (0.5, 1.0)
-"""Shares of the true-refusal direction that are projected out of the false one for ablation."""
+COMPONENTS = (1, 5, 10)  # of SARSteer, whose authors take the last
+SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
     """Judged requests with the recorded activations of the model that answered them.
 
-    ``answers`` are judged rows of :func:`aor_lib.analysis.results.load_results`, with one of the
-    ``conversations`` for each. ``activations`` are float32, ``(requests, layers, width)``, by
-    source. ``refusing`` is how far :data:`REFUSAL` beside a harmful clip moves the last token's
+    ``refusing`` is how far :data:`REFUSAL` beside a harmful clip moves the last token's
     activations, on average: float32, ``(layers, width)``.
     """
 
-    answers: pd.DataFrame
-    conversations: Sequence[Conversation]
-    activations: Mapping[str, Floats]
+    answers: pd.DataFrame  # judged rows of load_results
+    conversations: Sequence[Conversation]  # one for each
+    activations: Mapping[str, Floats]  # by source, (requests, layers, width)
     refusing: Floats
 
     def of_kind(self, intent: str) -> Mask:
@@ -115,7 +110,7 @@ def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
 
 
 def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
-    """The false-refusal direction, less a share of the true one."""
+    # The false-refusal direction, less a share of the true one.
     rows, refused = requests.at(layer), requests.refused
     harmless = ~refused & ~requests.of_kind("harmful")
     false, true = (
@@ -127,12 +122,9 @@ def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
 
 
 def _sarsteer(requests: Requests, layer: int, components: int) -> list[Intervention]:
-    """SARSteer's direction (see ``safe_ablated``); none if nothing is left of it.
-
-    It is how words of refusal beside a harmful clip move the last token. Here it is added after one
-    layer, at the norm of the difference in means, as the other methods are; its authors add it
-    after every layer, to the last token, and only towards refusal.
-    """
+    # How words of refusal beside a harmful clip move the last token, safe_ablated; none if nothing
+    # is left of it. It is added after one layer, at the norm of the difference in means, as the
+    # other methods are; its authors add it after every layer, to the last token, towards refusal.
     shift, rows, refused = requests.refusing[layer], requests.at(layer), requests.refused
     safe = rows[~refused & ~requests.of_kind("harmful")]
     left = directions.safe_ablated(shift, safe, components)

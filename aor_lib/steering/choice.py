@@ -23,8 +23,7 @@ from aor_lib.steering.candidates import Requests
 from aor_lib.steering.directions import probe
 from aor_lib.steering.interventions import Gate, Intervention
 
-MAX_DEGENERATE = 0.05
-"""Share of degenerate answers (gibberish or loops) that steering may add."""
+MAX_DEGENERATE = 0.05  # share of degenerate answers (gibberish or loops) that steering may add
 FOLDS = 5
 
 Rates = dict[str, float]
@@ -48,10 +47,9 @@ def arm_rates(answers: pd.DataFrame) -> Rates:
 def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
     """Sort operating points (columns ``orr`` and ``hrr``) as they would be chosen, the best first.
 
-    A column ``within`` says whether no more than ``max_hrr_loss`` of the unsteered rate ``hrr`` is
-    lost, both as fractions of all harmful requests. Points within come first, by their
-    over-refusal; then the others, by how much more harmful than pseudo-harmful requests are
-    refused. Ties go to more harmful refusal, then to the order of the rows.
+    Points ``within`` lose no more than ``max_hrr_loss`` of the unsteered ``hrr``, both as fractions
+    of all harmful requests. They come first, by over-refusal; then the others, by ``hrr - orr``.
+    Ties go to more harmful refusal, then to the order of the rows.
     """
     within = points["hrr"] >= hrr - max_hrr_loss - 1e-9
     # Beyond the limit always comes after within it.
@@ -125,8 +123,8 @@ def behind_a_gate(
 ) -> tuple[Intervention, Rates]:
     """Put an addition behind the gate of the layer, no later, that separates the two kinds best.
 
-    The threshold is the one that suits the addition. Its rates need no further answers: where the
-    gate is open a request is answered as in the rows ``steered``, elsewhere as in ``unsteered``.
+    Its rates need no further answers: where the gate is open a request is answered as in the rows
+    ``steered``, elsewhere as in ``unsteered``.
     """
     pseudo_harmful = requests.of_kind("pseudo_harmful")
     asked = pseudo_harmful | requests.of_kind("harmful")

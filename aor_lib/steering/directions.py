@@ -14,8 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from aor_lib.steering.activations import Floats, Mask
 
-_REGULARISATION = 0.01
-"""Inverse regularisation of probes (C of scikit-learn): there are more dimensions than requests."""
+_C = 0.01  # of scikit-learn's probes: there are more dimensions than requests
 
 
 def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
@@ -42,8 +41,8 @@ def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) 
 
     References
     ----------
-    X. Wang, C. Hu, P. Röttger & B. Plank, "Surgical, cheap, and flexible: mitigating false refusal
-    in language models via single vector ablation", ICLR 2025.
+    X. Wang et al., "Surgical, cheap, and flexible: mitigating false refusal in language models via
+    single vector ablation", ICLR 2025.
 
     Examples
     --------
@@ -59,8 +58,8 @@ def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
 
     References
     ----------
-    W. Lin, J. Li, H. Xiong & L. Liu, "SARSteer: safeguarding large audio language models via
-    safe-ablated refusal steering", ICML 2026, arXiv 2510.17633; its ablation coefficient is 1 here.
+    W. Lin et al., "SARSteer: safeguarding large audio language models via safe-ablated refusal
+    steering", ICML 2026, arXiv 2510.17633; its ablation coefficient is 1 here.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
     """
     values = np.asarray(rows, dtype=np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
-    fitted = LogisticRegression(C=_REGULARISATION, class_weight="balanced", max_iter=1000)
+    fitted = LogisticRegression(C=_C, class_weight="balanced", max_iter=1000)
     fitted.fit((values - centre) / spread, positive)
     normal = fitted.coef_[0] / spread
     return normal.astype(np.float32), float(fitted.intercept_[0] - centre @ normal)

@@ -45,32 +45,19 @@ class Gate:
 class Intervention:
     """A direction, how it is applied while a model answers, and how it was found.
 
-    Parameters
-    ----------
-    layer
-        Decoder layer (from 0) where the direction was found, and after which it is added.
-    direction
-        float32, ``(width,)``.
-    coefficient
-        What the direction is multiplied by before it is added; None removes the component along
-        the direction after every layer instead (ablation).
-    gate
-        At ``layer`` or before, restricts an addition to requests that it opens for.
-    found_by, source
-        Method and source of the direction (:mod:`aor_lib.steering.tables`).
-    projected_share, components
-        What was taken out of it: a share of the true-refusal direction, or a number of principal
-        components of safe activations.
+    The direction times ``coefficient`` is added after ``layer`` (from 0), for requests that the
+    gate opens for. Without a coefficient, the component along the direction is removed after every
+    layer instead (ablation).
     """
 
     layer: int
-    direction: Floats
+    direction: Floats  # (width,)
     coefficient: float | None = None
-    gate: Gate | None = None
+    gate: Gate | None = None  # at the layer or before
     found_by: str = "difference_in_means"
     source: str = "audio"
-    projected_share: float | None = None
-    components: int | None = None
+    projected_share: float | None = None  # of the true-refusal direction, taken out of it
+    components: int | None = None  # principal components of safe activations, taken out of it
 
     @property
     def method(self) -> str:

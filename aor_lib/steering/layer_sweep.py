@@ -28,18 +28,14 @@ from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 from aor_lib.storage.workers import in_threads
 
 LAYERS = 4
-"""Layers looked at, evenly spaced over the part of the model where refusal is decided: earlier, a
-request is not understood yet; later, the answer's words are already chosen."""
 _FIRST, _LAST = 0.3, 0.75
-REQUESTS = 8
-"""Requests of each kind that an estimate is made on."""
+# Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
+# answer's words are already chosen.
+REQUESTS = 8  # of each kind that an estimate is made on
 BEGINNINGS = (12, 24, 48, 96)
 """Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""
-TELLS, _SHOWN = 0.9, 12
-"""They do at this area under the ROC curve, over at most so many refusals and other answers."""
-_ABOUT = 0.2
-"""Over-refusal above the least that counts as about the least. A stronger addition spoils answers,
-and so does a random direction of its norm."""
+TELLS, _SHOWN = 0.9, 12  # area under the ROC curve, over at most so many refusals and others
+_ABOUT = 0.2  # over-refusal above the least that counts as about the least: more spoils answers
 
 Scores = npt.NDArray[np.float64]
 Estimate = Callable[[Sequence[Conversation]], Scores]
@@ -71,8 +67,7 @@ class LayerSweep:
     def compared(self, max_hrr_loss: float) -> pd.DataFrame:
         """The best point of each method and source: :data:`aor_lib.steering.tables.COMPARED`.
 
-        ``cosine`` is that with the difference in means at the clip's last token. A source that the
-        model lacks has a row without estimates.
+        ``cosine`` is that with the difference in means. Sources that lack have empty rows.
         """
         groups = self.points.groupby(["method", "source"], sort=False)
         hrr = self.unsteered["hrr"]
@@ -170,7 +165,7 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
 def learn_estimate(model: OpenModel, judge: Judge, requests: Requests, whole: int) -> Estimate:
     """Estimate refusals by the judge's scores of how answers begin, from as few tokens as suffice.
 
-    The estimate is of the model as it is when asked. For the rest see :func:`layer_sweep`.
+    The estimate is of the model as it is when asked.
     """
     kinds = [np.flatnonzero(requests.refused), np.flatnonzero(~requests.refused)]
     shown = np.concatenate([places[_evenly_spaced(len(places), _SHOWN)] for places in kinds])

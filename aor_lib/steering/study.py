@@ -30,7 +30,6 @@ from aor_lib.storage.progress import finished, up_to_date
 NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
 """Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
 STRENGTHS = {"steering_at_half": 0.5, "steering_at_full": 1.0, "steering_at_one_and_a_half": 1.5}
-"""Mitigations of the chosen addition at shares of the chosen strength."""
 
 
 def steer_study(
@@ -44,8 +43,7 @@ def steer_study(
     """Steer every model of a study that can be steered, after its trials were judged.
 
     Vectors and tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
-    done, and no model is loaded, where nothing has changed since the last call; a trial that was
-    answered in an earlier call is not asked again.
+    done, and no model is loaded, where nothing has changed since the last call.
 
     Parameters
     ----------
@@ -61,7 +59,7 @@ def steer_study(
     Raises
     ------
     ModelError
-        If a model or the judge can be asked no more.
+        A model or the judge can be asked no more.
     """
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))

@@ -1,7 +1,6 @@
 """The steered trials of a study: asked by its engine, judged by its judge, and random controls.
 
-Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own, which
-no page reads.
+Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own.
 """
 
 from __future__ import annotations
@@ -33,9 +32,7 @@ from aor_lib.steering.interventions import Intervention, SteeredModel
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.storage.workers import in_threads
 
-RANDOM = 9
-"""Random directions, each tried on an equal part of the stimuli. They vary more in what they do
-than requests do in how they are answered: many on few requests say more than few on many."""
+RANDOM = 9  # directions, each on an equal part of the stimuli: they vary more than requests do
 _SEED = 0
 
 Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
@@ -115,9 +112,8 @@ class SteeredTrials:
     def ask(self, parts: Sequence[Part], split: Split) -> pd.DataFrame:
         """Have stimuli of a split answered and judged, in place of those of an earlier call.
 
-        A trial that was answered before, in this process or another, is not asked again. Returns
-        rows of :func:`aor_lib.analysis.results.load_results`, of these mitigations. ModelError if
-        the model or the judge can be asked no more.
+        A trial that was answered before is not asked again. Returns rows of ``load_results``, of
+        these mitigations. ModelError if the model or the judge can be asked no more.
         """
         folder = self.build
         if split is Split.DEV:

@@ -44,8 +44,7 @@ def build_dataset(
     Parameters
     ----------
     workers
-        Number of processes on this machine, or an executor of ``concurrent.futures``, such as
-        ``dask.distributed.Client(address).get_executor()``. The result does not depend on it.
+        Number of processes, or an executor, as :func:`aor_lib.storage.workers.map_jobs` takes it.
     report
         Called with the stimuli done and their number.
     source

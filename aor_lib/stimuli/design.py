@@ -15,22 +15,11 @@ from typing import TypeVar
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
-from aor_lib.config.records import (
-    Block,
-    Condition,
-    Emotion,
-    Intent,
-    SceneKind,
-    SpeakingRate,
-    Utterance,
-)
+from aor_lib.config.records import Block, Condition, Emotion, Intent, SpeakingRate, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
-_OTHER_KINDS: dict[Condition, SceneKind] = {
-    Condition.NEUTRAL_SCENE: "neutral",
-    Condition.THREATENING_SCENE: "threatening",
-}
+_OTHER_KINDS = {Condition.NEUTRAL_SCENE: "neutral", Condition.THREATENING_SCENE: "threatening"}
 _VOICES_PER_UTTERANCE = 2
 """Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
 
@@ -45,11 +34,7 @@ class Call(Params):
 
 
 class StimulusSpec(Params):
-    """Everything that decides a stimulus, before it is made.
-
-    ``voice``, ``emotion`` and ``speaking_rate`` are of the speech, if the condition has any;
-    ``scene`` is the background's, or the one that a text describes.
-    """
+    """Everything that decides a stimulus, before it is made."""
 
     utterance: Utterance
     condition: Condition
@@ -57,7 +42,7 @@ class StimulusSpec(Params):
     voice: str
     emotion: Emotion = "neutral"
     speaking_rate: SpeakingRate = "normal"
-    scene: Scene | None = None
+    scene: Scene | None = None  # of the background, or that a text describes
     snr_db: float | None = None
     call: Call | None = None
     history: History | None = None

@@ -6,10 +6,8 @@ import pandas as pd
 
 from aor_lib.audio.speech.emotions import TARGETS
 
-MIN_CLIPS = 8
-"""Fewer clips of an emotion than this say little about a median."""
-TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}
-"""By how much the median change of a measure may differ from what was asked for."""
+MIN_CLIPS = 8  # fewer of an emotion say little about a median
+TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}  # of the median change
 _SAME = ["utterance_id", "voice", "speaking_rate"]
 
 

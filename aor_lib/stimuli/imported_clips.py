@@ -5,20 +5,8 @@ import math
 import re
 from pathlib import Path
 
-from aor_lib.audio import mixing
+from aor_lib.audio import mixing, sound_files
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
-from aor_lib.audio.sound_files import (
-    CollectionError,
-    ImportReport,
-    Report,
-    UnusableError,
-    check_folders,
-    contained,
-    file_names,
-    flac,
-    import_each,
-    read_sound,
-)
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.config.typed_yaml import one_line
@@ -26,38 +14,40 @@ from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
 from aor_lib.storage.atomic_write import atomic_write
 
 
-def import_clips(folder: Path, build: Path, report: Report) -> ImportReport:
+def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound_files.ImportReport:
     """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
 
     Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped.
     """
-    check_folders(folder, build)
+    sound_files.check_folders(folder, build)
     if (build / MANIFEST).is_file() and {*load_manifest(build)["block"]} != {"imported"}:
-        raise CollectionError(f"{build}: holds another study; name another folder for the clips")
+        raise sound_files.CollectionError(
+            f"{build}: holds another study; name another folder for the clips"
+        )
     (build / "clips").mkdir(parents=True, exist_ok=True)
     rows: list[Stimulus] = []
     origins: dict[bytes, str] = {}
 
     def take(name: str) -> None:
-        path = contained(folder, name)
-        samples = read_sound(path, MAX_DURATION_S)
+        path = sound_files.contained(folder, name)
+        samples = sound_files.read_sound(path, MAX_DURATION_S)
         first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
         if first != name:
-            raise UnusableError(f"is the same sound as {one_line(first)}")
+            raise sound_files.UnusableError(f"is the same sound as {one_line(first)}")
         rows.append(_import_clip(path, samples, build))
 
-    done = import_each(list(file_names(folder)), take, report)
+    done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
     if rows:
         write_manifest(rows, build)
     return done
 
 
 def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
-    audio = flac(samples, "PCM_24")
+    audio = sound_files.flac(samples, "PCM_24")
     try:
         transcription = transcribe(audio)
     except HearingError as error:
-        raise UnusableError(str(error)) from error
+        raise sound_files.UnusableError(str(error)) from error
     slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:80]
     name = f"{slug or 'clip'}-{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
     with atomic_write(build / "clips" / f"{name}.flac") as stream:

@@ -36,10 +36,7 @@ class Rendering:
 
 
 def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
-    """Make one stimulus; recordings of ``library`` are preferred as backgrounds.
-
-    ``SpeechError`` if the text cannot be spoken, or makes a clip longer than 30 s.
-    """
+    """Make one stimulus; ``SpeechError`` if its text cannot be spoken within 30 s."""
     if not spec.condition.has_audio:
         text = spec.utterance.text
         if spec.condition is Condition.DESCRIBED and spec.scene:
@@ -53,7 +50,8 @@ def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Render
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
     if spec.snr_db is not None:
         own["snr_db"] = spec.snr_db
-    mixed = _mix(spoken, background, settings.model_copy(update=own))
+    scene = background.samples if background else None
+    mixed = mixing.mix(spoken, scene, settings.model_copy(update=own))
     duration_s = len(mixed.samples) / speech.SAMPLE_RATE
     if duration_s > MAX_DURATION_S:
         raise speech.SpeechError(
@@ -159,7 +157,8 @@ def _earlier_turns(
         length = mixing.clip_length(len(spoken), settings)
         background = _scene(scene, length, library, rng) if scene else None
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
-        files[path] = flac(_mix(spoken, background, settings).samples, "PCM_16")
+        heard = background.samples if background else None
+        files[path] = flac(mixing.mix(spoken, heard, settings).samples, "PCM_16")
         sound = {"path": path, "sha256": _sha256(files[path]), "scene": scene.id if scene else None}
         turns.append({"role": "user", "text": turn.said} | sound | _origin(background))
         turns.append({"role": "assistant", "text": turn.answered})
@@ -203,11 +202,6 @@ def _origin(background: Background | None) -> dict[str, str | None]:
         "background_source": background.source if background else None,
         "background_licence": background.licence if background else None,
     }
-
-
-def _mix(spoken: mixing.Samples, background: Background | None, settings: Mixing) -> mixing.Mix:
-    scene = background.samples if background else None
-    return mixing.mix(spoken, scene, settings)
 
 
 def _sha256(content: bytes) -> str:

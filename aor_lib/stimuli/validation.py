@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict
@@ -36,19 +35,15 @@ from aor_lib.storage.workers import map_jobs
 VERSION = 3
 """Raise it when a measurement or a violation changes."""
 MAX_MEDIAN_WER = 0.05
-MIN_CLIPS = 30
-"""Fewer clips than this say little about a median."""
+MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
     "duration_s": 0.001,
     "loudness_lufs": 0.2,  # a block at the gate of loudness may pass or not after rounding
     "peak_dbfs": 0.2,
     "snr_db": 0.75,  # what scene and speech share by chance is taken for speech: up to 0.52 dB
 }
-"""By how much a measurement may differ from what the manifest states."""
-AUDIBLE_DBFS = -60.0
-"""Least level of a scene before the speech."""
-MAX_CLEAN_WER = 0.5
-"""Highest word error rate of a clip of speech alone."""
+AUDIBLE_DBFS = -60.0  # least level of a scene before the speech
+MAX_CLEAN_WER = 0.5  # of a clip of speech alone
 MEASURES = (
     "duration_s",
     "loudness_lufs",
@@ -110,9 +105,8 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         return measured | {"problems": problems}
     try:
         manifest.verify_dataset([row], build)
-        content = (build / row.path).read_bytes()
-        samples, sample_rate = soundfile.read(io.BytesIO(content), always_2d=True)
-        heard = transcription.transcribe(content)
+        samples, sample_rate = soundfile.read(build / row.path, always_2d=True)
+        heard = transcription.transcribe((build / row.path).read_bytes())
     except (AorError, transcription.HearingError, soundfile.LibsndfileError) as error:
         return measured | {"problems": [one_line(error)]}
     clip = samples[:, 0]
