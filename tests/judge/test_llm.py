@@ -41,9 +41,7 @@ def scripted(answer_one=reply, **changes):
 
 
 def judged(answer_one, answer=ANSWER, **changes):
-    judge, _ = scripted(answer_one, **changes)
-    (judgement,) = judge.judge_all([(answer, PROMPT)])
-    return judgement
+    return scripted(answer_one, **changes)[0].judge_all([(answer, PROMPT)])[0]
 
 
 @pytest.mark.parametrize("label", list(Label))

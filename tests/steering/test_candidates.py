@@ -6,13 +6,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.models.base import Turn
-from aor_lib.steering.candidates import (
-    COMPONENTS,
-    REFUSAL,
-    candidates,
-    record_requests,
-    variants,
-)
+from aor_lib.steering.candidates import COMPONENTS, REFUSAL, candidates, record_requests, variants
 from aor_lib.steering.directions import difference_in_means, probe, probe_direction
 from tests.audio.sounds import quiet
 
@@ -87,13 +81,8 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
     assert as_text.shape == (len(answers), model.WIDTH)
     np.testing.assert_array_equal(as_text[0], as_text[1])
     assert requests.refusing[1, model.SOUNDS_HARMFUL] == pytest.approx(1)
-
-
-def test_a_model_that_hears_words_alone_has_no_audio_tokens(asked, steerable):
-    class Reader(steerable):
-        audio_positions = None
-
-    assert set(record_requests(Reader(), *asked, quiet).activations) == {"audio", "text"}
+    Noting.audio_positions = None
+    assert set(record_requests(model, *asked, quiet).activations) == {"audio", "text"}
 
 
 def test_a_probe_tells_classes_apart_that_differ_where_others_vary_more():

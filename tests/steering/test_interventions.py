@@ -11,13 +11,7 @@ from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
-from aor_lib.steering.interventions import (
-    Gate,
-    Intervention,
-    load_vector,
-    save_vector,
-    steered,
-)
+from aor_lib.steering.interventions import Gate, Intervention, load_vector, save_vector, steered
 from tests.models import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)
@@ -101,22 +95,15 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
             ]
 
 
-def test_a_model_is_restored_even_where_a_question_fails(steerable, away):
-    model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
-    before = model.logits(question)
-    with steered(model, Intervention(0, away, -1.0)):
-        assert model.logits(question).argmax() != before.argmax()
-    with pytest.raises(AttributeError), steered(model, Intervention(0, away, -1.0)):
-        model.logits((Turn("user"), "not a turn"))
-    assert torch.equal(model.logits(question), before)
-
-
-def test_what_another_thread_asks_is_not_steered(steerable, away):
+def test_a_model_is_restored_where_a_question_fails_and_no_other_thread_is_steered(steerable, away):
     model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
     with steered(model, Intervention(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
-        beside = thread.submit(model.logits, question).result()
-    assert torch.equal(beside, before)
+        assert model.logits(question).argmax() != before.argmax()
+        assert torch.equal(thread.submit(model.logits, question).result(), before)
+    with pytest.raises(AttributeError), steered(model, Intervention(0, away, -1.0)):
+        model.logits((Turn("user"), "not a turn"))
+    assert torch.equal(model.logits(question), before)
 
 
 @pytest.mark.parametrize(("layer", "gate_layer"), [(7, 0), (1, 3)])
@@ -141,19 +128,15 @@ def test_a_vector_is_read_as_it_was_saved(tmp_path, steerable, intervention):
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-def test_a_vector_of_another_model_is_refused(tmp_path, steerable):
-    save_vector(tmp_path / "v", ADDITION, steerable(), set())
-    other = steerable()
-    other.revision = "2"
-    with pytest.raises(SteeringError, match="'aor steer'"):
-        load_vector(tmp_path / "v", other)
-
-
-def test_another_file_is_no_vector(tmp_path, steerable):
-    path = tmp_path / "v"
+def test_another_file_or_a_vector_of_another_model_is_refused(tmp_path, steerable):
+    path, other = tmp_path / "v", steerable()
     path.write_bytes(b"not safetensors")
     with pytest.raises(SteeringError, match="no steering vector"):
-        load_vector(path, steerable())
+        load_vector(path, other)
+    save_vector(path, ADDITION, steerable(), set())
+    other.revision = "2"
+    with pytest.raises(SteeringError, match="revision"):
+        load_vector(path, other)
 
 
 def _scores(model, asked, layer=0):

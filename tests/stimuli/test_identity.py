@@ -1,8 +1,7 @@
 """A clip is made anew exactly when something that it is made from has changed.
 
-``python -m tests.stimuli.test_identity`` writes the fingerprints anew. They are coarse, so that
-processors agree. Quantised speech synthesis differs most between them, by some 20 ms of a sentence,
-so what is made of speech is fingerprinted with a sound of known samples.
+Fingerprints are coarse, so that processors agree. Quantised speech synthesis differs most between
+them, so what is made of speech is fingerprinted with a sound of known samples.
 """
 
 import json

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import soundfile
 
-from aor_lib.audio.hearing.transcription import BANDS, ENCODED, HearingError, Transcription
+from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Transcription
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.records import Condition, Intent, split_of
 from aor_lib.stimuli import imported_clips as clips
@@ -41,7 +41,6 @@ def test_a_folder_of_clips_becomes_a_study_whose_sound_and_loudness_are_as_they_
     assert row.split is split_of(row.stimulus_id)
     assert row.duration_s == pytest.approx(1.0)
     assert -32 < row.loudness_lufs < -18
-    assert -16 < row.peak_dbfs < -8
     verify_dataset([row], build)
     samples = soundfile.read(build / row.path)[0]
     assert np.array_equal(samples, soundfile.read(folder / "Clip one (1).wav")[0])
@@ -58,15 +57,6 @@ def test_what_is_no_clip_is_reported_and_names_that_sanitise_to_the_same_stay_ap
     assert skipped.keys() == {"again.flac", "notes.txt"}
     names = sorted(row.stimulus_id.rpartition("-")[0] for row in load_stimuli(build))
     assert names == ["clip", "clip-one-1", "clip-one-1"]
-
-
-def test_a_clip_that_whisper_refuses_is_reported(folder, build, monkeypatch):
-    def refuse(audio):
-        raise HearingError("is beyond me")
-
-    monkeypatch.setattr(clips, "transcribe", refuse)
-    assert import_clips(folder, build, quiet).skipped == (("Clip one (1).wav", "is beyond me"),)
-    assert not (build / "manifest.parquet").exists()
 
 
 def test_another_studys_folder_is_refused(folder, build):
