@@ -95,10 +95,7 @@ class StudyParams(Params):
 
 
 def load_study(path: Path) -> StudyParams:
-    """Read a profile, and what it names from folders beside it, or else from the checkout's params.
-
-    ``ParamsError`` names the file, the field and the value that are wrong.
-    """
+    """Read a profile, and what it names, from beside it or else the checkout's params."""
     profile = read(path, Profile)
     scenes = load_scenes() | load_scenes(path.parent)
     _check_names(f"{path}: scenes", profile.scenes or (), scenes)
@@ -202,10 +199,7 @@ def load_model_cards(params: Path = PARAMS, folder: str = "models") -> dict[str,
 
 
 def card_settings(card: ModelCard, kind: type[_Settings]) -> _Settings:
-    """A model card's settings and reach, as its adapter's type.
-
-    ``ParamsError`` if a value does not fit, or a key belongs under the other of the two.
-    """
+    """A model card's settings and reach, as its adapter's type; ``ParamsError`` if one misfits."""
     deciding = kind.model_fields.keys() - kind.REACH
     for place, keys, other in (
         ("settings", card.settings.keys() & kind.REACH, "reach: it changes no answer"),

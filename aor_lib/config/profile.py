@@ -56,13 +56,10 @@ class FewMitigations(SomeUtterances):
 
 
 class Prompt(Params):
-    """Instructions that a model gets beside a stimulus.
-
-    ``steps`` are requests in one conversation, the first beside the stimulus; the last answer
-    counts.
-    """
+    """Instructions that a model gets beside a stimulus."""
 
     instruction: str | None = None  # system prompt
+    # requests in one conversation, the first beside the stimulus; the last answer counts
     steps: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 

@@ -15,7 +15,7 @@ class AorError(Exception):
 
 
 class ParamsError(AorError, ValueError):
-    """A parameter file that cannot be used; the message names the file, the field and the value."""
+    """A parameter that cannot be used; the message names the file, the field and the value."""
 
 
 class Params(BaseModel):

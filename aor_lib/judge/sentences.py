@@ -46,7 +46,7 @@ def data_file() -> dict[str, Any]:
 
 
 def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
-    """Return the regular expression of a pattern of the data file, with its fragments in place."""
+    """Return the regular expression of a pattern, with its fragments in place."""
     if "words" in pattern:
         return rf"\b(?:{'|'.join(pattern['words'].split())})\b"
     before, text = "", pattern["pattern"]

@@ -1,12 +1,9 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-- :func:`steer`: all in one call, for any model with layers and two lists of conversations.
-- ``activations``: record the residual stream. ``directions``: find a direction in it.
-- ``interventions``: add or ablate a direction while a model answers; keep it on disk.
-- ``candidates``: all that are tried at a layer. ``layer_sweep``: estimate them on ``dev``;
-  ``choice``: pick the best, with or without a gate that looks at the request first.
-- ``study``: do this for a study's models and score on ``test`` beside random controls
-  (``trials``). ``tables`` are what pages show; they need no torch.
+:func:`steer` does all in one call. ``study`` steers a study's models: ``activations`` records the
+residual stream, ``directions`` finds a direction in it, ``interventions`` add or ablate it while a
+model answers, ``candidates`` are what is tried at a layer, ``layer_sweep`` estimates them on
+``dev``, ``choice`` picks the best, and ``trials`` score it on ``test`` beside random controls.
 """
 
 from __future__ import annotations

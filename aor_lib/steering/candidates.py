@@ -2,8 +2,7 @@
 
 A source is where in a model a request is looked at: ``audio``, the last token of the clip's prompt;
 ``audio_tokens``, the mean over the clip's audio tokens, if the model can say which they are;
-``text``, the last token of the words alone. Which requests were refused is the same for all
-sources: those whose clip was.
+``text``, the last token of the words alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Directions in the residual stream along which refusals differ from other answers.
 
-Every direction points towards refusal. Its norm is the distance between the refused requests and
-the others along it, so that an addition with coefficient -1 moves the mean of the refused onto that
-of the others. Directions are float32, ``(width,)``; ``rows`` are the activations of one layer,
-float32, ``(requests, width)``; masks are bool, ``(requests,)``.
+Every direction points towards refusal. An addition with coefficient -1 moves the mean of the
+refused requests onto that of the others along it. Directions are float32, ``(width,)``; ``rows``
+are the activations of one layer, float32, ``(requests, width)``; masks are bool, ``(requests,)``.
 """
 
 from __future__ import annotations

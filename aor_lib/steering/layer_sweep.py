@@ -27,10 +27,9 @@ from aor_lib.steering.interventions import Intervention, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
 from aor_lib.storage.workers import in_threads
 
-LAYERS = 4
-_FIRST, _LAST = 0.3, 0.75
 # Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
 # answer's words are already chosen.
+LAYERS, _FIRST, _LAST = 4, 0.3, 0.75
 REQUESTS = 8  # of each kind that an estimate is made on
 BEGINNINGS = (12, 24, 48, 96)
 """Tokens of an answer that are tried, the fewest first, until they tell refusals from the rest."""

@@ -10,14 +10,11 @@
 Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.trials`):
 
 - ``steering``: the best intervention of each method, on ``test`` in the profile's
-  ``mitigated_conditions``. Methods are ``difference_in_means``, ``linear_probe``, ``false_refusal``
-  (orthogonal to true refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind
-  a gate). Controls of the chosen one (``is_control``) are asked on the same stimuli: ``random``
-  (several random directions, each on a part of them) and ``random_gate``.
-- ``steering_hearing``: the chosen intervention on pseudo-harmful requests over benign and
-  threatening scenes, which d' of hearing compares.
-- ``steering_strength``: the chosen addition at several strengths on the stimuli of ``steering``; no
-  trials if the chosen intervention is an ablation.
+  ``mitigated_conditions``: ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal
+  to true refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind a gate).
+  Controls of the chosen one (``is_control``): ``random`` directions and ``random_gate``.
+- ``steering_hearing``: the chosen one on pseudo-harmful requests over benign and threatening scenes.
+- ``steering_strength``: the chosen addition at several strengths.
 """
 
 from __future__ import annotations
@@ -31,10 +28,7 @@ from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "steering"
 TESTED, HEARING, STRENGTH = "steering", "steering_hearing", "steering_strength"
-"""The arms."""
 SOURCES = ("audio", "audio_tokens", "text")
-"""Where directions are found (:mod:`aor_lib.steering.candidates`)."""
-
 LAYER_SWEEP, COMPARED, POINTS = "layer_sweep", "compared", "points"
 STRENGTHS, FITTED, LEFT_OUT = "strengths", "fitted", "left_out"
 COLUMNS = {
@@ -46,7 +40,6 @@ COLUMNS = {
     FITTED: "model fitted_on",
     LEFT_OUT: "model reason",
 }
-"""Columns of each table, separated by spaces."""
 
 
 def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:

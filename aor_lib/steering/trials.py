@@ -50,9 +50,8 @@ def as_mitigation(
 def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: Mask) -> list[Part]:
     """Random directions, and a random gate where a gate was chosen; each stimulus once in each.
 
-    A random gate steers as many requests, whichever they are. Behind a closed gate a model answers
-    as it does unsteered: all controls together take no more answers than ``chosen``. ``opened``
-    (bool, ``(stimuli,)``) are those that the chosen gate opens for, or all.
+    A random gate steers as many requests, whichever they are. ``opened`` (bool, ``(stimuli,)``) are
+    those that the chosen gate opens for, or all.
     """
 
     def some(mask: Mask) -> list[Stimulus]:

@@ -17,11 +17,8 @@ def emotion_changes(manifest: pd.DataFrame, validation: pd.DataFrame) -> pd.Data
     Each clip is compared with the neutral one of the same words, voice and rate. The level asked
     for is the one that the manifest states, since the limit of the true peak may hold it down.
 
-    Returns
-    -------
     One row per emotion and measure: ``emotion``, ``measure``, ``asked``, ``measured`` (median),
-    ``low`` and ``high`` (quartiles), ``clips``. ``f0_range_st`` and ``speech_s`` are ratios, the
-    others differences. Empty where emotion is not varied.
+    ``low`` and ``high`` (quartiles), ``clips``. ``f0_range_st`` and ``speech_s`` are ratios.
     """
     stated = manifest[["stimulus_id", *_SAME, "emotion", "block", "loudness_lufs"]]
     measured = validation.drop(columns="loudness_lufs", errors="ignore")

@@ -35,13 +35,7 @@ def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
 
     ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
     ``history_audio`` has the clips of earlier turns. The same build gives the same bytes.
-
-    Raises
-    ------
-    FileExistsError, FileNotFoundError
-        ``into`` is in use; there is no manifest, or it has not been validated.
-    DatasetError
-        There are no stimuli, clips were imported, or one is missing or altered.
+    ``DatasetError`` if there are no stimuli, clips were imported, or one is missing or altered.
     """
     with atomic_folder(into) as folder:
         stimuli = load_stimuli(build)
