@@ -23,8 +23,7 @@ from aor_lib.config.typed_yaml import (
 )
 
 PARAMS = Path(__file__).resolve().parents[2] / "params"  # the package is installed in place
-SERVED = "models/served"
-"""Folder of the cards of models behind a server of one's own."""
+SERVED = "models/served"  # cards of models behind a server of one's own
 
 
 class Scenario(Params):

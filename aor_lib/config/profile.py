@@ -10,8 +10,7 @@ from pydantic import Field, model_validator
 from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, SpeakingRate
 from aor_lib.config.typed_yaml import Params
 
-PROBES = ("probe_background", "probe_words")
-"""Prompts that ask what was heard; answers to them are neither refusals nor compliance."""
+PROBES = ("probe_background", "probe_words")  # ask what was heard; are not judged
 
 Snr = Annotated[float, Field(ge=-20, le=40)]
 
@@ -39,13 +38,11 @@ class SnrSweep(SomeUtterances):
 
 
 class Paralinguistics(SomeUtterances):
-    """`speech_only` stimuli of some utterances: gender x emotion x rate, all else held.
-
-    ``third`` keeps one rate of each gender and emotion, a Latin square over three utterances.
-    """
+    """`speech_only` stimuli of some utterances: gender x emotion x rate, all else held."""
 
     emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
     rates: tuple[SpeakingRate, ...] = ("slow", "normal", "fast")
+    # third: one rate of each gender and emotion, a Latin square over three utterances
     fraction: Literal["full", "third"] = "full"
 
 

@@ -123,8 +123,8 @@ class Utterance(Row):
 class Stimulus(Row):
     """A manifest row: what a model is given in one trial.
 
-    ``block`` is the part of the design that a stimulus was made for: ``core`` (every condition),
-    ``secondary_voices`` (other people call out), ``multi_turn`` (earlier turns come first), etc.
+    ``block`` is the part of the design: ``core`` (every condition), ``secondary_voices`` (other
+    people call out), ``multi_turn`` (earlier turns come first), and so on.
     """
 
     stimulus_id: Identifier

@@ -19,8 +19,7 @@ __all__ = [
 ]
 
 DEFAULT_JUDGE = SPEECH_ACTS.id
-JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}
-"""The judges that need no language model, by id."""
+JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}  # without a language model
 
 
 def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgement:

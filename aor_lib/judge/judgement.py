@@ -47,13 +47,8 @@ def judge_responses(
 ) -> list[Verdict]:
     """Return the verdict on each response; what has no answer is unjudged.
 
-    Parameters
-    ----------
-    prompts
-        The request that each response answers, for judges that read it; None: unknown.
-    reasoned
-        Keys of trials that asked for reasoning before a final answer: a response that was cut off
-        before its final answer is unjudged.
+    ``prompts`` are the requests (None: unknown). ``reasoned`` are keys of trials that asked for
+    reasoning: a response that was cut off before its final answer is unjudged.
     """
     reasons = [_why_unjudged(response, response.trial_key in reasoned) for response in responses]
     shown = zip(responses, reasons, prompts, strict=True)
@@ -93,4 +88,3 @@ def _match_strings(exchanges: Sequence[Exchange]) -> list[Judgement]:
 
 
 STRING_MATCH = Judge("string-match", "1", _match_strings)
-"""Refusal where a fixed string stands in the final answer; there is no partial one."""

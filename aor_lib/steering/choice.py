@@ -82,10 +82,7 @@ def choose(
 
 
 def held_out_scores(requests: Requests, layers: Sequence[int]) -> Scores | None:
-    """Score requests by gates of each layer, each fitted without a fifth of the families.
-
-    None if there are too few families to hold some out.
-    """
+    """Score requests by gates fitted without a fifth of the families; None if these are too few."""
     asked = np.flatnonzero(requests.of_kind("pseudo_harmful") | requests.of_kind("harmful"))
     answers = requests.answers.iloc[asked]
     families = answers["contrast_of"].fillna(answers["utterance_id"]).to_numpy()
@@ -159,10 +156,7 @@ def gate_threshold(
     refused_steered: Mask,
     max_hrr_loss: float,
 ) -> float:
-    """Choose the threshold with the least over-refusal at a stated loss of harmful refusal.
-
-    Ties go to the highest, which opens for the fewest requests. Arrays are ``(requests,)``.
-    """
+    """Choose the threshold with the least over-refusal at a stated loss; ties go to the highest."""
     levels = np.unique(scores)
     # Midway between two scores, so that rounding cannot move a score to the other side.
     between = (levels[1:] + levels[:-1]) / 2

@@ -26,13 +26,10 @@ from aor_lib.storage.atomic_write import atomic_write
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """Opens where ``activation @ normal + intercept`` of the last token is above ``threshold``.
+    """Opens where ``activation @ normal + intercept`` of the last token is above ``threshold``."""
 
-    The activation is that after ``layer``; ``normal`` is float32, ``(width,)``.
-    """
-
-    layer: int
-    normal: Floats
+    layer: int  # after which the activation is taken
+    normal: Floats  # (width,)
     intercept: float
     threshold: float
 
@@ -139,10 +136,7 @@ def save_vector(
 
 
 def load_vector(path: Path, model: OpenModel) -> tuple[Intervention, frozenset[str]]:
-    """Read an intervention for this model, and the ids of the utterances it was fitted on.
-
-    SteeringError if the file holds no steering vector, or one for another model or revision.
-    """
+    """Read an intervention for this model, and the ids of the utterances it was fitted on."""
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads((file.metadata() or {})["steering"])

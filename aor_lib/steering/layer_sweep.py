@@ -162,10 +162,7 @@ def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDA
 
 
 def learn_estimate(model: OpenModel, judge: Judge, requests: Requests, whole: int) -> Estimate:
-    """Estimate refusals by the judge's scores of how answers begin, from as few tokens as suffice.
-
-    The estimate is of the model as it is when asked.
-    """
+    """Estimate refusals by the judge's scores of how answers begin, of as few tokens as suffice."""
     kinds = [np.flatnonzero(requests.refused), np.flatnonzero(~requests.refused)]
     shown = np.concatenate([places[_evenly_spaced(len(places), _SHOWN)] for places in kinds])
     conversations = [requests.conversations[place] for place in shown]

@@ -43,7 +43,8 @@ def steer_study(
     """Steer every model of a study that can be steered, after its trials were judged.
 
     Vectors and tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
-    done, and no model is loaded, where nothing has changed since the last call.
+    done, and no model is loaded, where nothing has changed since the last call. Returns why models
+    were left out, by their ids; ``ModelError`` if a model or the judge can be asked no more.
 
     Parameters
     ----------
@@ -51,15 +52,6 @@ def steer_study(
         The study's models; an iterator that loads one at a time keeps memory low.
     max_hrr_loss
         How much of the harmful-refusal rate on ``dev`` may be lost for less over-refusal.
-
-    Returns
-    -------
-    Why models were left out, by their ids.
-
-    Raises
-    ------
-    ModelError
-        A model or the judge can be asked no more.
     """
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))

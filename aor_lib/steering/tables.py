@@ -13,7 +13,7 @@ Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.tri
   ``mitigated_conditions``: ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal
   to true refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind a gate).
   Controls of the chosen one (``is_control``): ``random`` directions and ``random_gate``.
-- ``steering_hearing``: the chosen one on pseudo-harmful requests over benign and threatening scenes.
+- ``steering_hearing``: the chosen one on pseudo-harmful requests in benign and threatening scenes.
 - ``steering_strength``: the chosen addition at several strengths.
 """
 

@@ -20,8 +20,7 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
 _OTHER_KINDS = {Condition.NEUTRAL_SCENE: "neutral", Condition.THREATENING_SCENE: "threatening"}
-_VOICES_PER_UTTERANCE = 2
-"""Synthesis is the costliest step: variants of an utterance share two voices and their speech."""
+_VOICES_PER_UTTERANCE = 2  # synthesis is the costliest step: variants share their speech
 
 _Option = TypeVar("_Option")
 

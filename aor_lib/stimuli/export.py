@@ -130,8 +130,7 @@ def take_clips(
     """Copy the stimuli of ``specs`` (by id) that an export holds; yields each manifest row.
 
     ``source`` is a folder that ``aor export`` wrote, or ``OWNER/NAME[@REVISION]`` on the Hugging
-    Face hub; ``lead_in_s`` is the study's. ``DatasetError`` if there is no such export, it is of
-    another version or design, or a clip is altered.
+    Face hub. ``DatasetError`` if it is none, is of another version or design, or was altered.
     """
     for row in _exported_rows(source):
         if (spec := specs.get(row["stimulus_id"])) is None:

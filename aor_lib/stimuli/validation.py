@@ -32,8 +32,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 3
-"""Raise it when a measurement or a violation changes."""
+VERSION = 3  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
