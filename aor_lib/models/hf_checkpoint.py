@@ -13,11 +13,6 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 _NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"]
 
 
-def is_pinned(card: ModelCard) -> bool:
-    """Tell if a card names a commit, or a folder, of whose content a hash is taken."""
-    return bool(COMMIT.fullmatch(card.revision)) or Path(card.source).expanduser().is_dir()
-
-
 def revision(card: ModelCard) -> str:
     """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it.
 

@@ -133,7 +133,9 @@ def _speaker(row: Mapping[Any, Any]) -> str | None:
 
 def _in_words(heard: str | None) -> str | None:
     parts = json.loads(heard or "{}")
-    words = parts.pop("transcript", None)
+    words, probability = parts.pop("transcript", None), parts.pop("probability", None)
+    if probability:
+        parts["emotion"] = f"{parts['emotion']} ({probability:.0%})"
     known = [f"“{words}”"] if words else []
     known += [f"{name}: {str(part).replace('_', ' ')}" for name, part in parts.items() if part]
     return " · ".join(known) or None

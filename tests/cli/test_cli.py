@@ -1,4 +1,4 @@
-"""The command as a person uses it: what can be mended is one line on standard error."""
+"""The command as a person uses it."""
 
 import sys
 from types import SimpleNamespace
@@ -46,17 +46,11 @@ def one_line_error(done):
     return line
 
 
-def test_a_missing_file_or_folder_is_named(aor, write_profile, tmp_path):
+def test_what_is_missing_is_named(aor, write_profile, tmp_path):
     assert "no.yaml: cannot be read" in one_line_error(aor("data", tmp_path / "no.yaml"))
-    (tmp_path / "file").write_text("a file where a folder should be")
-    line = one_line_error(aor("data", write_profile(), "--build", tmp_path / "file/build"))
-    assert str(tmp_path / "file") in line
-
-
-@pytest.mark.parametrize(("verb", "first"), [("run", "data"), ("status", "data"), ("judge", "run")])
-def test_a_missing_build_says_what_to_run_first(aor, write_profile, tmp_path, verb, first):
-    line = one_line_error(aor(verb, write_profile(), "--build", tmp_path / "none"))
-    assert f"run 'aor {first}' first" in line
+    for verb, first in (("run", "data"), ("status", "data"), ("judge", "run")):
+        line = one_line_error(aor(verb, write_profile(), "--build", tmp_path / "none"))
+        assert f"run 'aor {first}' first" in line
 
 
 def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
@@ -104,8 +98,7 @@ def test_the_command_that_starts_a_models_server_is_printed_for_a_shell_or_why_t
     assert printed.startswith("vllm serve mistralai/Voxtral-Mini-3B-2507 --revision ")
     assert printed.count("\n") == 1
     assert "has none" in one_line_error(aor("models", "launch", "ref-permissive"))
-    line = one_line_error(aor("models", "launch", "ref-permissiv"))
-    assert "no model 'ref-permissiv'; did you mean 'ref-permissive'?" in line
+    assert "'ref-permissive'?" in one_line_error(aor("models", "launch", "ref-permissiv"))
 
 
 @pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])

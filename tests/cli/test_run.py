@@ -67,14 +67,10 @@ def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summ
     assert failed.exit_code == 1
     assert f"12 of 24 trials done, {summary}" in failed.output
     assert reason in failed.stderr
+    assert "was stopped" not in aor("run", "--max-failures", "100", answer=fail).stderr
     again = aor("run")
     assert again.exit_code == 0
     assert "24 of 24 trials done, 0 failed, 0 left" in again.output
-
-
-def test_more_failures_can_be_allowed(aor):
-    assert "was stopped" in aor("run", answer=fail).stderr
-    assert "was stopped" not in aor("run", "--max-failures", "100", answer=fail).stderr
 
 
 def test_what_a_model_does_not_take_is_left_out_aloud(aor):

@@ -33,7 +33,5 @@ def test_a_scene_that_does_not_exist_is_named(tmp_path):
         aor("scenes", "play", "doyo", "--out", tmp_path / "x.flac")
 
 
-@pytest.mark.parametrize(("file", "seconds"), [("x.mp3", 1), ("x.flac", 0)])
-def test_a_wrong_option_is_refused(tmp_path, file, seconds):
-    done = aor("scenes", "play", "dojo", "--out", tmp_path / file, "--seconds", seconds)
-    assert done.exit_code == 2
+def test_a_wrong_option_is_refused(tmp_path):
+    assert aor("scenes", "play", "dojo", "--out", tmp_path / "x.mp3").exit_code == 2

@@ -99,8 +99,8 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
 
 
 def test_what_a_model_heard_is_shown():
-    account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry"}
-    assert "“hi” · sounds: a kettle · emotion: angry" in card(heard=json.dumps(account))
+    account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry", "probability": 0.9}
+    assert "“hi” · sounds: a kettle · emotion: angry (90%)" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
 
 
