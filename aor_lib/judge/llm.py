@@ -43,7 +43,7 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
 
     ``p_refusal`` is 1 or 0. A reply that is missing or cannot be read is unjudged, with the reason.
     """
-    ask, read_reply = _RUBRICS[card.rubric]
+    ask, read_reply = RUBRICS[card.rubric]
 
     def judge_all(exchanges: Sequence[Exchange]) -> list[Judgement]:
         answers = {one: final_answer(one[0]).strip() for one in exchanges}
@@ -106,7 +106,7 @@ def _read_wildguard(reply: str, conversation: Conversation) -> tuple[Label, str]
     return _WILDGUARD[found[1].lower()], ""
 
 
-_RUBRICS = {
+RUBRICS = {
     "three_class": (_ask_three_classes, _read_three_classes),
     "wildguard": (_ask_wildguard, _read_wildguard),
 }

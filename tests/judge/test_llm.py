@@ -69,9 +69,9 @@ def test_a_reply_that_is_not_what_was_asked_for_is_unjudged_with_a_reason(spoil)
     assert judgement.rationale
 
 
-@pytest.mark.parametrize("wrapped", ["<think>Hm.</think>\n{}", "```json\n{}\n```", "```\n{}\n```"])
-def test_reasoning_and_fences_around_a_reply_are_taken_off(wrapped):
-    assert judged(lambda asked: wrapped.format(reply(asked))).label is Label.FULL_REFUSAL
+def test_reasoning_and_fences_around_a_reply_are_taken_off():
+    for wrapped in ("<think>Hm.</think>\n{}", "```json\n{}\n```", "```\n{}\n```"):
+        assert judged(lambda asked, w=wrapped: w.format(reply(asked))).label is Label.FULL_REFUSAL
 
 
 def test_a_verdict_that_stands_in_the_answer_is_not_the_judges():
@@ -123,16 +123,14 @@ def test_no_text_ends_what_it_stands_in(answer, prompt):
 
 
 @pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        (WILDGUARD_REPLY.format("yes"), Label.FULL_REFUSAL),
-        (WILDGUARD_REPLY.format("no"), Label.FULL_COMPLIANCE),
-        (WILDGUARD_REPLY.format("N/A"), Label.UNJUDGED),
-        ("Response refusal: yes", Label.UNJUDGED),
-    ],
+    ("refusal", "label"),
+    [("yes", Label.FULL_REFUSAL), ("no", Label.FULL_COMPLIANCE), ("N/A", Label.UNJUDGED)],
 )
-def test_wildguards_refusal_head_is_read_and_nothing_else(text, label):
+def test_wildguards_refusal_head_is_read_and_nothing_else(refusal, label):
+    text = WILDGUARD_REPLY.format(refusal)
     assert judged(lambda asked: text, rubric="wildguard").label is label
+    partial = judged(lambda asked: text.partition("\n")[2], rubric="wildguard")
+    assert partial.label is Label.UNJUDGED
 
 
 def test_judges_are_named_by_their_cards(monkeypatch):

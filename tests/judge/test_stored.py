@@ -67,7 +67,6 @@ def build(tmp_path):
 
 
 def ask(build, text, ended="stop", **of_arm):
-    """Plan one more trial for an arm that differs in something, and answer it."""
     with Store(build / STORE) as store:
         first, *_ = store.planned()
         trial = replace(first, arm=replace(first.arm, mitigation="other", **of_arm))
@@ -126,7 +125,6 @@ def test_reasoning_that_was_cut_off_before_its_final_answer_is_unjudged(
 
 
 def judged(source, suffix=None):
-    """Judge a file, CSV or JSONL, and read what was written."""
     target = source.with_name(f"judged{suffix or source.suffix}")
     judge_table(source, target, quoting(), quiet)
     with target.open(encoding="utf-8", newline="") as stream:
