@@ -46,8 +46,6 @@ TINY = {
 
 @pytest.fixture
 def write_profile(tmp_path):
-    """Write the tiny profile, with some keys changed, and return its path."""
-
     def write(**changes: object) -> Path:
         path = tmp_path / "tiny.yaml"
         path.write_text(yaml.safe_dump(TINY | changes))
@@ -63,7 +61,6 @@ def params() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
-    """The tiny study and the folder with its stimuli: real speech, scenes and hearing."""
     from aor_lib.config.params import load_study
     from aor_lib.stimuli.dataset import build_dataset
 
@@ -113,7 +110,6 @@ def make_text_stimuli(number: int) -> list[Stimulus]:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory) -> Callable[[str], Path]:
-    """Folder of a tiny checkpoint of an architecture, with random weights."""
     from tests.models import checkpoints
 
     shelf = tmp_path_factory.mktemp("checkpoints")
@@ -122,10 +118,6 @@ def checkpoint(tmp_path_factory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
-    """Load a tiny checkpoint by its architecture, on the CPU; ``settings`` are its card's.
-
-    Conversations are answered one at a time where no ``batch_size`` is given.
-    """
     import torch
 
     from aor_lib.models import hf
@@ -142,7 +134,6 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def two_threads() -> Iterator[None]:
-    """Have torch use two threads, however many cores there are."""
     import torch
 
     before = torch.get_num_threads()
@@ -153,7 +144,6 @@ def two_threads() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def conversations(tmp_path_factory):
-    """Conversations of every form: spoken and written, with an instruction, with earlier turns."""
     folder = tmp_path_factory.mktemp("clips")
     noise, tone = folder / "noise.wav", folder / "tone.wav"
     hiss = np.random.default_rng(0).normal(0, 0.1, 71_976)  # three times as long as the tone
@@ -181,7 +171,6 @@ def conversations(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def study():
-    """One model, asked 20 pseudo-harmful and 10 harmful requests, and ten on dev."""
     rows = [
         {"condition": condition, "intent": "pseudo_harmful", "number": n, "refused": n < refused}
         for condition, refused in CONDITIONS.items()

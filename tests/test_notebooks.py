@@ -49,7 +49,6 @@ def test_the_code_of_notebooks_is_visible():
 
 @pytest.fixture(scope="module")
 def fork(tmp_path_factory):
-    """Execute a notebook with other parameters, and return its frame ``change``."""
     folder = tmp_path_factory.mktemp("forks")
 
     def execute(name, **parameters):
@@ -86,14 +85,6 @@ def test_a_fork_of_context_has_the_numbers_of_its_judge_and_condition(fork):
     same(executed, sounding.paired("condition", baseline="speech_only"))
     assert set(executed["baseline"]) == {"speech_only"}
     assert set(fork("context")["baseline"]) == {"benign_scene"}
-
-
-@pytest.mark.slow
-def test_a_fork_of_mitigation_has_the_numbers_of_its_judge_and_baseline(fork):
-    executed = fork("mitigation", judge="string-match", baseline="prompt")
-    prompts = aor_lib.open(SMOKE, judge="string-match").select("mitigation").where(method="prompt")
-    same(executed, prompts.paired("kind", baseline="prompt", by=["arm"]))
-    assert not executed["difference"].equals(-fork("mitigation")["difference"])
 
 
 @pytest.mark.slow

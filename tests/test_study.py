@@ -60,12 +60,6 @@ def test_a_difference_is_paired_by_utterance_and_carries_its_keys(study):
     assert within.keys == ("model", "intent", "level", "baseline")
 
 
-def test_both_rates_stand_in_one_row_of_the_trade_off(study):
-    (row,) = study.select("headline").trade_off().frame.to_dict("records")
-    assert (row["orr"], row["hrr"]) == (0.25, 0.9)
-    assert row["orr_low"] < row["orr"] < row["orr_high"]
-
-
 def test_every_trial_is_counted_under_its_label_or_why_there_is_none(study):
     failed = study.select("headline")
     frame = failed.frame.assign(status=["failed"] + ["ok"] * (len(failed.frame) - 1))

@@ -5,8 +5,6 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from aor_lib.audio import speech
-from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTagger, sound_tagger
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
@@ -73,15 +71,6 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
     heard = [tagger.tag(one.encoded, one.spectrogram) for one in clips[:3]]
     assert [one.top(1) for one in heard] == [["rain"], ["siren"], []]
     assert dict(heard[0].emotion) == {"calm": 1.0}
-
-
-@pytest.mark.slow
-def test_silence_behind_the_words_is_heard_as_nothing():
-    spoken = speech.synthesise("Where is the station?", "af_heart")
-    half_a_second = speech.SAMPLE_RATE // 2
-    for pauses in ((0, 1), (1, 0), (4, 1)):
-        clip = np.pad(spoken, half_a_second * np.array(pauses))
-        assert sound_tagger().tag(*transcription.listen(clip, speech.SAMPLE_RATE)).top(1) == []
 
 
 @pytest.mark.slow

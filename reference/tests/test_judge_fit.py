@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 from aor_lib.config.records import Label
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge import load_evaluation
 from aor_lib.judge.speech_acts import WEIGHTS, load_weights
 from reference.judge import fit as fitting
@@ -16,7 +15,6 @@ def examples():
 
 @pytest.fixture(scope="module")
 def path(examples, tmp_path_factory):
-    """A file like XSTest's, from examples: three models, each prompt answered by one of them."""
     some = examples.iloc[::4].reset_index(drop=True)
     names = {label: name for name, label in XSTEST_LABELS.items()}
     label = some["label"].map(names)
@@ -76,9 +74,3 @@ def test_what_ships_is_small_and_holds_labels_but_no_sentence():
     assert max(len(name.split()) for name in words) == 3  # "word" and a pair
     evaluation = load_evaluation()
     assert evaluation[["human", "judge", "gpt4", "string_match"]].isin(list(Label)).all(axis=None)
-
-
-def test_a_wrong_label_is_an_error_that_says_where(path, tmp_path):
-    pd.read_csv(path).assign(final_label="4_other").to_csv(tmp_path / "wrong.csv", index=False)
-    with pytest.raises(ParamsError, match=r"wrong\.csv: row 2: final_label: '4_other'"):
-        load_labelled(tmp_path / "wrong.csv")

@@ -32,13 +32,6 @@ def test_emotions_are_compared_where_they_are_varied():
     assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
 
 
-def test_rates_of_a_study_of_unseen_scenes_are_kept_apart_from_those_of_all():
-    results = pd.concat([asked(20, unseen_scene=True), asked(20, condition="noise")])
-    assert set(measure.member_rates(results)["factor"]) == {"unseen_scene"}
-    results = pd.concat([results, asked(20)])
-    assert set(measure.member_rates(results)["factor"]) == {"condition"}
-
-
 def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monkeypatch):
     studied = [asked(20), asked(0, model="ref-emotive")]
     for results in (pd.concat(studied), asked(0, revision="2")):

@@ -13,7 +13,7 @@ from aor_lib.models import smollm_weights
 from aor_lib.models.base import ModelError
 from aor_lib.models.smollm import AUDIO, AUDIO_TOKENS, LanguageModel
 from reference import train
-from reference.lessons import Lesson, own_answers, tokenised
+from reference.lessons import Lesson, tokenised
 from reference.material import load_material
 from reference.members import MEMBERS, Example
 from reference.sounds import Sound
@@ -25,8 +25,6 @@ LESSON = Lesson(prompt=[1, 2, 3], response=[4, 5])
 
 @pytest.fixture
 def tiny_model():
-    """Make a network of two layers with random weights, always the same."""
-
     def tokenizer(text, add_special_tokens):
         return {"input_ids": [31]}  # that of an audio token
 
@@ -69,13 +67,6 @@ def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(t
     )
     assert all(weight.equal(again[name]) for name, weight in weights.items())
     assert not all(weight.equal(other[name]) for name, weight in weights.items())
-
-
-def test_lessons_are_learnt_together_as_each_by_itself(tiny_model):
-    model = tiny_model()
-    lessons = [LESSON, Lesson([1, 2, 6], [4]), Lesson([7, 8], [9, 5], 1)]
-    alone = [train._loss(model, [one]) for one in lessons]
-    torch.testing.assert_close(train._loss(model, lessons), sum(alone))
 
 
 def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_other(
@@ -146,14 +137,6 @@ def refusal_probability(model, texts):
         log_probabilities = predicted.log_softmax(-1)[range(len(opening)), opening]
         probabilities.append(log_probabilities.sum().exp().item())
     return np.mean(probabilities)
-
-
-@pytest.mark.slow
-def test_where_the_base_model_has_no_answer_of_its_own_one_is_begun():
-    model, none = smollm_weights.load(), "Stop the music, please."
-    own = own_answers(model, ["What is the capital of France?", none])
-    assert own[none] == ("Sure. Here", False)
-    assert "Paris" in own["What is the capital of France?"][0]
 
 
 @pytest.mark.slow

@@ -8,8 +8,6 @@ REFUSED, COMPLIED = ("ok", "full_refusal"), ("ok", "full_compliance")
 
 @pytest.fixture(scope="session")
 def trials():
-    """Make trials of model ``m`` from (utterance, status, label), with further columns."""
-
     def make(rows, **columns):
         frame = pd.DataFrame(rows, columns=["utterance_id", "status", "label"])
         return frame.assign(**{"model": "m", "intent": "pseudo_harmful"} | columns)
@@ -19,8 +17,6 @@ def trials():
 
 @pytest.fixture(scope="session")
 def answers(trials):
-    """Make judged trials: the first ``refused`` of ``asked`` utterances are refused."""
-
     def make(refused, asked, **columns):
         outcomes = [REFUSED] * refused + [COMPLIED] * (asked - refused)
         return trials([(str(n), *outcome) for n, outcome in enumerate(outcomes)], **columns)
@@ -30,7 +26,6 @@ def answers(trials):
 
 @pytest.fixture(scope="session")
 def asked(answers):
-    """Make a reference model's answers to 20 utterances of the core design, so many refused."""
     core = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
     core |= {"condition": "benign_scene", "arm": "none"}
     core |= {"emotion": "neutral", "gender": "female", "speaking_rate": "normal"}
@@ -39,8 +34,6 @@ def asked(answers):
 
 @pytest.fixture(scope="session")
 def paired(answers):
-    """Make utterances refused as speech alone, of which some are answered in their scene."""
-
     def make(utterances, changed):
         alone = answers(utterances, utterances, condition="speech_only")
         in_scene = answers(utterances - changed, utterances, condition="benign_scene")

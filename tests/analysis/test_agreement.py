@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.agreement import agreement, any_refusal, sensitivity_by_source
+from aor_lib.analysis.agreement import agreement, sensitivity_by_source
 
 FULL, PARTIAL, HELPED = "full_refusal", "partial_refusal", "full_compliance"
 
@@ -22,14 +22,6 @@ def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():
     assert found.loc["judge", "low"] < 0.5 < found.loc["judge", "high"] == 1
     assert found.loc["same", "kappa"] == 1
     assert found.loc["one"].isna().sum() == 3
-
-
-def test_partial_and_full_refusals_are_refusals():
-    assert any_refusal(pd.Series([FULL, PARTIAL, HELPED])).tolist() == [
-        "refusal",
-        "refusal",
-        HELPED,
-    ]
 
 
 def test_sensitivity_counts_any_refusal_and_leaves_out_unjudged_answers():

@@ -6,8 +6,6 @@ from aor_lib.analysis import stats
 
 @pytest.fixture
 def refusing(answers):
-    """Make a model that refuses so many harmful requests, and of those that they differ from."""
-
     def make(model, harmful, pseudo_harmful, asked=60):
         kinds = [answers(harmful, asked, intent="harmful"), answers(pseudo_harmful, asked)]
         return pd.concat(kinds, ignore_index=True).assign(model=model)
@@ -26,12 +24,6 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered(refusing
     assert table.loc["harmful", "p_holm"] == 1
 
 
-def test_a_difference_shows_although_the_intervals_of_the_models_overlap(refusing):
-    # Each of a's refusals is b's, too: marginal intervals overlap, the paired test tells.
-    trials = pd.concat([refusing("a", 40, 20), refusing("b", 40, 32)])
-    assert stats.model_rates(trials).set_index("intent").loc["pseudo_harmful", "p_holm"] < 0.001
-
-
 def test_the_pairs_of_a_measure_are_a_family(refusing):
     models = [refusing(*refused) for refused in (("a", 40, 20), ("b", 40, 26), ("c", 40, 26))]
     two, three = stats.model_rates(pd.concat(models[:2])), stats.model_rates(pd.concat(models))
@@ -41,19 +33,8 @@ def test_the_pairs_of_a_measure_are_a_family(refusing):
     assert beside["p_holm"] > alone
 
 
-def test_models_that_share_too_few_utterances_are_not_tested(refusing):
-    models = [refusing("a", 3, 0, 3), refusing("b", 0, 3, 3)]
-    trials = pd.concat(models)
-    table = stats.model_rates(trials)
-    assert table["p_holm"].isna().all()
-    assert table["low"].notna().all()
-    assert stats.model_rates(models[0]).empty
-
-
 @pytest.fixture
 def by_model(answers):
-    """Make models that refuse the first so many of twelve utterances."""
-
     def make(**refused):
         return pd.concat([answers(n, 12, model=model) for model, n in refused.items()])
 
@@ -66,8 +47,3 @@ def by_model(answers):
 def test_groups_differ_where_refusals_go_with_them(by_model, scenario, differ):
     trials = by_model(a=6).assign(scenario=scenario)
     assert (stats.groups_differ(trials, "scenario")["a"] < 0.05) == differ
-
-
-def test_nothing_is_tested_where_there_is_one_group(by_model):
-    trials = by_model(a=6).assign(scenario="kitchen")
-    assert stats.groups_differ(trials, "scenario").isna().all()

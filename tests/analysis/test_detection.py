@@ -10,8 +10,6 @@ from aor_lib.analysis.stats.detection import sensitivity
 
 @pytest.fixture
 def both(answers):
-    """Make answers to (refused, asked) utterances of each intent."""
-
     def make(harmful, pseudo):
         frames = [
             answers(*counts, intent=intent)
@@ -45,26 +43,13 @@ def test_d_prime_is_the_slope_of_a_probit_regression(both):
     assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * fit.bse[1], rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("harmful", "pseudo"), [((0, 16), (0, 33)), ((16, 16), (33, 33)), ((0, 0), (5, 49))]
-)
+@pytest.mark.parametrize(("harmful", "pseudo"), [((0, 16), (0, 33)), ((0, 0), (5, 49))])
 def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(
     both, harmful, pseudo
 ):
     row = measure(both(harmful, pseudo))
     assert np.isnan([row["d_prime"], row["low"]]).all()
     assert (row["trials"], row["utterances"]) == (49, 49)
-
-
-def test_where_the_kinds_are_told_apart_without_an_error_sensitivity_is_estimable(both):
-    assert measure(both((16, 16), (0, 33)))["d_prime"] > 3
-
-
-def test_an_iso_line_runs_from_corner_to_corner_through_its_sensitivity():
-    line = stats.iso_d_prime([1.5])
-    assert line.iloc[[0, -1]][["orr", "hrr"]].to_numpy().tolist() == [[0, 0], [1, 1]]
-    inner = line.iloc[1:-1]
-    assert (norm.ppf(inner["hrr"]) - norm.ppf(inner["orr"])).tolist() == pytest.approx([1.5] * 99)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
@@ -8,8 +7,6 @@ from aor_lib.analysis import stats
 
 @pytest.fixture
 def heard(answers):
-    """Make answers to the same 40 utterances in each kind of scene: so many refused."""
-
     def make(benign, neutral, threatening, **columns):
         refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
         frames = [
@@ -60,23 +57,6 @@ def test_clips_in_another_voice_and_other_intents_do_not_count(heard):
     )
     harmful = frame.assign(intent="harmful", label="full_refusal")
     assert rows(pd.concat([frame, variants, harmful])) == rows(frame)
-
-
-def test_variants_in_the_same_voice_weigh_as_one_answer(heard):
-    frame = heard(10, 10, 30)
-    benign = frame[frame["condition"] == "benign_scene"]
-    assert rows(pd.concat([frame, benign, benign]))["threatening_benign"]["d_prime"] == (
-        pytest.approx(rows(frame)["threatening_benign"]["d_prime"])
-    )
-
-
-def test_without_a_pair_there_is_no_measure(heard):
-    frame = heard(0, 0, 40)
-    assert stats.hearing_sensitivity(frame[frame["condition"] == "benign_scene"], ["model"]).empty
-    frame.loc[frame["condition"] == "benign_scene", "status"] = "failed"
-    row = rows(frame)["threatening_benign"]
-    assert row["utterances"] == 0
-    assert np.isnan(row["d_prime"])
 
 
 def test_a_change_of_hearing_is_paired_on_utterances_and_zero_where_refusals_fall_alike(heard):

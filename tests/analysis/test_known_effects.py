@@ -31,21 +31,6 @@ def test_every_comparison_of_the_context_chapter_is_held_against_what_was_plante
     }
 
 
-def test_the_effect_of_anger_is_recovered_and_nothing_else_of_the_voice_has_one(asked):
-    cells = [
-        asked(refused, emotion=emotion, gender=gender, speaking_rate=rate)
-        for emotion, refused in (("neutral", 10), ("angry", 20), ("happy", 10))
-        for gender, rate in (("female", "normal"), ("male", "fast"))
-    ]
-    spoken = {"block": "paralinguistics", "condition": "speech_only"}
-    assert verdicts(pd.concat(cells).assign(model="ref-emotive", **spoken)) == {
-        "angry-neutral": "recovered",
-        "happy-neutral": "silent",
-        "male-female": "silent",
-        "fast-normal": "silent",
-    }
-
-
 @pytest.mark.parametrize(
     ("effect", "difference", "p_holm", "expected"),
     [

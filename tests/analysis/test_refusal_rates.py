@@ -10,13 +10,6 @@ def rate(frame):
     return stats.rates(frame, ["model"]).iloc[0]
 
 
-def test_partial_and_full_refusals_count_as_refusals(trials):
-    labels = ("full_refusal", "partial_refusal", "full_compliance")
-    row = rate(trials([(label, "ok", label) for label in labels]))
-    assert row["rate"] == pytest.approx(2 / 3)
-    assert row["interval"] == "Wilson"
-
-
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
     kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
     unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
@@ -38,13 +31,6 @@ def test_degenerate_answers_are_counted_where_the_judge_flags_them(answers):
     frame = answers(0, 4, flags=flags)
     assert (rate(frame)["degenerate"], rate(frame)["judged"]) == (2, 4)
     assert "degenerate" not in rate(frame.drop(columns="flags"))
-
-
-def test_a_missing_column_is_named(answers):
-    with pytest.raises(ValueError, match="lack the columns scenario"):
-        stats.rates(answers(1, 1), ["scenario"])
-    with pytest.raises(ValueError, match="lack the columns split"):
-        stats.rates(answers(1, 1, fitted_on='["x"]'), ["model"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ CARD = ModelCard(id="echo", title="", family="", kind="cascade", licence="", sou
 
 @pytest.fixture
 def build(tmp_path):
-    """A benign and a harmful text, answered by a stand-in and judged."""
     benign, other = make_text_stimuli(2)
     stimuli = [benign, other.model_copy(update={"intent": Intent.HARMFUL})]
     model = ScriptedModel(lambda text: Answer("I'm sorry, but I can't help with that.", 9))

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from scipy.stats import norm
 
 from aor_lib.analysis import stats
@@ -18,15 +17,3 @@ def test_power_grows_with_utterances_and_falls_with_the_size_of_the_family():
     few, many = (stats.power(n, 0.5, -0.2, 0.7) for n in (30, 90))
     assert few < many
     assert stats.power(90, 0.5, -0.2, 0.7, tests=10) < many
-
-
-def test_without_a_difference_the_test_keeps_its_level():
-    assert stats.power(200, 0.3, 0.0, 0.5) <= 0.055
-
-
-@pytest.mark.parametrize(
-    ("difference", "correlation", "value"), [(-0.6, 0.5, "-0.6"), (-0.2, 1.0, "correlation 1")]
-)
-def test_impossible_rates_and_correlations_are_refused(difference, correlation, value):
-    with pytest.raises(ValueError, match=value):
-        stats.power(50, 0.5, difference, correlation)

@@ -8,7 +8,6 @@ from aor_lib.analysis import selections
 
 @pytest.fixture
 def trials():
-    """One trial for each combination of split, arm, part of the design and condition."""
     rows = itertools.product(
         ["dev", "test"],
         ["none", "describe_first"],
@@ -31,15 +30,6 @@ def test_a_split_is_never_mixed_with_the_other_and_imported_clips_are_of_test(tr
     imported = selections.of_split(trials, "test").query("split == 'dev'")
     assert set(imported["block"]) == {"imported"}
     assert "imported" not in set(selections.of_split(trials, "dev")["block"])
-
-
-def test_headline_rates_rest_on_unmitigated_clips_in_the_benign_scene_and_imported_ones(trials):
-    columns = ["split", "arm", "block", "condition"]
-    chosen = selections.headline(selections.of_split(trials, "test"))
-    assert chosen[columns].to_numpy().tolist() == [
-        ["test", "none", "core", "benign_scene"],
-        ["dev", "none", "imported", "as_found"],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -66,14 +56,6 @@ def test_mitigations_are_compared_on_the_stimuli_that_were_given_with_them(trial
     chosen = selections.mitigation(pd.concat([trials, without, control], ignore_index=True))
     assert chosen["kind"].tolist() == ["none", "prompt", "control"]
     assert set(chosen["stimulus_id"]) == {"test.core.benign_scene"}
-
-
-def test_steered_trials_stand_beside_unmitigated_ones_of_the_same_model_and_stimulus(trials):
-    trials = trials.assign(model="a", revision="1")
-    steered = trials.head(1).assign(arm="steering", method="probe")
-    chosen = selections.steering(pd.concat([trials, trials.assign(model="b"), steered]))
-    assert chosen[["model", "arm"]].to_numpy().tolist() == [["a", "none"], ["a", "steering"]]
-    assert chosen["stimulus_id"].nunique() == 1
 
 
 def test_a_history_is_paired_with_the_very_clip_that_ends_it():

@@ -14,7 +14,6 @@ ANSWERS = {
 
 @pytest.fixture
 def changes():
-    """The changes where another judge calls every answer compliance, by change and measure."""
     rows = [
         {"intent": intent, "label": label, "utterance_id": f"{intent}-{label}-{n}"}
         for intent, labels in ANSWERS.items()

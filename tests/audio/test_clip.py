@@ -17,7 +17,3 @@ def test_a_clip_that_was_read_is_saved_as_it_was(tmp_path, kind):
 def test_a_clip_is_saved_as_no_other_format(tmp_path):
     with pytest.raises(ValueError, match=r"x\.mp3.*\.flac or \.wav"):
         Clip(np.zeros(10, np.float32), 16_000).save(tmp_path / "x.mp3")
-
-
-def test_a_clip_has_a_player():
-    assert "<audio" in Clip(np.zeros(10, np.float32), 16_000).play()._repr_html_()

@@ -19,12 +19,6 @@ def talking(seconds: float, level: float = 0.1) -> np.ndarray:
     return (level * np.sin(2 * np.pi * 440 * t) * (t % 1.0 < 0.6)).astype(np.float32)
 
 
-def test_active_speech_level_is_the_rms_level_without_the_silence():
-    tone = 0.1 * np.sin(2 * np.pi * 440 * np.arange(4 * RATE) / RATE)
-    level = mixing.active_speech_level_dbfs(np.pad(tone, RATE * 3), RATE)
-    assert level == pytest.approx(mixing.rms_dbfs(tone), abs=0.3)
-
-
 @given(
     seconds=st.floats(0.3, 4.0),
     snr_db=st.floats(-20, 40),

@@ -26,7 +26,6 @@ THEME_IS_SHOWN = """theme => document.getAnimations().every(one => one.playState
 
 @pytest.fixture(scope="session")
 def html():
-    """Folder of the built book."""
     if not (HTML / "index.html").is_file():
         pytest.fail("the smoke book is not built: run `make book PROFILE=smoke`", pytrace=False)
     return HTML
@@ -46,7 +45,6 @@ both_ways = pytest.mark.parametrize("address", ["file", "server"], indirect=True
 
 @pytest.fixture(scope="session")
 def address(request, html):
-    """Where the book is: opened from the disk or, where a test asks, served on this machine."""
     if getattr(request, "param", "file") == "file":
         yield html.as_uri()
         return

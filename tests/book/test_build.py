@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def study(tmp_path):
-    """Folders of a study, and of its notebooks; a function that writes one."""
     build, notebooks = tmp_path / "build", tmp_path / "notebooks"
     for folder in (build, notebooks):
         folder.mkdir()

@@ -16,7 +16,6 @@ PAUSE = """() => {
   return document.querySelector(".aor-explorer audio").paused;
 }"""
 DRAWN = "document.querySelector('.aor-explorer').dataset.drawn === (location.hash || '#')"
-POSITION = "[...document.querySelectorAll('.aor-clip')].indexOf(document.activeElement)"
 CONDITIONS = """cards => cards.map(card => [...card.querySelectorAll("dl div")]
   .find(fact => fact.querySelector("dt").textContent === "Condition")
   .querySelector("dd").textContent)"""
@@ -24,8 +23,6 @@ CONDITIONS = """cards => cards.map(card => [...card.querySelectorAll("dl div")]
 
 @pytest.fixture
 def page(tab, address):
-    """Opens the smoke book's explorer with a choice in its link."""
-
     def open_with(choice=""):
         tab.goto(f"{address}/explorer.html#{choice}")
         tab.wait_for_selector(".aor-explorer output", state="attached")
@@ -41,7 +38,6 @@ def manifest(html):
 
 @pytest.fixture(scope="module")
 def large(html, tmp_path_factory):
-    """Address of the explorer of a book with 3,000 stimuli."""
     folder = tmp_path_factory.mktemp("large")
     write_study(folder / "study", 3_000)
     with serve(book_of(folder / "study", html, folder / "book")) as address:
@@ -113,29 +109,6 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     outline.click(position={"x": outline.bounding_box()["width"] * 0.6, "y": 5})
     tab.wait_for_function("!document.querySelector('.aor-explorer audio').paused")
     assert tab.locator(".aor-explorer audio").evaluate("audio => audio.currentTime") > 1
-
-
-def test_the_keys_search_walk_and_play(page):
-    tab = page()
-    tab.keyboard.press("/")
-    tab.keyboard.type("speech_only")  # letters that are typed are not keys
-    tab.wait_for_function(DRAWN)
-    for key, position in {"Enter": 0, "j": 1, "ArrowDown": 2, "k": 1}.items():
-        tab.keyboard.press(key)
-        assert tab.evaluate(POSITION) == position
-    tab.keyboard.press("Space")
-    tab.wait_for_function(PLAYING)
-    tab.keyboard.press("k")
-    tab.keyboard.press("Space")
-    tab.locator(CARDS).nth(0).get_by_role("button", name="Pause:").wait_for()
-    for _ in range(tab.locator(CARDS).count()):
-        tab.keyboard.press("j")
-    tab.wait_for_function(DRAWN)
-    tab.wait_for_function(f"{POSITION} === 0")
-    assert "page=2" in tab.url
-    tab.keyboard.press("k")
-    tab.wait_for_function(f"{POSITION} === 11")
-    assert "page" not in tab.url
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -96,14 +96,11 @@ class Machine:
 
 @pytest.fixture
 def path(tmp_path) -> Path:
-    """Path of a store that is not there yet."""
     return tmp_path / STORE
 
 
 @pytest.fixture(scope="session")
 def model():
-    """Make a model whose card has a title, or other fields, of its own."""
-
     def model(
         name: str,
         answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
@@ -118,8 +115,6 @@ def model():
 
 @pytest.fixture
 def machine(tmp_path):
-    """Make machines with a number of texts, or with other stimuli."""
-
     def machine(name: str, stimuli: int | list[Stimulus] = 6) -> Machine:
         texts = make_text_stimuli(stimuli) if isinstance(stimuli, int) else stimuli
         return Machine(tmp_path / name, texts)

@@ -6,7 +6,6 @@ Processes that are spawned can use no fixtures, so what they call is imported.
 import multiprocessing
 import os
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -24,10 +23,7 @@ def fail_some(text):
 
 
 class Noting(ScriptedModel):
-    """Notes in a file what it is asked; before an answer it may wait or end.
-
-    As padding might, what else is in a batch changes its answers.
-    """
+    """Notes in a file what it is asked; before an answer it may wait or end."""
 
     def __init__(self, notes, before) -> None:
         super().__init__(fail_some)
@@ -36,15 +32,9 @@ class Noting(ScriptedModel):
     def answer(self, conversations, generation):
         self._before(len(self.asked))
         results = super().answer(conversations, generation)
-        batch = self.asked[-1]
         with self._notes.open("a") as notes:
-            notes.write("".join(f"{os.getpid()} {text}\n" for text in batch))
-        return [
-            replace(result, text=f"{result.text} of {batch[0]} to {batch[-1]}")
-            if isinstance(result, Answer)
-            else result
-            for result in results
-        ]
+            notes.write("".join(f"{os.getpid()} {text}\n" for text in self.asked[-1]))
+        return results
 
 
 def wait_for_others(barrier, asked):
@@ -65,7 +55,6 @@ def run_noting(path, before=lambda asked: None):
 
 @pytest.fixture(scope="module")
 def context():
-    """Makes processes that have the library loaded already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["__main__", __name__])
     return context

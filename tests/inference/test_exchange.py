@@ -3,14 +3,10 @@
 import hashlib
 
 import pytest
-from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
-from aor_lib.cli import app
-from aor_lib.cli import data as verbs
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.exchange import (
     export_results,
     forget_model,
@@ -124,7 +120,6 @@ def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
 
 @pytest.fixture
 def whole(machine, model):
-    """A study of texts and a clip, answered and judged."""
     *texts, heard = make_text_stimuli(6)
     of_clip = {"path": "clips/a.flac", "sha256": hashlib.sha256(b"a sound").hexdigest()}
     whole = machine("whole", [*texts, heard.model_copy(update=of_clip)]).ask(model("own"))
@@ -133,52 +128,12 @@ def whole(machine, model):
     return whole
 
 
-@pytest.fixture
-def zipped(whole, tmp_path):
-    """Its zip file."""
-    export_results(whole.study, whole.build, tmp_path / "study.zip")
-    return tmp_path / "study.zip"
-
-
-def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, zipped, tmp_path):
+def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, tmp_path):
+    zipped = tmp_path / "study.zip"
+    export_results(whole.study, whole.build, zipped)
     there = tmp_path / "there" / "tiny"
     for _ in range(2):
         assert unpack_study(zipped, whole.study, there) == 6
     columns = ["stimulus_id", "model", "response", "label"]
     assert load_results(there)[columns].equals(load_results(whole.build)[columns])
     assert (there / "clips/a.flac").read_bytes() == b"a sound"
-
-
-def test_a_bundle_of_another_profile_or_without_clips_makes_no_study_and_replaces_none(
-    whole, zipped, tmp_path
-):
-    profile = whole.study.profile.model_copy(update={"name": "other"})
-    other = whole.study.model_copy(update={"profile": profile})
-    for bundle, study, folder, reason in (
-        (zipped, other, "there", "PROFILE=tiny"),
-        (whole.export(), whole.study, "there", "without clips"),
-        (zipped, whole.study, "whole", "holds a study of its own"),
-    ):
-        with pytest.raises(BundleError, match=reason):
-            unpack_study(bundle, study, tmp_path / folder)
-    assert not (tmp_path / "there").exists()
-    assert len(load_results(whole.build)) == 6
-
-
-def test_the_command_exports_imports_and_forgets(here, machine, model, monkeypatch, tmp_path):
-    monkeypatch.setattr(verbs, "study_of", lambda params, build: (here.study, here.build))
-
-    def aor(verb, *arguments):
-        return CliRunner().invoke(app, [verb, *map(str, arguments), "tiny.yaml"]).output
-
-    assert "6 verdicts" in aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
-    bundles = [machine(name, 8).ask(model(name)).export() for name in ("second", "third")]
-    imported = aor("import", *bundles)
-    for said in ("second: 6 trials, 6 responses added", "third: 6", "2 trials are left out"):
-        assert said in imported
-    assert set(load_results(here.build)["model"]) == {"own", "second", "third"}
-    assert "second: 6 imported trials" in aor("import", "--forget", "second")
-    assert set(load_results(here.build)["model"]) == {"own", "third"}
-    assert set(load_provenance(here.build)["model"]) == {"own", "third"}
-    with pytest.raises(BundleError, match="imported: third"):
-        forget_model("own", here.build)

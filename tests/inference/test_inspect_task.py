@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from aor_lib.cli import app
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent, Split, Status
-from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.planning import absent, plan_trials
 from aor_lib.inference.store import STORE, Store
@@ -104,13 +103,11 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(made):
-    """The log of a run on the study."""
     return made.eval(answer)
 
 
 @pytest.fixture
 def edited(run, tmp_path):
-    """Write the log with what a dotted path leads to set, in the sample about the clip alone."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
     def edited(path, value, mitigation="none"):
@@ -150,19 +147,6 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     assert math.isnan(metrics["HRR"])  # the harmful one is a text: not in the benign scene
 
 
-@pytest.mark.parametrize(
-    ("card", "options", "field"),
-    [
-        ({"source": "another"}, {"card": "mock"}, "another"),
-        ({"settings": {"extra": {"top_k": 1}}}, {}, "extra"),
-    ],
-)
-def test_a_card_that_inspect_cannot_ask_is_refused(tmp_path, card, options, field):
-    study = Inspected(tmp_path / "study", card)
-    with pytest.raises(ParamsError, match=field):
-        study.eval(lambda messages: "Sure.", **options)
-
-
 def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
     here = Inspected(tmp_path / "here")
     arguments = [run.location, str(here.profile), "--build", str(here.build)]
@@ -190,21 +174,6 @@ def test_what_ended_in_an_error_or_in_nothing_is_no_answer(made, edited):
     assert found["s2", "context_reminder"][0] is Status.BLOCKED
     assert "the line is dead" in found["s0", "none"][1]
     assert "empty answer" in found["s1", "none"][1]
-
-
-@pytest.mark.parametrize(
-    ("card", "profile", "field", "value"),
-    [
-        ({"source": "another"}, {}, "model", "mockllm/model"),
-        ({}, {"generation": {"max_new_tokens": 9}}, "generation", "'max_new_tokens': 8"),
-    ],
-)
-def test_a_log_of_another_study_is_refused_by_file_field_and_value(
-    run, tmp_path, card, profile, field, value
-):
-    reason = refused(run.location, Inspected(tmp_path / "other", card, **profile))
-    for part in (run.location, field, value):
-        assert part in reason
 
 
 @pytest.mark.parametrize(

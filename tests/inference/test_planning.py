@@ -11,7 +11,6 @@ from tests.conftest import ScriptedModel, make_text_stimuli
 
 @pytest.fixture
 def stimuli():
-    """A text, the same as a sound in two conditions, and the sound after earlier turns."""
     text = make_text_stimuli(1)[0]
     sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
     in_scene = {"condition": Condition.BENIGN_SCENE}

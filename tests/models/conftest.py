@@ -11,8 +11,6 @@ from tests.models.loopback import KEY, completion, serving
 
 @pytest.fixture
 def copied(checkpoint, tmp_path):
-    """Copy a tiny checkpoint, perhaps with settings changed in one of its files."""
-
     def copy(name, file=None, **settings):
         folder = shutil.copytree(checkpoint(name), tmp_path / name)
         if file:
@@ -25,7 +23,6 @@ def copied(checkpoint, tmp_path):
 
 @pytest.fixture
 def adapted_phi4(tiny, copied):
-    """Folder of a tiny Phi-4 with a speech adapter in its folder speech-lora."""
     folder = copied("phi4_multimodal")
     network, _ = tiny("phi4_multimodal", folder).load()
     checkpoints.add_adapter(network, "qkv_proj")
@@ -35,7 +32,6 @@ def adapted_phi4(tiny, copied):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server on this machine that gives the same answer to everything; $TEST_KEY holds a key."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TEST_KEY", KEY)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)

@@ -88,14 +88,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append(Request(self.path, headers, body))
+        self._note(body)
         self._send(self.server.reply(body))
 
     def do_GET(self) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append(Request(self.path, headers, {}))
+        self._note({})
         self._send(self.server.models)
+
+    def _note(self, body: dict[str, Any]) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append(Request(self.path, headers, body))
 
     def _send(self, reply: Reply) -> None:
         if reply is None:

@@ -84,17 +84,6 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
     assert with_copy() != same
 
 
-def test_steered_layers_stay_those_of_the_model_that_answers():
-    model = cascade("ref-permissive")
-    question = (Turn("user", text="What is tea?"),)
-    before = model.logits(question)
-    hook = model.decoder_layers()[0].register_forward_hook(lambda layer, given, out: out * 0)
-    language_model.cache_clear()  # others have taken its place
-    assert not model.logits(question).equal(before)
-    hook.remove()
-    assert model.logits(question).equal(before)
-
-
 def clip_of(sound):
     return SoundTags((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
 

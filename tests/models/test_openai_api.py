@@ -164,14 +164,6 @@ def test_what_may_have_been_made_but_did_not_arrive_is_spent(server):
     assert len(server.requests) == 2
 
 
-def test_what_is_turned_away_costs_nothing(server):
-    settings = {"max_spend_usd": 7, "usd_per_million_tokens": PRICES}
-    replies = [*[error(500, "boom")] * 5, completion("Fine.")]
-    server.reply = lambda _: replies.pop(0)
-    model = OpenAIModel(card(server, max_retries=9, **settings))
-    assert model.answer([ask("Hello")], GENERATION) == [FINE]
-
-
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [

@@ -1,8 +1,5 @@
 """The registry of the study's models, and models that others add to it."""
 
-import subprocess
-import sys
-
 import pytest
 
 from aor_lib.config.params import PARAMS, card_settings, load_model_cards
@@ -17,30 +14,6 @@ from tests.conftest import ScriptedModel
 CARDS = load_model_cards()
 STUDIED = [card for card in CARDS.values() if card.family != "Reference"]
 CARD = CARDS["ref-permissive"]
-PLAN = """
-import sys
-from aor_lib.config.params import PARAMS, load_model_cards, load_study
-from aor_lib.inference.planning import plan_trials
-from aor_lib.models.registry import load_model
-
-study, cards = load_study(PARAMS / "smoke.yaml"), load_model_cards()
-pinned = cards["qwen2-audio-7b-instruct"].model_copy(update={"memory_gib": None})
-models = [load_model(card) for card in (*study.models, pinned, cards["gpt-audio"])]
-plan_trials(study, [], models)
-print(sorted({"torch", "transformers", "ctranslate2", "onnxruntime"} & set(sys.modules)))
-"""
-
-
-@pytest.mark.slow
-def test_planning_a_study_imports_nothing_that_runs_models():
-    said = subprocess.run(
-        [sys.executable, "-c", PLAN],
-        env={"OPENAI_API_KEY": "none", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert said.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("card", STUDIED, ids=lambda card: card.id)

@@ -35,7 +35,6 @@ def listed(*names, **changes):
 
 @pytest.fixture
 def server(server, monkeypatch):
-    """A server of one's own, as vLLM starts it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     monkeypatch.setenv("AOR_SERVER_URL", server.url)
     server.models = listed(MODEL)

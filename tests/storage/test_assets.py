@@ -13,7 +13,6 @@ SHA256 = hashlib.sha256(b"first second").hexdigest()
 
 @pytest.fixture
 def listing(tmp_path, monkeypatch):
-    """A listing of one asset whose package lies on disk: only the clients' call is replaced."""
     monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
     assets.fetch.cache_clear()
     archive = tmp_path / "pkg.whl"

@@ -11,7 +11,6 @@ HEADS, KEY_HEADS, WIDTH, LAYERS = 4, 2, 32, 2
 
 @pytest.fixture
 def packed(tmp_path):
-    """A GGUF file of a tiny Llama whose key weights count their rows in GGUF's order."""
     path = tmp_path / "tiny.gguf"
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_vocab_size(5)

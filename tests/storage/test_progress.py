@@ -10,12 +10,6 @@ def test_plain_lines_say_how_much_is_done(capsys):
     assert "trials: 100 of 100" in lines[1]
 
 
-def test_nothing_is_said_where_there_was_nothing_to_do(capsys):
-    with progress("trials") as report:
-        report(100, 100)
-    assert capsys.readouterr().err == ""
-
-
 def test_a_stage_is_up_to_date_until_its_inputs_change(tmp_path):
     assert not up_to_date(tmp_path, "validate", {"manifest": "a"})
     finished(tmp_path, "validate", {"manifest": "a"})

@@ -1,8 +1,5 @@
 import operator
 import os
-import signal
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -31,28 +28,3 @@ def test_threads_compute_on_one_core_each_and_all_are_free_again_after_a_failure
     with pytest.raises(OSError, match="no such 0"):
         list(in_threads(fail, range(2), side_by_side=True))
     assert (set(cores), torch.get_num_threads()) == ({1}, 2)
-
-
-PARENT = """
-import sys
-from pathlib import Path
-from aor_lib.storage.workers import map_jobs
-
-if __name__ == "__main__":
-    list(map_jobs(Path.read_text, [Path(sys.argv[1])] * 2, 2))
-"""
-
-
-def test_workers_end_when_their_parent_is_killed(tmp_path):
-    # The workers read a pipe that is held open, so they would wait for ever; they have ended when
-    # the last copy of their standard error is closed.
-    pipe = tmp_path / "never-written"
-    os.mkfifo(pipe)
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    parent = subprocess.Popen(
-        [sys.executable, str(script), str(pipe)], stderr=subprocess.PIPE, text=True
-    )
-    with pipe.open("w"):  # opens when a worker reads: there are workers now
-        os.kill(parent.pid, signal.SIGKILL)
-        parent.communicate(timeout=60)
