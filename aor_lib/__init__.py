@@ -8,12 +8,12 @@ Open it, select the trials of a question, estimate, and show the estimates::
     study = aor.open("build/laptop")                 # judge="string-match": labels of another judge
     study.trials.head()                              # one row per trial
     context = study.select("context")                # split="dev": not the test split
-    sounding = context.where(intent="pseudo_harmful")
+    sounding = context.where(intent="pseudo_harmful")  # model="ref-contextual": one of them
     rates = sounding.rates("condition")              # refusal rates with 95 % intervals
     rates.frame                                      # in pandas; or .plot(title), .table()
     change = sounding.paired("condition", baseline="benign_scene")  # differences, Holm-adjusted
     change.sentences()                               # only what the tests show
-    sounding.where(condition="benign_scene", refused=True).clips(limit=4)  # players
+    sounding.where(condition="benign_scene", refused=True).clips(limit=4)  # the first 4, to hear
 
 Functions::
 
@@ -36,6 +36,11 @@ Classes::
     Clip(samples, sample_rate)    play(), save(path)
     ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)
     Turn("user", text=None, audio=None)   audio is a Clip or a Path
+
+Over-refusal is the refusal of a pseudo-harmful request in its benign scene:
+``study.select("headline").where(intent="pseudo_harmful").rates("scenario")``. In the frame of a
+difference, ``level`` is what was compared with ``baseline``; ``p_holm`` is NaN with too few
+utterances. ``set(study.trials["model"])`` are the ids of the models that answered.
 
 ``study.select`` takes ``headline`` (the benign scene), ``context`` (every condition), ``snr``,
 ``speaker`` (voice, emotion, speaking rate), ``histories`` (earlier turns), ``mitigation``

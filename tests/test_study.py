@@ -21,6 +21,7 @@ def test_dev_and_probes_never_come_out_of_a_selection_unless_asked_for(study):
         (lambda study: study.select("contxt"), "context"),
         (lambda study: study.select("context", split="train"), "test"),
         (lambda study: study.select("context").where(modl="a"), "model"),
+        (lambda study: study.select("context").where(intent="pseudo-harmful"), "pseudo_harmful"),
         (lambda study: study.select("context").paired("condition", "benign"), "benign_scene"),
         (lambda study: study.select("context").paired("conditoin", "noise"), "condition"),
         (lambda study: study.select("context").paired(), "baseline"),

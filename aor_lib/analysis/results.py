@@ -9,6 +9,7 @@ import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import content_hash
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
@@ -38,7 +39,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     ------
     FileNotFoundError
         If the study has no manifest, or has not been run.
-    ValueError
+    ParamsError
         If an unknown judge has given no verdict.
     """
     build = Path(build)
@@ -105,7 +106,8 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
 
 def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFrame) -> pd.DataFrame:
     if judge not in JUDGES:
-        raise ValueError(f"judge: {judge!r} has judged nothing here; run 'aor judge --judge' first")
+        hint = did_you_mean(judge, JUDGES)
+        raise ParamsError(f"judge: {judge!r} has judged nothing here{hint}, or run 'aor judge'")
     responses = store.responses()
     batches = study_verdicts(store, JUDGES[judge], manifest, responses)
     verdicts = [verdict for batch, _ in batches for _, verdict in batch]

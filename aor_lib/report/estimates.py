@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from html import escape
 from typing import Any
 
@@ -25,7 +26,11 @@ def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
         if column not in frame:
             raise SelectionError(f"where: no column {column!r}{did_you_mean(column, frame)}")
         several = isinstance(value, (list, tuple, set, pd.Series))
-        frame = frame[frame[column].isin(value if several else [value])]
+        kept = frame[frame[column].isin(value if several else [value])]
+        alike = get_close_matches(str(value), set(frame[column].astype(str)), cutoff=0.9)
+        if kept.empty and alike and not several:  # a slip of the pen, and not a value without rows
+            raise SelectionError(f"where: no {column} {value!r}; did you mean {alike[0]!r}?")
+        frame = kept
     return frame
 
 

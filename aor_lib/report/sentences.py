@@ -16,6 +16,7 @@ from aor_lib.report.style import cell_title, in_words, title_of
 if TYPE_CHECKING:
     from aor_lib.report.estimates import Estimates
 
+_LISTED = 2  # estimates; of more, the lowest and the highest are named
 _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three others.",
@@ -99,11 +100,13 @@ def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     first, *rest = estimates.keys
     told = {}
     for value, rows in known.groupby(first, sort=False):
-        ends = [
+        if is_range := len(rows) > _LISTED:
+            rows = rows.sort_values(estimates.measure).iloc[[0, -1]]
+        values = [
             _estimate(estimates, row, in_words(row, rest, estimates.titles))
-            for row in rows.sort_values(estimates.measure).iloc[[0, -1]].to_dict("records")
+            for row in rows.to_dict("records")
         ]
-        text = f"from {ends[0]} to {ends[1]}" if len(rows) > 1 else ends[0]
+        text = f"from {values[0]} to {values[1]}" if is_range else "; ".join(values)
         told[cell_title(first, value, estimates.titles)] = f"{text}."
     return told
 
