@@ -53,8 +53,7 @@ class Synth:
 
     def decay(self, n: int, t60_s: float) -> FloatArray:
         """Exponential decay from 1, by 60 dB in `t60_s` seconds."""
-        fall: FloatArray = np.exp(-3.0 * np.log(10.0) / t60_s * self.time(n))
-        return fall
+        return np.asarray(np.exp(-3.0 * np.log(10.0) / t60_s * self.time(n)))
 
     def fade(self, sound: FloatArray, attack_s: float, release_s: float) -> FloatArray:
         """Copy of a sound with raised-cosine ends, so that it starts and stops without a click."""
@@ -80,8 +79,7 @@ class Synth:
     def pulses(self, rate_hz: float | FloatArray, n: int, sharpness: float) -> FloatArray:
         """Repeating decay from 1 to ``exp(-sharpness)``, entered at a random point."""
         position = self.phase(rate_hz, n, self.rng.uniform())
-        repeated: FloatArray = np.exp(-sharpness * (position - np.floor(position)))
-        return repeated
+        return np.asarray(np.exp(-sharpness * (position - np.floor(position))))
 
     def tone(
         self, pitch_hz: float | FloatArray, n: int, partials: Sequence[float] | FloatArray = (1.0,)
@@ -91,8 +89,7 @@ class Synth:
         cycles = self.phase(pitch_hz, n, self.rng.uniform())
         position = (cycles * _TABLE_SIZE).astype(np.int64) & (_TABLE_SIZE - 1)
         audible = int(0.48 * self.rate / max(float(np.max(pitch_hz)), 1.0))
-        tone: FloatArray = cycle(partials[:audible], _TABLE_SIZE)[position]
-        return tone
+        return np.asarray(cycle(partials[:audible], _TABLE_SIZE)[position])
 
     def noise(self, n: int, spectrum: Points) -> FloatArray:
         """Stationary Gaussian noise of expected RMS 1.
@@ -112,8 +109,7 @@ class Synth:
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
         drawn = self.rng.standard_normal(2 * n_bins).view(np.complex128) * amplitude
-        noise: FloatArray = fft.irfft(drawn, size)[:n]
-        return noise
+        return np.asarray(fft.irfft(drawn, size)[:n])
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
@@ -142,8 +138,7 @@ class Synth:
         # BLAS spends most of the time on waking its threads.
         left = np.concatenate([at_start.real, at_start.imag], axis=1)
         right = np.concatenate([within.imag, within.real])
-        sound: FloatArray = np.einsum("am,mb->ab", left, right).reshape(-1)[:n]
-        return sound
+        return np.asarray(np.einsum("am,mb->ab", left, right).reshape(-1)[:n])
 
     def thump(self, n: int, pitch_hz: float, t60_s: float) -> FloatArray:
         """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle's blast."""
@@ -190,15 +185,13 @@ class Synth:
             )
         response *= 10.0 ** (wet_db / 20.0) / np.sqrt(np.sum(np.square(response)))
         response[0] += 1.0
-        wet: FloatArray = signal.oaconvolve(sound, response)[: sound.size]
-        return wet
+        return np.asarray(signal.oaconvolve(sound, response)[: sound.size])
 
 
 def curve(n: int, points: Points) -> FloatArray:
     """Piecewise linear curve through points at fractions of the length."""
     positions, values = zip(*points, strict=True)
-    line: FloatArray = np.interp(np.arange(n) / n, positions, values)
-    return line
+    return np.asarray(np.interp(np.arange(n) / n, positions, values))
 
 
 def cycle(partials: Sequence[float] | FloatArray, n: int) -> FloatArray:

@@ -16,7 +16,6 @@ from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech.emotions import TARGETS, Prosody
 from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, FloatArray, checked, dio
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
-from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _MIN_VOICED_S = 0.1
 _TILT_LIMITS_HZ = (125.0, 8000.0)  # outside of these the gain stays: rumble and hiss stay down
@@ -39,8 +38,6 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
         The samples are not one finite channel, or hold under 0.1 s of voiced speech, whose F0 could
         carry the emotion.
     """
-    if emotion not in TARGETS:
-        raise ParamsError(f"emotion: no emotion {emotion!r}{did_you_mean(emotion, TARGETS)}")
     if emotion == "neutral":
         return samples
     target = TARGETS[emotion]

@@ -91,8 +91,7 @@ def revving(
     cylinders = synth.tone(speed / 2, n, rolloff(40, 0.6) * ([0.5, 1.0] * 20))
     exhaust = synth.noise(n, _EXHAUST) * (1.0 + synth.tone(speed, n))
     throttle = np.minimum(1.0, 0.25 + within / 0.08)
-    made: FloatArray = (cylinders + 0.35 * exhaust) * throttle
-    return made
+    return np.asarray((cylinders + 0.35 * exhaust) * throttle)
 
 
 @sound

@@ -50,8 +50,7 @@ def chip_tune(
     bass_line = semitones(pitch_hz / 4, rng.choice((0.0, 0.0, 3.0, -2.0, 5.0), 4))
     bass = synth.tone(bass_line[step // 4 % 4], n, [1, 0, -0.11, 0, 0.04])
     hat = synth.band(n, 3000.0, 9000.0) * np.exp(-12.0 * within)
-    tune: FloatArray = lead + 0.35 * arpeggio + 0.8 * bass * (1.0 - 0.7 * within) + 0.12 * hat
-    return tune
+    return np.asarray(lead + 0.35 * arpeggio + 0.8 * bass * (1.0 - 0.7 * within) + 0.12 * hat)
 
 
 @sound
@@ -130,8 +129,7 @@ def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:
     degrees = np.asarray(scale, dtype=np.float64)
     steps = np.cumsum(rng.choice((-2, -1, 1, 2), count)) + rng.integers(degrees.size)
     folded = np.abs((steps % (2 * degrees.size - 2)) - (degrees.size - 1))
-    walk: FloatArray = degrees[folded]
-    return walk
+    return np.asarray(degrees[folded])
 
 
 def _piano_note(synth: Synth, pitch_hz: float, seconds: float) -> FloatArray:
