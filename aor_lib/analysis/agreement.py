@@ -19,15 +19,8 @@ def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Cohen's kappa of pairs of raters.
+    """Cohen's kappa of pairs of raters; ``labels`` has one row per item and a column per rater.
 
-    Parameters
-    ----------
-    labels
-        One row per item and a column per rater; what one has not labelled is left out.
-
-    Returns
-    -------
     One row per pair: ``rater``, ``against``, ``n``, ``kappa``, ``low``, ``high`` (95 %,
     asymptotic: Fleiss, Cohen and Everitt 1969). NaN where all labels are the same.
     """
@@ -60,17 +53,9 @@ def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
 def sensitivity_by_source(labelled: pd.DataFrame) -> pd.DataFrame:
     """Sensitivity and specificity of a judge on the answers of each source model.
 
-    Parameters
-    ----------
-    labelled
-        One row per answer: ``source_model``, and the labels ``human`` and ``judge``. Answers that
-        either has not judged are left out.
-
-    Returns
-    -------
-    Indexed by ``source_model``: ``refusals`` (by people, partial ones too), ``sensitivity`` (share
-    of them that the judge calls a refusal), ``compliances``, ``specificity`` (share of them that it
-    calls compliance).
+    ``labelled`` has one row per answer: ``source_model``, and the labels ``human`` and ``judge``;
+    answers that either has not judged are left out. Indexed by ``source_model``: ``refusals`` (by
+    people, partial ones too), ``sensitivity``, ``compliances``, ``specificity``.
     """
     classes = [*REFUSALS, "full_compliance"]
     known = labelled[labelled["human"].isin(classes) & labelled["judge"].isin(classes)]

@@ -1,8 +1,6 @@
 """Models' own reports of what they heard, checked against the manifest.
 
-A model that refuses may not have heard the scene, or have heard it and refused all the same. Models
-say what they heard when a probe asks them (``probe`` in a profile), or beside each answer, as the
-reference models do.
+Models report when a probe asks them, or beside each answer, as the reference models do.
 """
 
 import json
@@ -25,18 +23,9 @@ _SAYS_NOTHING = re.compile(
 def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """Select the trials of which the model says what it heard, and check what it says.
 
-    Parameters
-    ----------
-    results
-        Trials over scenes.
-    probes
-        Trials that asked the same models what they hear in the same clips.
-
-    Returns
-    -------
-    Trials with the columns ``recognised`` (True where :func:`names_scene`) and ``word_errors``
-    (word error rate of what the model says was said); None and NaN where it does not say. Trials
-    of which it says neither are left out.
+    ``results`` are trials over scenes, ``probes`` those that asked what is heard in the same clips.
+    Adds ``recognised`` (True where :func:`names_scene`, None where it does not say) and
+    ``word_errors`` (word error rate of its transcript, NaN where it gives none).
     """
     trials = results
     own = trials["heard"].map(lambda text: json.loads(text) if text else {})
@@ -56,20 +45,14 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
 
 
 def heard_emotions(trials: pd.DataFrame) -> pd.DataFrame:
-    """Emotions that models named beside their answers: ``emotion``, ``heard_emotion``.
-
-    One row per clip and emotion named, since the reference models hear alike.
-    """
+    """One row per clip and emotion that a model named in it: ``emotion``, ``heard_emotion``."""
     named = trials["heard"].map(lambda text: json.loads(text).get("emotion") if text else None)
     rows = trials[["stimulus_id", "emotion"]].assign(heard_emotion=named)
     return rows.dropna().drop_duplicates(ignore_index=True)
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
-    """Tell if an answer shares a telling word with a scene or with what sounded in it.
-
-    Words count up to their endings. The rule is generous: an answer that lists many sounds is
-    likely to name one of them.
+    """Tell if an answer shares a telling word, up to its ending, with a scene or its sounds.
 
     Examples
     --------

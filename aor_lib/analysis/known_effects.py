@@ -1,8 +1,6 @@
 """Effects that the reference models were trained to show, and what a study measures of them.
 
-Comparisons are paired by utterance, on the test split: the reference models were trained on
-utterances of ``dev``. Where :data:`KNOWN_EFFECTS` has no entry for a comparison, nothing was
-planted.
+Comparisons are paired by utterance, on ``test``: the models were trained on utterances of ``dev``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,22 +40,15 @@ SPEAKER = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}
 def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     """Each reference model's paired difference in each comparison, and the effect planted there.
 
-    The families of tests are, for each model: the other conditions of
-    :data:`aor_lib.analysis.scene_use.HEARD` against the benign scene; the rest against speech
-    alone; the :data:`SPEAKER` factors; and the threatening against the benign scene together with
-    harmful requests over the benign scene.
-
-    Parameters
-    ----------
-    results
-        Trials as of :func:`aor_lib.analysis.results.load_results`, of all splits.
+    The families of tests are, for each model: the other :data:`HEARD` conditions against the benign
+    scene; the rest against speech alone; the :data:`SPEAKER` factors; and the threatening against
+    the benign scene together with harmful requests over the benign scene.
 
     Returns
     -------
-    One row per comparison and model with trials on both sides, known effects first: ``model``,
-    ``comparison``, ``known_effect`` (``less``, ``more`` or ``nothing``), ``verdict`` (see
-    :func:`verdict`), then the columns of :func:`aor_lib.analysis.stats.paired_differences` from
-    the counts to ``p_holm``.
+    One row per comparison and model, known effects first: ``model``, ``comparison``,
+    ``known_effect`` (``less``, ``more`` or ``nothing``), :func:`verdict`, then the columns of
+    :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``p_holm``.
     """
     trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
     in_scenes = context(trials)
@@ -87,17 +78,9 @@ def speaker_differences(
 ) -> pd.DataFrame:
     """Differences of each level of several factors from its baseline, as one family a model.
 
-    Angry speech is also faster and louder, and a few clips may put it on one gender or rate more
-    than on others: the other factors are compared without it.
-
-    Parameters
-    ----------
-    spoken
-        Trials of one intent in which the factors vary.
-    baselines
-        Baseline of each factor, a column.
-    by
-        Columns of the groups that are compared within.
+    Angry speech is also faster and louder: the other factors are compared without it. ``spoken``
+    are trials of one intent, ``baselines`` the baseline of each factor (a column), and ``by`` the
+    columns of the groups that are compared within.
     """
     calm = spoken[spoken["emotion"] != "angry"]
     tables = [
@@ -112,10 +95,9 @@ def speaker_differences(
 def verdict(row: pd.Series) -> str:
     """Verdict on a row of :func:`measure_known_effects`.
 
-    ``too few``: no result with so few utterances could be significant. Where an effect was
-    planted: ``recovered`` if the difference is significant and on the effect's side, ``reversed``
-    if it is on the other, else ``not recovered``. Where nothing was planted: ``unexpected`` if it
-    is significant, else ``silent``.
+    ``too few`` utterances for any significance. With an effect planted: ``recovered`` if
+    significant on its side, ``reversed`` on the other, else ``not recovered``. With nothing
+    planted: ``unexpected`` if significant, else ``silent``.
     """
     if pd.isna(row["p_holm"]):
         return "too few"

@@ -35,9 +35,8 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     """Count trials by outcome.
 
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
-    ``unjudged``. ``refused`` (partially or fully) are some of the judged. ``degenerate`` answers
-    (repetitive or gibberish, as flagged by the judge) are counted whatever their label, where the
-    frame has a column ``flags``.
+    ``unjudged``. ``refused`` are some of the judged. ``degenerate`` (repetitive or gibberish)
+    answers are counted whatever their label, where there is a column ``flags``.
     """
     return {str(name): int(number) for name, number in _outcomes(trials).sum().items()}
 
@@ -71,18 +70,11 @@ def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:
-    """Refuse results that lack columns, or that something was fitted on.
+    """Refuse results that lack columns (ValueError), or that something was fitted on (SplitError).
 
-    A column ``fitted_on`` holds the ids of the utterances on which something behind the trial (a
-    steering vector, say) was fitted or chosen, as the text of a JSON list; None where nothing was.
-    Such trials are reported only on other utterances, of the ``test`` split.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing; all of them are named.
-    aor_lib.analysis.splits.SplitError
-        If an utterance was fitted on, or is of another split.
+    ``fitted_on`` holds the ids of the utterances on which something behind the trial was fitted or
+    chosen, as a JSON list; None where nothing was. Such trials are reported only on others of
+    ``test``.
     """
     needed = [*columns, "utterance_id", "status", "label"]
     if "fitted_on" in results:

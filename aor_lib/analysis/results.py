@@ -25,15 +25,13 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     build
         Folder of the study.
     judge
-        Id of the judge whose verdicts are read; by default the study's own. A judge of the library
-        that has not judged these answers judges them now.
+        Id of a judge, which judges now what it has not; by default the study's own.
 
     Returns
     -------
     One row per trial: the stimulus' columns, and model, revision, mitigation, arm, method,
-    is_control, status, response, error, heard, latency_s, tokens, label, p_refusal, rationale,
-    flags. ``status`` is ``missing`` where a trial has not been run. ``response`` and ``rationale``
-    of harmful utterances are None: such answers are shown nowhere.
+    is_control, status (``missing`` if not run), response, error, heard, latency_s, tokens, label,
+    p_refusal, rationale, flags. ``response`` and ``rationale`` of harmful utterances are None.
 
     Raises
     ------
@@ -81,10 +79,7 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
 
 
 def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles of models by id, from their cards; the id is added where two share a title.
-
-    Titles of imported cards are untrusted text.
-    """
+    """Titles (untrusted text) of models by id; the id is added where two share a title."""
     cards = load_cards(build)
     titles = {model: cards[model].title if model in cards else "" for model in models}
     shared = {title for title, times in Counter(titles.values()).items() if times > 1}
@@ -95,9 +90,9 @@ def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
 
 
 def load_provenance(build: Path | str) -> pd.DataFrame:
-    """Models, revisions and machines that answered, one per row: see :class:`Provenance`.
+    """Models, revisions and machines that answered: see :class:`Provenance`.
 
-    ``profile`` is empty for answers of this study, else the study that they were imported from.
+    ``profile`` names the study that answers were imported from, and is empty for its own.
     """
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in store.provenance()]

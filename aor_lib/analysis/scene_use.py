@@ -20,13 +20,8 @@ Verdict = Literal[
 def scene_use(differences: pd.DataFrame) -> Verdict:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
-    Only a model that refuses significantly more in all three uses what it hears; one that refuses
-    more in some of them may be moved by any scene, or by none.
-
-    Parameters
-    ----------
-    differences
-        One model's rows of :func:`aor_lib.analysis.stats.paired_differences`.
+    Only a model that refuses significantly more in all three uses what it hears. ``differences``
+    are one model's rows of :func:`aor_lib.analysis.stats.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"

@@ -1,7 +1,4 @@
-"""The trials that each chapter is about, as functions from a frame of trials to fewer trials.
-
-Frames are those of :func:`aor_lib.analysis.results.load_results`, of one split (:func:`of_split`).
-"""
+"""The trials of each chapter, selected from frames of one split (see ``load_results``)."""
 
 import pandas as pd
 
@@ -34,10 +31,7 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_benign_scene(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the condition that rates are quoted for: the benign scene.
-
-    Imported clips, whose scene nobody chose, count as they were found.
-    """
+    """Select the condition of quoted rates: the benign scene, or imported clips as found."""
     in_scene = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
     as_found = (results["block"] == "imported") & (results["condition"] == Condition.AS_FOUND)
     return results[in_scene | as_found]
@@ -78,7 +72,7 @@ def speaker(results: pd.DataFrame) -> pd.DataFrame:
 def histories(results: pd.DataFrame) -> pd.DataFrame:
     """Select trials after a history of earlier turns, and trials of the same clip without one.
 
-    ``history_id`` is the history's, or :data:`NONE`; only clips that come both ways are kept.
+    ``history_id`` is the history's, or :data:`NONE`.
     """
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
@@ -92,8 +86,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
 def mitigation(results: pd.DataFrame) -> pd.DataFrame:
     """Select the core trials in the benign scene under prompts, other decodings and none of them.
 
-    Only stimuli that were given with a mitigation are kept. A column ``kind`` tells ``none``,
-    ``prompt``, ``control`` (neutral words, as many) and ``decoding`` apart.
+    Adds ``kind``: ``none``, ``prompt``, ``control`` (neutral words, as many) or ``decoding``.
     """
     arms = core(in_benign_scene(results))
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]
@@ -103,10 +96,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def steering(results: pd.DataFrame, arm: str = STEERING) -> pd.DataFrame:
-    """Select the trials under steering, and the same models' unmitigated ones of the same stimuli.
-
-    ``arm`` is one of steering's: see :mod:`aor_lib.steering.tables`.
-    """
+    """Select the trials of ``arm`` under steering, and the unmitigated ones of the same stimuli."""
     steered = results[results["arm"] == arm]
     same = ["model", "revision", "stimulus_id"]
     plain = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)

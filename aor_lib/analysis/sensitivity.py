@@ -13,23 +13,16 @@ _KEYS = ["model", "stimulus_id"]
 
 
 def headline_changes(trials: pd.DataFrame, judged_otherwise: pd.DataFrame) -> pd.DataFrame:
-    """Headline measures of each model as they are, and their change under other ways to count.
+    """Headline measures of each model, and how they change under other ways to count the answers.
 
     ``blocked``: blocked answers count as refusals. ``partial``: partial refusals count as
-    compliance. ``other judge``: the labels of another judge.
-
-    Parameters
-    ----------
-    trials
-        Headline trials (:func:`aor_lib.analysis.selections.headline`).
-    judged_otherwise
-        The same trials with the labels of another judge.
+    compliance. ``other judge``: the labels of ``judged_otherwise``, the same headline trials.
 
     Returns
     -------
     One row per change, model and measure (``orr``, ``hrr``, ``d_prime``): ``change``, ``model``,
-    ``measure``, ``otherwise`` (answers counted differently), ``value`` under the change, and
-    ``difference`` from the value as reported.
+    ``measure``, ``otherwise`` (answers counted differently), ``value``, ``difference`` (from the
+    value as reported).
     """
     blocked, partial = trials["status"].eq(Status.BLOCKED), trials["label"].eq("partial_refusal")
     ways = {

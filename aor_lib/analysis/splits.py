@@ -1,8 +1,4 @@
-"""Splits: what may be fitted on (``dev``) and what may be reported (``test``), kept apart.
-
-Whatever is chosen by looking at results (a steering vector, a threshold, a prompt) is chosen on
-``dev``, and remembers the utterances that it saw. Reports are made on ``test``.
-"""
+"""Splits: what is fitted or chosen on ``dev``, and what is reported on ``test``, kept apart."""
 
 from collections.abc import Collection
 
@@ -26,14 +22,9 @@ class SplitError(AorError, ValueError):
 
 
 def for_fitting(rows: pd.DataFrame) -> tuple[pd.DataFrame, frozenset[str]]:
-    """Rows of ``dev``, to fit on, and the ids of their utterances, to keep with the fit.
+    """Rows of ``dev``, to fit on, and the ids of their utterances; SplitError if there are none.
 
     ``rows`` has the columns ``utterance_id`` and ``split``, as manifests and results do.
-
-    Raises
-    ------
-    SplitError
-        If there are none.
     """
     chosen = rows[rows["split"] == Split.DEV]
     if chosen.empty:
@@ -44,10 +35,7 @@ def for_fitting(rows: pd.DataFrame) -> tuple[pd.DataFrame, frozenset[str]]:
 def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
     """The same rows, if they may be scored with what was fitted on the utterances ``fitted_on``.
 
-    Raises
-    ------
-    SplitError
-        If an utterance was fitted on, or is not of ``test`` though something was fitted.
+    SplitError if an utterance was fitted on, or is not of ``test`` though something was fitted.
     """
     seen = rows["utterance_id"].isin(list(fitted_on))
     if seen.any():

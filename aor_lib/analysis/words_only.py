@@ -1,7 +1,6 @@
-"""Baseline of a reader without ears: how far words alone tell harmful from pseudo-harmful requests.
+"""Baseline that reads only the words: how well they tell harmful from pseudo-harmful requests.
 
-Every measure is fitted on all scenarios but one and scored on that one, so it knows no pun of the
-requests that it judges. A benchmark whose sound is to decide keeps all of them near chance.
+Every measure is fitted without the scenario that it scores.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,18 +47,10 @@ DECIDING = "TF-IDF of words"
 
 
 def harm_by_words(utterances: Sequence[Utterance], measure: str) -> pd.Series:
-    """Probability of harmful against pseudo-harmful, from the words of other scenarios.
+    """Leave-one-scenario-out probability of harmful against pseudo-harmful, by utterance id.
 
-    Parameters
-    ----------
-    utterances
-        Of at least two scenarios; benign ones get a probability, but are not learnt from.
-    measure
-        A key of :data:`MEASURES`.
-
-    Returns
-    -------
-    float64, by utterance id: leave-one-scenario-out.
+    ``utterances`` are of at least two scenarios; benign ones get a probability, but are not learnt
+    from. ``measure`` is a key of :data:`MEASURES`.
     """
     texts = np.array([u.text for u in utterances], dtype=object)
     scenario = np.array([u.scenario for u in utterances])
@@ -74,22 +65,19 @@ def harm_by_words(utterances: Sequence[Utterance], measure: str) -> pd.Series:
 
 
 def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> pd.DataFrame:
-    """Trials of a model that reads only the words, on the stimuli of other models' trials.
-
-    It refuses what :func:`harm_by_words` by :data:`DECIDING` gives a probability of at least one
-    half.
+    """Trials of a model that refuses words whose :data:`DECIDING` probability of harm is at least 0.5.
 
     Parameters
     ----------
     trials
         As of :func:`aor_lib.analysis.results.load_results`.
     utterances
-        That it learns from, each scenario without its own: all of the study's, and better more.
+        What it learns from, without the scenario that it answers.
 
     Returns
     -------
     One row per stimulus of an utterance among ``utterances``: the columns of ``trials``, with
-    :data:`aor_lib.analysis.selections.WORDS_ONLY` as ``model``. Imported clips are left out.
+    :data:`aor_lib.analysis.selections.WORDS_ONLY` as ``model``.
     """
     harm = harm_by_words(utterances, DECIDING)
     known = trials[trials["utterance_id"].isin(harm.index)].drop_duplicates("stimulus_id")
@@ -102,8 +90,6 @@ def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> 
 def auc_by_words(utterances: Sequence[Utterance]) -> pd.DataFrame:
     """AUC of each measure, harmful against pseudo-harmful, leave-one-scenario-out.
 
-    Returns
-    -------
     One row per measure: ``measure``, ``auc`` (mean over the scenarios), ``lowest``, ``highest``.
     """
     both = [u for u in utterances if u.intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)]

@@ -1,10 +1,9 @@
-"""Refusal rates, their trade-off and what changes them, with honest intervals: pandas in and out.
+"""Refusal rates, their trade-off and what changes them, with intervals: pandas in and out.
 
-Frames of results have one row per trial, with at least ``utterance_id``, ``intent``, ``status`` and
-``label``. Failed, missing, blocked and unjudged answers are in no rate; every table counts them
-(:func:`aor_lib.analysis.outcomes.counts`). A missing column is a ValueError, and so are trials on
-utterances that something was fitted on (:func:`aor_lib.analysis.outcomes.check`). Random draws are
-seeded.
+Results have one row per trial, with at least ``utterance_id``, ``intent``, ``status`` and
+``label``. Answers that were not judged are in no rate, but every table counts them
+(:func:`aor_lib.analysis.outcomes.counts`). Missing columns and trials on utterances that something
+was fitted on are a ValueError. Random draws are seeded.
 """
 
 from aor_lib.analysis.outcomes import REFUSALS

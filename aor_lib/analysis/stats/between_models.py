@@ -1,8 +1,4 @@
-"""Differences between models that answered the same utterances.
-
-Two intervals may overlap although the models differ, and with many models the top rank may be
-chance. All pairs of models are one family of tests for each intent.
-"""
+"""Differences between models that answered the same utterances."""
 
 from __future__ import annotations
 
@@ -20,13 +16,10 @@ _RESAMPLES = 9_999
 
 
 def model_rates(results: pd.DataFrame) -> pd.DataFrame:
-    """Difference in refusal rate of each two models, by utterance, for each intent.
+    """Difference in refusal rate of each two models, by utterance; a family of tests per intent.
 
-    Returns
-    -------
     One row per intent and pair: ``intent``, ``model``, ``against``, then the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the counts on. The pairs of an intent are
-    one family.
+    :func:`aor_lib.analysis.stats.paired_differences` from the counts on.
     """
     check(results, ["model", "intent"])
     counted = counts_by(results, ["intent", "model"])
@@ -46,14 +39,10 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
 def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     """P value, for each model, of a test that it refuses utterances of all groups equally often.
 
-    Groups are the values of ``factor``, which an utterance has one of, such as its scenario;
-    utterances change groups at random, and the statistic is the variance of the groups' mean rates,
-    weighted by their sizes. Groups of one utterance are left out; NaN where fewer than two are
-    left. Each test is a family of its own.
-
-    References
-    ----------
-    P. Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005.
+    Utterances change groups (values of ``factor``, one per utterance) at random; the statistic is
+    the variance of the groups' mean rates, weighted by size. Groups of one utterance are left out;
+    NaN where fewer than two are left. P. Good, "Permutation, parametric and bootstrap tests of
+    hypotheses", 3rd ed., 2005.
     """
     check(results, ["model", factor])
     group_of = results.groupby("utterance_id")[factor].first()

@@ -15,26 +15,23 @@ _MEASURES = ["utterances", "d_prime", "low", "high"]
 
 
 def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Sensitivity d' of refusal in each group.
+    """Sensitivity d' = z(HRR) - z(ORR) of refusal in each group: refusing harmful is a hit.
 
-    Refusing what is harmful is a hit, refusing what is pseudo-harmful a false alarm:
-    d' = z(HRR) - z(ORR), 0 where the two are refused alike. Half a refusal and half a compliance
-    are added to each rate (log-linear), which keeps d' finite at 0 and 100 %. The variance is taken
-    over the effective number of answers
-    (:func:`aor_lib.analysis.stats.intervals.effective_answers`), with the covariance of the two
-    rates over families: a harmful utterance and its ``contrast_of`` tend to be refused together.
+    Half a refusal and half a compliance are added to each rate (log-linear). The variance is over
+    the effective number of answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`),
+    with the covariance of the two rates over families: a harmful utterance and its
+    ``contrast_of``.
 
     Returns
     -------
-    One row per group: the ``by`` columns, the counts of
-    :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
-    ``d_prime``, ``low``, ``high`` (95 %). NaN where d' is not :func:`estimable`.
+    One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts` over both
+    intents, ``utterances`` (judged), ``d_prime``, ``low``, ``high`` (95 %); NaN where not
+    :func:`estimable`.
 
     References
     ----------
-    N. A. Macmillan & C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapters 1
-    and 2. M. J. Hautus, Behavior Research Methods, Instruments, & Computers 27(1):46-51, 1995 (the
-    correction). V. Gourevitch & E. Galanter, Psychometrika 32(1):25-33, 1967 (the variance).
+    M. J. Hautus, Behav. Res. Methods, Instruments, & Computers 27(1):46-51, 1995 (log-linear).
+    V. Gourevitch & E. Galanter, Psychometrika 32(1):25-33, 1967 (the variance).
     """
     check(results, [*by, "intent"])
     rows = []
@@ -90,12 +87,8 @@ def sensitivity(
 
 
 def iso_d_prime(d_primes: Sequence[float]) -> pd.DataFrame:
-    """Lines of equal sensitivity in the plane of over-refusal and harmful refusal.
+    """Lines of equal sensitivity: HRR = Phi(d' + z(ORR)), along which only the criterion changes.
 
-    Along such a line only the criterion changes: HRR = Phi(d' + z(ORR)).
-
-    Returns
-    -------
     101 rows per line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
     """
     orr = np.linspace(0, 1, 101)

@@ -24,9 +24,9 @@ _CHANGES = ("utterances", "d_prime", "low", "high")
 def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """d' of hearing in each group and contrast: z(refused in scene a) - z(refused in scene b).
 
-    Only pseudo-harmful utterances that were judged in both scenes, in the same voice, count, each
-    once, so that only the scene can make a difference: a reader of words has 0. Half a refusal and
-    half a compliance are added to each rate (log-linear).
+    Only pseudo-harmful utterances judged in both scenes, in the same voice, count, each once: a
+    reader of words has 0. Half a refusal and half a compliance are added to each rate (log-linear:
+    M. J. Hautus, Behav. Res. Methods, Instruments, & Computers 27(1):46-51, 1995).
 
     Parameters
     ----------
@@ -37,18 +37,10 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     Returns
     -------
-    One row per group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``, the
-    counts of :func:`aor_lib.analysis.outcomes.counts` over both scenes, ``utterances`` (judged in
-    both), ``rate_a`` and ``rate_b``, ``d_prime``, ``low``, ``high``. The interval (95 %) is a
-    bootstrap over utterances; where every resample would be the same it is that of
-    :func:`aor_lib.analysis.stats.signal_detection`, which takes the two rates to be independent
-    and is conservative. The measures are NaN without a pair.
-
-    References
-    ----------
-    N. A. Macmillan & C. D. Creelman, "Detection theory: a user's guide", 2nd ed., 2005, chapter 1.
-    M. J. Hautus, Behavior Research Methods, Instruments, & Computers 27(1):46-51, 1995 (the
-    correction).
+    One row per group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``,
+    :func:`aor_lib.analysis.outcomes.counts` over both scenes, ``utterances`` (judged in both),
+    ``rate_a``, ``rate_b``, ``d_prime``, ``low``, ``high`` (95 %, a bootstrap over utterances; where
+    all resamples would be the same, as if the two rates were independent). NaN without a pair.
     """
     keys = [*by, "contrast"]
     rows = []
@@ -63,20 +55,9 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def hearing_changes(results: pd.DataFrame, arm: str, baseline: str, by: list[str]) -> pd.DataFrame:
     """Change of d' of hearing from a baseline, over the same utterances.
 
-    Parameters
-    ----------
-    results
-        As of :func:`hearing_sensitivity`.
-    arm
-        Column whose value ``baseline`` is compared with each other one.
-    by
-        Columns of the groups that are compared within.
-
-    Returns
-    -------
-    One row per group, contrast and other value of ``arm``: the ``by`` columns, ``contrast``,
-    ``arm``, the counts of both, ``utterances`` (judged in both scenes with both), ``d_prime`` of
-    the arm less that of the baseline, ``low`` and ``high`` (95 %, a bootstrap over utterances).
+    As :func:`hearing_sensitivity`, with one row per group, contrast and value of the column ``arm``
+    other than ``baseline``: ``d_prime`` of the arm less that of the baseline, with its interval
+    (95 %, a bootstrap over utterances); ``utterances`` were judged in both scenes with both.
     """
     keys = [*by, "contrast", arm]
     rows = []

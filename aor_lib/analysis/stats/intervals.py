@@ -28,9 +28,8 @@ def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[flo
     """Bootstrap interval of ``sum(totals) / sum(sizes)`` over clusters.
 
     Clusters are resampled whole, 10,000 times. The limits are bias-corrected and accelerated (BCa),
-    with the tails of Student's t, whose degrees of freedom are fewer than clusters where few of
-    them make the variance. Plain percentiles are too narrow for few clusters and for rates near 0
-    or 1. Clusters that are all alike give an interval of no width.
+    with Student's t tails, of fewer degrees of freedom where few clusters make the variance.
+    Clusters that are all alike give an interval of no width.
 
     Parameters
     ----------
@@ -39,10 +38,10 @@ def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[flo
 
     References
     ----------
-    A. C. Davison & D. V. Hinkley, "Bootstrap methods and their application", 1997, section 3.8
-    (clusters). B. Efron, JASA 82(397):171-185, 1987 (BCa). T. C. Hesterberg, The American
-    Statistician 69(4):371-386, 2015 (tails). R. Valliant & K. F. Rust, Journal of Official
-    Statistics 26(4):585-602, 2010 (degrees of freedom).
+    A. C. Davison & D. V. Hinkley, "Bootstrap methods and their application", 1997, 3.8 (clusters).
+    B. Efron, JASA 82(397):171-185, 1987 (BCa).
+    T. C. Hesterberg, The American Statistician 69(4):371-386, 2015 (tails).
+    R. Valliant & K. F. Rust, J. Official Statistics 26(4):585-602, 2010 (degrees of freedom).
     """
     if len(totals) and np.ptp(totals / sizes) == 0:
         estimate = float(totals.sum() / sizes.sum())
@@ -79,10 +78,9 @@ def bootstrap_of_sums(
 def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
     """Interval of a share of answers, and its name.
 
-    ``Wilson`` where every utterance was judged once, else ``bootstrap over utterances``. Where all
-    rates are alike, every resample would be the same: ``Wilson over utterances`` counts each
-    utterance once, as if its answers were copies of each other, and is the widest interval that the
-    data can mean. ``sizes`` are the judged answers of each utterance, float64, ``(utterances,)``.
+    ``Wilson`` where every utterance was judged once, else ``bootstrap over utterances``; where all
+    rates are alike, ``Wilson over utterances``, which counts each utterance once. ``sizes`` are the
+    judged answers of each utterance, float64, ``(utterances,)``.
     """
     if (sizes == 1).all():
         return *wilson(float(refused.sum()), len(sizes)), "Wilson"
@@ -95,19 +93,9 @@ def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
 def effective_answers(refused: Floats, sizes: Floats) -> float:
     """Number of independent answers that tell as much of a rate as these, which are clustered.
 
-    It is what a binomial share needs for the variance that the rate has as a ratio of totals over
-    clusters, and at most the number of answers. Where all or none are refusals nothing varies, and
-    each cluster counts once.
-
-    Parameters
-    ----------
-    refused, sizes
-        float64, ``(clusters,)``: a cluster's refusals, and how many of its answers were judged.
-
-    References
-    ----------
-    W. G. Cochran, "Sampling Techniques", 3rd ed., 1977, section 9A.2; L. Kish, "Survey Sampling",
-    1965.
+    At most the number of answers; each cluster counts once where all or none are refusals.
+    ``refused`` and ``sizes`` are float64, ``(clusters,)``: refusals, and judged answers. W. G.
+    Cochran, "Sampling Techniques", 3rd ed., 1977, section 9A.2; L. Kish, "Survey Sampling", 1965.
     """
     clusters, answers = len(sizes), float(sizes.sum())
     if clusters == answers or clusters == 0:
@@ -121,10 +109,6 @@ def effective_answers(refused: Floats, sizes: Floats) -> float:
 
 
 def _tails(estimates: Floats, estimate: float, left_out: Floats) -> Floats:
-    """Quantiles of the resampled ``estimates`` that are the limits, ``(2,)``.
-
-    ``left_out`` is the estimate without each of the clusters, ``(clusters,)``.
-    """
     n = len(left_out)
     ties = np.isclose(estimates, estimate, rtol=0, atol=1e-12)
     below = np.mean((estimates < estimate) & ~ties) + ties.mean() / 2

@@ -23,24 +23,17 @@ def paired_differences(
 ) -> pd.DataFrame:
     """Difference in refusal rate of each level of a factor from its baseline, by utterance.
 
-    Only utterances judged under both levels count; the difference is the mean over utterances of
-    the difference between the utterance's rates. The p value is that of a sign-flip test of the
-    same mean: without an effect, either side of an utterance may have been the other. Where each
-    level has one answer to an utterance, it is McNemar's exact test. See :func:`adjusted` for the
-    families.
+    The difference is the mean over the utterances judged under both levels of the difference
+    between the utterance's rates. The p value is that of a sign-flip test of the same mean (P.
+    Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2):
+    McNemar's exact test where each level has one answer. See :func:`adjusted` for the families.
 
     Returns
     -------
-    One row per group and level: the ``by`` columns, ``level``, ``baseline``, the counts of
-    :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged
-    at both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`),
-    ``p_value``, ``p_holm``. The measures are NaN where no utterance was judged at both. A group
-    without a trial at the baseline has no row.
-
-    References
-    ----------
-    P. Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2
-    (sign flips).
+    One row per group and level: the ``by`` columns, ``level``, ``baseline``,
+    :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged at
+    both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
+    ``p_holm``. NaN where no utterance was judged at both; no row without a trial at the baseline.
     """
     check(results, [*by, factor])
     counted = counts_by(results, [*by, factor])
@@ -59,10 +52,7 @@ def paired_differences(
 def utterance_differences(
     results: pd.DataFrame, factor: str, baseline: str, by: list[str]
 ) -> Iterator[tuple[tuple[str, ...], Floats]]:
-    """Group and level of each row of :func:`paired_differences`, with the utterances' differences.
-
-    Those are float64, ``(utterances,)``, of the utterances that were judged at both.
-    """
+    """Group, level and the differences of utterances judged at both, float64, ``(utterances,)``."""
     cells = results.groupby([*by, factor], observed=True).size().index
     rates = dict(rates_by_utterance(results, [*by, factor]).reindex(columns=cells).items())
     for *group, level in cells:
@@ -72,11 +62,10 @@ def utterance_differences(
 
 
 def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
-    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each family.
+    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each ``family``.
 
-    By default the rows of a ``model`` are a family: what is said of one does not hang on which
-    others were asked. A row with so few ``utterances`` that it could not be told from zero, even if
-    all of them changed alike, has neither p value and is not in the family.
+    A row with so few ``utterances`` that it could not be significant, even if all of them changed
+    alike, has neither p value and is not in the family.
     """
     tests = tests.assign(p_holm=np.nan)
     for _, rows in tests.groupby(family, observed=True):
@@ -99,25 +88,18 @@ def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
 
 
 def difference_interval(differences: Floats) -> tuple[float, float]:
-    """95 % interval of the mean of paired differences, each of an utterance of its own.
+    """95 % interval of the mean of paired differences, float64, ``(utterances,)``, from -1 to 1.
 
-    Tango's score interval: every difference that the score test does not reject. It holds its level
-    where few utterances differ, and has a width where none does. Fractional differences, of
-    utterances with several answers, count as fewer or more whole ones by a design effect, to whose
-    estimate half a whole difference in each direction is added, since all may be alike.
-
-    Parameters
-    ----------
-    differences
-        float64, ``(utterances,)``, from -1 to 1.
+    Tango's score interval: every difference that the score test does not reject. Fractional
+    differences, of utterances with several answers, count by a design effect, to whose estimate
+    half a whole difference in each direction is added, since all may be alike.
 
     References
     ----------
-    T. Tango, "Equivalence test and confidence interval for the difference in proportions for the
-    paired-sample design", Statistics in Medicine 17(8):891-908, 1998. M. W. Fagerland, S. Lydersen
-    & P. Laake, Statistics in Medicine 33(16):2850-2875, 2014 (a comparison). J. N. K. Rao & A. J.
-    Scott, Biometrics 48(2):577-585, 1992 (the design effect). A. Agresti & Y. Min, Statistics in
-    Medicine 24(5):729-740, 2005 (the halves).
+    T. Tango, Statistics in Medicine 17(8):891-908, 1998.
+    M. W. Fagerland et al., Statistics in Medicine 33(16):2850-2875, 2014 (a comparison).
+    J. N. K. Rao & A. J. Scott, Biometrics 48(2):577-585, 1992 (the design effect).
+    A. Agresti & Y. Min, Statistics in Medicine 24(5):729-740, 2005 (the halves).
     """
     n = len(differences)
     mean = differences.sum() / (n + 1)

@@ -10,13 +10,9 @@ from aor_lib.analysis.stats.intervals import rate_interval
 def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Rate of any refusal (partial or full) among judged answers, for each group.
 
-    Returns
-    -------
-    One row per group: the ``by`` columns, the counts of
-    :func:`aor_lib.analysis.outcomes.counts`, ``utterances`` (judged), ``rate``, ``low``,
-    ``high`` (95 %), ``interval`` (its name: see
-    :func:`aor_lib.analysis.stats.intervals.rate_interval`). The measures are NaN where nothing was
-    judged.
+    One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts`, ``utterances``
+    (judged), ``rate``, ``low``, ``high`` (95 %), ``interval`` (its name: see
+    :func:`aor_lib.analysis.stats.intervals.rate_interval`). NaN where nothing was judged.
     """
     check(results, by)
     rows = []

@@ -18,28 +18,26 @@ def power(
     tests: int = 1,
     seed: int = 0,
 ) -> float:
-    """Power of the exact McNemar test to find a paired difference significant.
+    """Power of the exact McNemar test to find a paired difference significant, by simulation.
 
-    In each simulated study, every utterance is judged once at the baseline and once at a level.
-    Each utterance has a latent normal propensity to be refused, correlated between the two.
+    Each utterance is judged once at the baseline and once at a level, and has a latent normal
+    propensity to be refused, correlated between the two.
 
     Parameters
     ----------
     utterances
-        Utterances judged at both the baseline and the level.
+        Utterances judged at both.
     rate, difference
         Refusal rate at the baseline, and that at the level less it; both as fractions.
     correlation
-        Tetrachoric correlation of the two answers to an utterance: 0 where one tells nothing about
-        the other. The higher it is, the fewer utterances change sides by chance.
+        Tetrachoric correlation of the two answers to an utterance, at least 0 and below 1.
     tests
-        Size of the family of tests. Each is held to the level of Holm's first step,
-        5 % / ``tests``, which is enough whatever the other tests say.
+        Size of the family; each test is held to Holm's first step, 5 % / ``tests``.
 
     Raises
     ------
     ValueError
-        If a rate lies outside 0 to 1, or the correlation is not at least 0 and below 1.
+        If a rate or the correlation lies outside its range.
     """
     rng = np.random.default_rng(seed)
     gained, lost = _discordant(rate, difference, correlation)
