@@ -30,7 +30,7 @@ KNOWN_EFFECTS = {
 }
 """Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
 
-Members that hear sound learnt from descriptions of it too.
+Nothing was planted elsewhere. Members that hear sound learnt from descriptions of it too.
 """
 
 SPEAKER = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}

@@ -65,7 +65,7 @@ def harm_by_words(utterances: Sequence[Utterance], measure: str) -> pd.Series:
 
 
 def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> pd.DataFrame:
-    """Trials of a model that refuses words whose :data:`DECIDING` probability of harm is at least 0.5.
+    """Trials of a model that refuses where :data:`DECIDING` gives harm at least one half.
 
     Parameters
     ----------

@@ -29,13 +29,7 @@ class Clip:
         return Audio(self.samples, rate=self.sample_rate, normalize=False)
 
     def save(self, path: str | Path) -> None:
-        """Write a 16-bit sound file whose format is that of the name's ending, .flac or .wav.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise.
-        """
+        """Write a 16-bit .flac or .wav file; ValueError if the name ends otherwise."""
         if Path(path).suffix.lower() not in (".flac", ".wav"):
             raise ValueError(f"{path}: a clip is saved as .flac or .wav; change the name's ending")
         # Whole numbers, so that a clip which was read from a 16-bit file is saved as it was.

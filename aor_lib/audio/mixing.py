@@ -1,8 +1,4 @@
-"""Speech and background mixed to one clip at a stated SNR and loudness.
-
-Levels: active speech level by ITU-T P.56 method B; programme loudness and true peak by
-ITU-R BS.1770-4.
-"""
+"""Speech and background mixed to one clip at a stated SNR and loudness."""
 
 import functools
 from dataclasses import dataclass

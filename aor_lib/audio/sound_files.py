@@ -81,10 +81,7 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def contained(folder: Path, name: str) -> Path:
-    """The file that a name in a collection's list stands for; UnusableError if there is none.
-
-    A name that leads out of the folder, be it through ``..`` or a link, stands for none.
-    """
+    """The file of a name in a collection's list; UnusableError if the folder holds none."""
     try:
         path = (folder / name).resolve(strict=True)
     except (OSError, ValueError) as error:

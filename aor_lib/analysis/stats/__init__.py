@@ -10,14 +10,13 @@ from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.stats.between_models import groups_differ, model_rates
 from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
-from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, wilson
+from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, rates, wilson
 from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
     adjusted,
     difference_interval,
     paired_differences,
 )
-from aor_lib.analysis.stats.refusal_rates import rates
 from aor_lib.analysis.stats.sample_size import power
 
 __all__ = [

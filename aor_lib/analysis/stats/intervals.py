@@ -1,11 +1,14 @@
-"""95 % intervals of rates: of independent trials, and of trials that come in clusters."""
+"""Refusal rates and 95 % intervals: of independent trials, and of trials that come in clusters."""
 
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
+
+from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -88,6 +91,34 @@ def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
     if np.ptp(rates) == 0:
         return *wilson(float(rates.sum()), len(sizes)), "Wilson over utterances"
     return *cluster_bootstrap(refused, sizes), "bootstrap over utterances"
+
+
+def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Rate of any refusal (partial or full) among judged answers, for each group.
+
+    One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts`, ``utterances``
+    (judged), ``rate``, ``low``, ``high`` (95 %), ``interval`` (its name: see
+    :func:`rate_interval`). NaN where nothing was judged.
+    """
+    check(results, by)
+    rows = []
+    for group, trials in results.groupby(by, sort=True, observed=True):
+        clusters = refusals_by_utterance(trials)
+        refused, judged = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
+        low, high, interval = rate_interval(refused, judged)
+        rows.append(
+            dict(zip(by, group, strict=True))
+            | counts(trials)
+            | {
+                "utterances": len(clusters),
+                "rate": refused.sum() / judged.sum() if len(clusters) else np.nan,
+                "low": low,
+                "high": high,
+                "interval": interval,
+            }
+        )
+    measures = ["utterances", "rate", "low", "high", "interval"]
+    return pd.DataFrame(rows, columns=[*by, *count_names(results), *measures])
 
 
 def effective_answers(refused: Floats, sizes: Floats) -> float:

@@ -1,8 +1,4 @@
-"""Acoustic scene classification of clips, and the weights that hearing loads.
-
-The classifier is a logistic regression on what Whisper's encoder heard of every scene, of steady
-noise and of speech alone. ``reference/hearing`` trains it.
-"""
+"""Acoustic scene classification of clips, trained by ``reference/hearing``, and its weights."""
 
 import functools
 import hashlib
@@ -20,10 +16,7 @@ QUIET, NOISE = "quiet", "noise"
 
 
 def classify_scene(encoded: Features) -> str:
-    """The id of the most probable scene, or ``quiet`` or ``noise``.
-
-    ``encoded`` as in :class:`~aor_lib.audio.hearing.transcription.Transcription`.
-    """
+    """Id of the most probable scene, or ``quiet`` or ``noise``, from ``Transcription.encoded``."""
     model = load_weights(SCENE_WEIGHTS)
     mean, scale, weights, bias = (
         np.asarray(model[name], float) for name in ("mean", "scale", "weights", "bias")

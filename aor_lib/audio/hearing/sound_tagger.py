@@ -1,7 +1,6 @@
 """The sound tagger: which sounds are heard in a clip, and the speaker's emotion.
 
-It was trained on random mixtures of the scenes' sounds, not on scenes (``reference/hearing``), and
-tags a scene that it never met by the sounds in it.
+It was trained on random mixtures of the scenes' sounds, not on scenes (``reference/hearing``).
 """
 
 from __future__ import annotations
@@ -52,12 +51,8 @@ class SoundTags:
 class SoundTagger(torch.nn.Module):
     """Convolutions over time and pitch, then a layer on each segment of a clip.
 
-    Sounds are read from the spectrogram alone, since the output of Whisper's encoder keeps speech
-    and little of short sounds; the emotion is read from both.
-
-    References
-    ----------
-    Cakir et al. (2017), https://arxiv.org/abs/1702.06286, here without the recurrent layer.
+    Sounds are read from the spectrogram alone, the emotion also from Whisper's encoder. Cakir et
+    al. (2017), https://arxiv.org/abs/1702.06286, here without the recurrent layer.
     """
 
     def __init__(self, sounds: Sequence[str], moods: Sequence[str]) -> None:

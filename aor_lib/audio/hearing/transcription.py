@@ -1,7 +1,7 @@
-"""Speech recognition: the transcript of a clip, a summary of the encoder's output, a spectrogram.
+"""Speech recognition, with a summary of the encoder's output and a spectrogram from the same pass.
 
-Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2. One
-pass of the encoder serves all. Results are kept in the user's cache by the clip's bytes.
+Whisper tiny.en (Radford et al., 2022, https://arxiv.org/abs/2212.04356) through CTranslate2.
+Results are kept in the user's cache by the clip's bytes.
 """
 
 from __future__ import annotations

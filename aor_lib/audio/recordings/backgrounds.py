@@ -43,12 +43,11 @@ class Background:
 def recorded_scene(
     library: Path, scene: str, n_samples: int, rng: np.random.Generator
 ) -> Background | None:
-    """Compose a background at 24 kHz of up to three of a scene's recordings.
+    """Compose a background at 24 kHz of up to three of a scene's recordings, None if it has none.
 
     They are of different labels where the library has several. Short recordings come again after
-    pauses, longer ones in a loop with cross-fades of equal power. Choice and layout depend on the
-    library's content and on ``rng`` alone. The background has a peak of 0.9, its ``source`` names
-    the recordings with their authors; it is ``None`` if the library has no recording for the scene.
+    pauses, longer ones in a loop with cross-fades of equal power. The peak is 0.9; ``source`` names
+    the recordings with their authors.
     """
     chosen = _choose(recordings_of(library, scene), rng)
     if not chosen:

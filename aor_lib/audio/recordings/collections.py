@@ -1,8 +1,7 @@
 """Other people's folders of sound: the clips that they list, their labels, licences and scenes.
 
-Three layouts are known, and found by looking: ESC-50 (Piczak, 2015,
-https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et al., 2022,
-https://arxiv.org/abs/2010.00475), and a folder of sound files for each class.
+ESC-50 (Piczak, 2015, https://doi.org/10.1145/2733373.2806390), FSD50K (Fonseca et al., 2022,
+https://arxiv.org/abs/2010.00475), or a folder of sound files for each class.
 """
 
 import json
@@ -47,10 +46,7 @@ class Mapping(Params):
     excluded: tuple[str, ...]
 
     def scenes_with_labels(self, labels: Sequence[str]) -> dict[str, str]:
-        """The scenes for a clip with these labels, each with the first label that fits it.
-
-        UnusableError if there is none, or a label is excluded.
-        """
+        """Scenes with the first label that fits; UnusableError if none, or one is excluded."""
         if not labels:
             raise UnusableError("has no label")
         for label in labels:
@@ -83,10 +79,7 @@ def read_mapping(path: Path) -> Mapping:
 
 
 def read_collection(folder: Path) -> tuple[str, list[ListedClip]]:
-    """The name of the collection in a folder, and its clips, sorted by name.
-
-    CollectionError if the folder has none of the layouts.
-    """
+    """The name of a folder's collection, and its clips by name; CollectionError if it has none."""
     if (folder / "meta" / "esc50.csv").is_file():
         source, clips = "ESC-50", _esc50(folder)
     elif (folder / "FSD50K.ground_truth").is_dir():

@@ -50,12 +50,8 @@ def import_recordings(
 
     Raises
     ------
-    CollectionError
-        The folder is no collection, or its lists cannot be read.
-    ParamsError
-        The mapping cannot be used.
-    LibraryError
-        The library's table is damaged.
+    CollectionError, ParamsError, LibraryError
+        If the collection's lists, the mapping or the library's table cannot be used.
     """
     fits = read_mapping(mapping)
     check_folders(folder, into)

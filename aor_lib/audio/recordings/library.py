@@ -1,7 +1,6 @@
 """A library of recorded backgrounds: a folder with ``clips/`` and a table of their scenes.
 
-The clips are mono FLAC at 24 kHz; ``recordings.parquet`` holds a :class:`Recording` for each clip
-and scene that it may be heard in. :mod:`aor_lib.audio.recordings.importing` fills it.
+Clips are mono FLAC at 24 kHz; ``recordings.parquet`` holds a :class:`Recording` per clip and scene.
 """
 
 import functools
@@ -47,10 +46,7 @@ def library_sha256(library: Path) -> str:
 
 
 def read_table(library: Path) -> list[Recording]:
-    """All rows of a library's table, by content; it is read anew when it has changed.
-
-    ``LibraryError`` if it is missing or damaged.
-    """
+    """All rows of a library's table, by content; LibraryError if it is missing or damaged."""
     path = library / TABLE
     if not path.is_file():
         raise LibraryError(

@@ -4,8 +4,14 @@ A scene is data (params/scenes/ID.yaml, :mod:`aor_lib.config.scene`), made of na
 :func:`spectrum_matched_noise` is the control that keeps a scene's level and spectrum alone.
 """
 
-from aor_lib.audio.scenes.engine import MAX_DURATION_S, Event, Soundscape, check, render
-from aor_lib.audio.scenes.noise import spectrum_matched_noise
+from aor_lib.audio.scenes.engine import (
+    MAX_DURATION_S,
+    Event,
+    Soundscape,
+    check,
+    render,
+    spectrum_matched_noise,
+)
 from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.config.params import scene_ids
 

@@ -1,11 +1,12 @@
-"""From a scene's specification to its events and its waveform."""
+"""From a scene's specification to its events and its waveform, and noise that matches one."""
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import fft, signal
 
 from aor_lib.audio.scenes.library import checked, drawn
 from aor_lib.audio.scenes.sounds import SOUNDS
@@ -20,6 +21,8 @@ _HEADROOM_DB = 14.0
 _BED_SPREAD_DB = 2.0
 _EVENT_SPREAD_DB = 1.5
 _BED_MARGIN_S = 0.3
+# 3 Hz at 24 kHz: shorter segments smear a steady hum into the third-octave bands beside it.
+_SEGMENT = 8192
 
 
 @dataclass(frozen=True)
@@ -50,21 +53,18 @@ def render(
     scene
         A scene, or the id of one of params/scenes.
     duration_s
-        Seconds, at most 120.
+        Seconds, from one sample to 120; otherwise a ValueError.
     sample_rate
         In Hz.
 
     Returns
     -------
-    Soundscape
-        ``round(duration_s * sample_rate)`` samples with a peak of 0.9, and the scene's events.
+    ``round(duration_s * sample_rate)`` samples with a peak of 0.9, and the scene's events.
 
     Raises
     ------
     ParamsError
         If there is no such scene, or one of its sounds or their parameters is wrong.
-    ValueError
-        If the duration is shorter than one sample or too long.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     if not 1 <= duration_s * sample_rate <= MAX_DURATION_S * sample_rate:
@@ -101,6 +101,28 @@ def _check_parts(occurrence: Occurrence, where: str) -> None:
         if twice := sorted(part.params.keys() & part.each.keys()):
             raise ParamsError(f"{place}.each: {twice[0]!r} is in params too; keep one")
         checked(part.sound, part.params | part.each, place)
+
+
+def spectrum_matched_noise(
+    reference: ArrayLike, n_samples: int, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """Stationary Gaussian noise with the spectrum (Welch's) and the RMS level of a reference.
+
+    ``reference`` is ``(samples,)``; the noise, ``(n_samples,)``, has its sample rate, and its peak
+    may be higher. ValueError if the reference is silent or not finite.
+    """
+    target = np.asarray(reference, dtype=np.float64)
+    rms = np.sqrt(np.mean(np.square(target)))
+    if not (np.isfinite(rms) and rms > 0):
+        raise ValueError("the reference is silent or not finite: it has no spectrum to match")
+    frequencies, power = signal.welch(target, nperseg=min(_SEGMENT, target.size), detrend=False)
+    size = fft.next_fast_len(max(n_samples, _SEGMENT), real=True)
+    bins = fft.rfftfreq(size)
+    amplitude = np.sqrt(np.interp(bins, frequencies, power))
+    spectrum = rng.standard_normal(2 * bins.size).view(np.complex128) * amplitude
+    noise: NDArray[np.float64] = fft.irfft(spectrum, size)[:n_samples]
+    noise *= rms / np.sqrt(np.mean(np.square(noise)))
+    return noise.astype(np.float32)
 
 
 class _Mix:

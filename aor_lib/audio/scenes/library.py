@@ -1,7 +1,6 @@
-"""The library of named sounds: how a function becomes one, and how its parameters are checked.
+"""The library of named sounds: functions of a :class:`Synth` and of parameters in a scene's YAML.
 
-A sound is a function of a :class:`Synth` and keyword parameters, whose annotations say what may be
-written in a scene's YAML. Numbers may be given as ranges there.
+Their annotations say what may be written there; numbers may be given as ranges.
 """
 
 import inspect
@@ -97,8 +96,8 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
 def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> dict[str, Any]:
     """Parameters of the sound ``name`` with its defaults; every number as a range.
 
-    ParamsError, whose message begins with ``where``, if the sound or a parameter is unknown, a
-    value out of range, or a bed is asked for and the sound has a length of its own.
+    ParamsError, beginning with ``where``, if the sound or a parameter is unknown, a value out of
+    range, or a bed is asked for and the sound has a length of its own.
     """
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")

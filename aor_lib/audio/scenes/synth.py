@@ -1,7 +1,6 @@
 """Building blocks of sounds: noise, tones, struck bodies, and shapes over time.
 
-A :class:`Synth` carries what every sound needs, the sample rate and the random generator. All its
-arrays are float64 of shape ``(samples,)``; a rate or a pitch is a number or such an array.
+Arrays are float64, ``(samples,)``; a rate or a pitch is a number or such an array.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,22 +1,13 @@
 """How emotions sound: the prosody of each, relative to the speaker's neutral speech.
 
-Directions of the :data:`TARGETS`:
+Directions of the :data:`TARGETS` follow these reviews; sizes are held to what leaves the words
+intelligible and the voice human, so F0 rises by less than in synthesis by rule.
 
-- Juslin & Laukka (2003, Psychol. Bull. 129(5), 770-814), review of 104 studies, summary of cues.
-  Anger: fast, loud, much high-frequency energy, high and variable F0. Fear: fast, soft (save
-  panic), little high-frequency energy, high F0 of little variability, irregular. Sadness: slow,
-  soft, little high-frequency energy, low F0 of little variability. Happiness: fast, medium to
-  loud, medium high-frequency energy, high and variable F0.
-- Murray & Arnott (1993, J. Acoust. Soc. Am. 93(2), 1097-1108), table of voice effects: the order
-  of F0 means (fear and anger above happiness above neutral above sadness), the small size of the
-  changes for sadness, irregular voicing for fear. They have fear's F0 range wider and its
-  intensity normal; here the larger and later review is followed for the range.
-- Banse & Scherer (1996, J. Pers. Soc. Psychol. 70(3), 614-636): energy highest in anger, lowest
-  in sadness.
-
-Sizes are those of synthesis by rule (reviewed by Schröder, 2001, Eurospeech, 561-564; Burkhardt &
-Sendlmeier, 2000, ISCA Workshop on Speech and Emotion, 151-156), held to what leaves the words
-intelligible and the voice human: F0 rises by less than there, for fear by far.
+- Juslin & Laukka, Psychol. Bull. 129(5):770-814, 2003 (cues; the range of F0 for fear).
+- Murray & Arnott, J. Acoust. Soc. Am. 93(2):1097-1108, 1993 (order of F0 means, irregular fear).
+- Banse & Scherer, J. Pers. Soc. Psychol. 70(3):614-636, 1996 (energy of anger and sadness).
+- Schröder, Eurospeech, 561-564, 2001 (sizes).
+- Burkhardt & Sendlmeier, ISCA Workshop on Speech and Emotion, 151-156, 2000 (sizes).
 """
 
 from dataclasses import dataclass

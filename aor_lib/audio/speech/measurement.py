@@ -1,7 +1,6 @@
 """Measurements on speech: pitch, level and tilt.
 
-F0 is Harvest's: :mod:`aor_lib.audio.speech.prosody` changes F0 as DIO finds it, and a mistake of
-the one is not hidden by the same mistake of the other.
+F0 is Harvest's, not DIO's, so that a mistake of :mod:`aor_lib.audio.speech.prosody` shows here.
 """
 
 from dataclasses import dataclass
@@ -80,9 +79,8 @@ def checked(samples: npt.NDArray[np.floating]) -> FloatArray:
 def dio(speech: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F0 in Hz (0 where unvoiced) and times in seconds of each frame, both ``(frames,)``.
 
-    DIO and StoneMask (Morise, Kawahara & Katayose, 2009, AES 35th Conference), twice: the second
-    time within a range drawn from the speaker's own quartiles (after De Looze & Hirst, 2008, Speech
-    Prosody, 135-138, but 1.5 times as high), which keeps octave errors out.
+    DIO and StoneMask (Morise et al., 2009, AES 35th Conference), twice: first for the speaker's own
+    range (after De Looze & Hirst, 2008, Speech Prosody, 135-138), which keeps octave errors out.
     """
     f0, times_s = _dio(speech, 60.0, 600.0)
     if not f0.any():

@@ -1,10 +1,8 @@
 """Emotion by prosody: the same words and voice with another pitch, pace, level and tilt.
 
-WORLD (Morise, Yokomori & Ozawa, 2016, IEICE Trans. E99-D(7), 1877-1884) takes speech apart into
-F0, spectral envelope and aperiodicity, each of which is changed and put together again.
-
-Neutral speech stays as it is and is not taken apart, so emotions differ from it by the vocoder's
-traces as well; among each other they do not.
+WORLD (Morise, Yokomori & Ozawa, 2016, IEICE Trans. E99-D(7), 1877-1884) takes speech apart and puts
+it together again. Neutral speech is left as it is, so emotions differ from it by the vocoder's
+traces as well.
 """
 
 import numpy as np
@@ -25,18 +23,8 @@ _PEAK = 0.99
 def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.float32]:
     """Give neutral speech the prosody of an emotion; ``neutral`` is the input itself.
 
-    Parameters
-    ----------
-    samples
-        float32, ``(n,)``, mono, at 24 kHz.
-    emotion
-        A key of :data:`~aor_lib.audio.speech.emotions.TARGETS`.
-
-    Raises
-    ------
-    SpeechError
-        The samples are not one finite channel, or hold under 0.1 s of voiced speech, whose F0 could
-        carry the emotion.
+    ``samples`` are float32, ``(n,)``, mono, at 24 kHz; ``emotion`` is a key of :data:`TARGETS`.
+    SpeechError if they are not one finite channel, or hold under 0.1 s of voiced speech.
     """
     if emotion == "neutral":
         return samples

@@ -1,7 +1,6 @@
-"""Text to speech with the voices of Kokoro-82M (Apache-2.0).
+"""Text to speech with the voices of Kokoro-82M (Apache-2.0), on one thread: always the same bytes.
 
-https://huggingface.co/hexgrad/Kokoro-82M, through ONNX Runtime on one thread, which makes its
-samples the same bytes whatever the number of workers.
+https://huggingface.co/hexgrad/Kokoro-82M, through ONNX Runtime.
 """
 
 import functools
@@ -26,7 +25,7 @@ class SpeechError(AorError):
 
 
 def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.float32]:
-    """Speak a text; results are kept in the user's cache.
+    """Speak a text, mono at 24 kHz without silent margins; kept in the user's cache.
 
     Parameters
     ----------
@@ -34,10 +33,6 @@ def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.fl
         Id of an English Kokoro voice, such as ``af_heart``.
     rate
         A key of :data:`RATES`.
-
-    Returns
-    -------
-    float32, ``(samples,)``, mono, at 24 kHz, without silent margins.
 
     Raises
     ------
