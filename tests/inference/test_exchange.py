@@ -3,10 +3,14 @@
 import hashlib
 
 import pytest
+from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
+from aor_lib.cli import app
+from aor_lib.cli import data as verbs
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
+from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.exchange import (
     export_results,
     forget_model,
@@ -137,3 +141,21 @@ def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, tmp
     columns = ["stimulus_id", "model", "response", "label"]
     assert load_results(there)[columns].equals(load_results(whole.build)[columns])
     assert (there / "clips/a.flac").read_bytes() == b"a sound"
+
+
+def test_a_bundle_without_clips_makes_no_study(whole, tmp_path):
+    with pytest.raises(BundleError, match="clips"):
+        unpack_study(whole.export(), whole.study, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_the_command_exports_imports_and_forgets(here, there, monkeypatch, tmp_path):
+    monkeypatch.setattr(verbs, "study_of", lambda params, build: (here.study, here.build))
+
+    def aor(verb, *arguments):
+        return CliRunner().invoke(app, [verb, *map(str, arguments), "tiny.yaml"]).output
+
+    assert "6 verdicts" in aor("export", "--no-clips", "--into", tmp_path / "mine.zip")
+    assert "other: 6 trials, 6 responses added" in aor("import", there.export())
+    assert "other: 6 imported trials" in aor("import", "--forget", "other")
+    assert set(load_results(here.build)["model"]) == {"own"}
