@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
+from scipy import fft, signal
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = Sequence[tuple[float, float]]
@@ -174,8 +174,6 @@ class Synth:
         self, sound: FloatArray, t60_s: float, wet_db: float, damping_hz: float
     ) -> FloatArray:
         """A sound in a room: convolved with decaying noise that is low-passed at `damping_hz`."""
-        from scipy import signal  # takes a fifth of a second to load
-
         n = max(2, round(0.8 * t60_s * self.rate))
         response = self.rng.standard_normal(n) * self.decay(n, t60_s)
         if damping_hz < 0.5 * self.rate:

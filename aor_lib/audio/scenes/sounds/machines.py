@@ -4,17 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    FLAT,
-    Curve,
-    Gain,
-    Pitch,
-    Rate,
-    Ratio,
-    Seconds,
-    Spectrum,
-    sound,
-)
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.sounds.music import score
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff
 
@@ -26,14 +17,14 @@ _EXHAUST = ((120.0, -8.0), (500.0, 0.0), (1800.0, -6.0), (6000.0, -26.0))
 def engine(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
-    spectrum: Spectrum,
-    clatter: Gain = 0.6,
-    drift: Ratio = 0.04,
-    revs: Curve = FLAT,
-    bite: Curve = FLAT,
-    rasp: Ratio = 0.9,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
+    spectrum: library.Spectrum,
+    clatter: library.Gain = 0.6,
+    drift: library.Ratio = 0.04,
+    revs: library.Curve = library.FLAT,
+    bite: library.Curve = library.FLAT,
+    rasp: library.Ratio = 0.9,
 ) -> FloatArray:
     """Combustion engine: firing pulses and, with each, a clatter of noise of some spectrum.
 
@@ -53,13 +44,13 @@ def engine(
 def motor(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
-    sag: Ratio = 0.15,
-    brightness: Ratio = 1.2,
-    work: Gain = 0.9,
-    spectrum: Spectrum = _WORK,
-    work_hz: Rate = 0,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
+    sag: library.Ratio = 0.15,
+    brightness: library.Ratio = 1.2,
+    work: library.Gain = 0.9,
+    spectrum: library.Spectrum = _WORK,
+    work_hz: library.Rate = 0,
 ) -> FloatArray:
     """Electric tool that spins up, labours under load, and spins down; the work is noise.
 
@@ -79,7 +70,11 @@ def motor(
 
 @sound
 def revving(
-    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, gear_s: Seconds = 1.1
+    synth: Synth,
+    *,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
+    gear_s: library.Seconds = 1.1,
 ) -> FloatArray:
     """Full throttle: the pitch climbs through each gear and falls back at the change of gear."""
     n = synth.samples(seconds)
@@ -95,7 +90,7 @@ def revving(
 
 
 @sound
-def passing_car(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
+def passing_car(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
     """A car that passes at a few metres and 55 m/s, with its Doppler shift."""
     n = synth.samples(seconds)
     place = np.linspace(-3.0, 3.0, n)
@@ -109,8 +104,8 @@ def passing_car(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArra
 def tape(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch = 230,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch = 230,
     motion: Literal["play", "scrub", "rewind"],
 ) -> FloatArray:
     """An orchestra's score on tape: played, turned to and fro by hand, or rewound."""

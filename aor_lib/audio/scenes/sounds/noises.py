@@ -2,19 +2,8 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    FLAT,
-    Body,
-    Count,
-    Curve,
-    Gain,
-    Pitch,
-    Rate,
-    Ratio,
-    Seconds,
-    Spectrum,
-    sound,
-)
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 
 
@@ -22,13 +11,13 @@ from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 def noise(
     synth: Synth,
     *,
-    seconds: Seconds,
-    spectrum: Spectrum,
-    shape: Curve = FLAT,
-    pulse_hz: Rate = 0,
-    sharpness: Gain = 3,
-    flutter: Ratio = 0,
-    flutter_hz: Rate = 10,
+    seconds: library.Seconds,
+    spectrum: library.Spectrum,
+    shape: library.Curve = library.FLAT,
+    pulse_hz: library.Rate = 0,
+    sharpness: library.Gain = 3,
+    flutter: library.Ratio = 0,
+    flutter_hz: library.Rate = 10,
 ) -> FloatArray:
     """Steady noise of air, traffic or steam, shaped over its length, pulsed or fluttering."""
     n = synth.samples(seconds)
@@ -44,15 +33,15 @@ def noise(
 def grains(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
-    per_s: Rate,
-    grain_s: Seconds = 0.012,
-    body: Body = "none",
-    ground: Ratio = 0,
-    shape: Curve = FLAT,
-    flutter: Ratio = 0,
-    flutter_hz: Rate = 3,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
+    per_s: library.Rate,
+    grain_s: library.Seconds = 0.012,
+    body: library.Body = "none",
+    ground: library.Ratio = 0,
+    shape: library.Curve = library.FLAT,
+    flutter: library.Ratio = 0,
+    flutter_hz: library.Rate = 3,
 ) -> FloatArray:
     """Many small knocks: fire, sparks, gravel, rubble, jingling; the body ``none`` is noise.
 
@@ -79,10 +68,10 @@ def grains(
 def bubbles(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
-    per_s: Rate,
-    gargle_hz: Rate = 0,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
+    per_s: library.Rate,
+    gargle_hz: library.Rate = 0,
 ) -> FloatArray:
     """Air that rises through a liquid: each bubble's tone rises while it closes."""
     n, size = synth.samples(seconds), synth.samples(0.06)
@@ -93,7 +82,9 @@ def bubbles(
 
 
 @sound
-def suction(synth: Synth, *, seconds: Seconds, spectrum: Spectrum, slurp: Gain = 2.5) -> FloatArray:
+def suction(
+    synth: Synth, *, seconds: library.Seconds, spectrum: library.Spectrum, slurp: library.Gain = 2.5
+) -> FloatArray:
     """A tube that draws in air and, in gulps, liquid, which chokes the air stream."""
     n = synth.samples(seconds)
     gulp = np.maximum(0.0, synth.wander(n, 9.0))
@@ -104,7 +95,9 @@ def suction(synth: Synth, *, seconds: Seconds, spectrum: Spectrum, slurp: Gain =
 
 
 @sound
-def bit_noise(synth: Synth, *, seconds: Seconds, steps_hz: Rate = 1_500) -> FloatArray:
+def bit_noise(
+    synth: Synth, *, seconds: library.Seconds, steps_hz: library.Rate = 1_500
+) -> FloatArray:
     """Explosion of an early console: noise held for whole steps, as of a shift register."""
     n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
     steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
@@ -115,16 +108,16 @@ def bit_noise(synth: Synth, *, seconds: Seconds, steps_hz: Rate = 1_500) -> Floa
 def blast(
     synth: Synth,
     *,
-    spectrum: Spectrum,
-    crack_s: Seconds = 0.25,
-    tail_s: Seconds = 0.8,
-    tail: Gain = 0.3,
-    thump_hz: Pitch = 50,
-    thump: Gain = 1.5,
-    cracks: Count = 1,
-    echo_s: Seconds = 0.15,
-    echoes: Count = 1,
-    echo: Gain = 0,
+    spectrum: library.Spectrum,
+    crack_s: library.Seconds = 0.25,
+    tail_s: library.Seconds = 0.8,
+    tail: library.Gain = 0.3,
+    thump_hz: library.Pitch = 50,
+    thump: library.Gain = 1.5,
+    cracks: library.Count = 1,
+    echo_s: library.Seconds = 0.15,
+    echoes: library.Count = 1,
+    echo: library.Gain = 0,
 ) -> FloatArray:
     """A shot, an explosion or thunder: a crack or a ripple of them, a thump, a tail, echoes."""
     n = synth.samples(1.2 * max(tail_s, crack_s))

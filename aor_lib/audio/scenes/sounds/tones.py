@@ -4,19 +4,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    FLAT,
-    Chord,
-    Count,
-    Curve,
-    Gain,
-    Pitch,
-    Rate,
-    Ratio,
-    Seconds,
-    Steps,
-    sound,
-)
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
 Wave: TypeAlias = Literal["sine", "soft", "square", "pulse", "saw", "buzz"]
@@ -36,21 +25,21 @@ WAVES: dict[Wave, FloatArray] = {
 def tone(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
     wave: Wave = "soft",
-    chord: Chord = (1.0,),
-    bend: Curve = FLAT,
-    shape: Curve = FLAT,
-    wobble: Ratio = 0,
-    wobble_hz: Rate = 10,
-    vibrato: Ratio = 0,
-    vibrato_hz: Rate = 6,
-    pulse_hz: Rate = 0,
-    sharpness: Gain = 3,
-    flutter: Ratio = 0,
-    flutter_hz: Rate = 10,
-    breath: Gain = 0,
+    chord: library.Chord = (1.0,),
+    bend: library.Curve = library.FLAT,
+    shape: library.Curve = library.FLAT,
+    wobble: library.Ratio = 0,
+    wobble_hz: library.Rate = 10,
+    vibrato: library.Ratio = 0,
+    vibrato_hz: library.Rate = 6,
+    pulse_hz: library.Rate = 0,
+    sharpness: library.Gain = 3,
+    flutter: library.Ratio = 0,
+    flutter_hz: library.Rate = 10,
+    breath: library.Gain = 0,
 ) -> FloatArray:
     """A tone, or several at ratios of the pitch, that may bend, tremble, pulse and breathe.
 
@@ -81,11 +70,11 @@ def tone(
 def beeps(
     synth: Synth,
     *,
-    pitch_hz: Pitch,
-    beep_s: Seconds = 0.1,
-    count: Count = 1,
-    gap_s: Seconds = 0.14,
-    rise: Steps = (0.0,),
+    pitch_hz: library.Pitch,
+    beep_s: library.Seconds = 0.1,
+    count: library.Count = 1,
+    gap_s: library.Seconds = 0.14,
+    rise: library.Steps = (0.0,),
     wave: Wave = "square",
 ) -> FloatArray:
     """Electronic beeps from onset to onset `gap_s`; `rise` lists semitones, taken in turn."""
@@ -97,7 +86,9 @@ def beeps(
 
 
 @sound
-def siren(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, turn_s: Seconds = 5) -> FloatArray:
+def siren(
+    synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch, turn_s: library.Seconds = 5
+) -> FloatArray:
     """Wail and yelp of an emergency vehicle in turns: the same sweep, once slow and once fast."""
     n = synth.samples(seconds)
     turn = 2.0 * synth.phase(1.0 / turn_s, n, synth.rng.uniform())
@@ -110,7 +101,7 @@ def siren(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, turn_s: Seconds = 
 
 
 @sound
-def laser_cannon(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
+def laser_cannon(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
     """The chirp of a struck guy wire, in which high frequencies arrive first, over a thud."""
     n = synth.samples(0.42)
     chirp = np.minimum(pitch_hz + 26.0 / (synth.time(n) + 0.004), 0.4 * synth.rate)
@@ -120,7 +111,7 @@ def laser_cannon(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
 
 
 @sound
-def birdsong(synth: Synth, *, pitch_hz: Pitch, kinds: Count = 2) -> FloatArray:
+def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2) -> FloatArray:
     """A songbird's phrase: kinds of syllable, each whistled several times."""
     at_s, parts = 0.0, []
     for _ in range(kinds):

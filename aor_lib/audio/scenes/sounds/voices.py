@@ -6,17 +6,8 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from aor_lib.audio.scenes.library import (
-    FLAT,
-    Count,
-    Curve,
-    Gain,
-    Pitch,
-    Rate,
-    Ratio,
-    Seconds,
-    sound,
-)
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle
 
 _VOWELS = {
@@ -35,7 +26,7 @@ _CYCLE_SIZE = 1024  # a power of two, so that a bit mask wraps the position
 
 
 @sound
-def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 3) -> FloatArray:
+def murmur(synth: Synth, *, seconds: library.Seconds, talkers: library.Count = 3) -> FloatArray:
     """Babble of several talkers, each a stream of random vowels that never forms a word."""
     n = synth.samples(seconds)
     crowd = np.zeros(n)
@@ -59,7 +50,7 @@ def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 3) -> FloatArray:
 
 
 @sound
-def chant(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
+def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
     """Many voices holding one open vowel, not quite together and not quite in tune."""
     n = synth.samples(seconds)
     choir = np.zeros(n)
@@ -74,13 +65,13 @@ def chant(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
 def cry(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
     vowels: Vowels = "a",
     tract: Tract = 1.0,
-    bend: Curve = FLAT,
-    rough: Ratio = 0,
-    air: Gain = 0.1,
+    bend: library.Curve = library.FLAT,
+    rough: library.Ratio = 0,
+    air: library.Gain = 0.1,
 ) -> FloatArray:
     """One throat's cry that moves through vowels (letters of "aeiou"), of a person or an animal.
 
@@ -106,11 +97,11 @@ def cry(
 def muffled_shout(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
     tract: Tract = 1.0,
-    syllables_hz: Rate = 4,
-    muffle_hz: Pitch = 600,
+    syllables_hz: library.Rate = 4,
+    muffle_hz: library.Pitch = 600,
 ) -> FloatArray:
     """A voice behind a door, a lid or a cloth: its tune and its syllables, and never a word.
 
@@ -134,12 +125,12 @@ def muffled_shout(
 def sobs(
     synth: Synth,
     *,
-    seconds: Seconds,
-    pitch_hz: Pitch,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch,
     tract: Tract = 1.0,
-    sobs_hz: Rate = 4,
-    muffle_hz: Pitch = 4000,
-    air: Gain = 0.15,
+    sobs_hz: library.Rate = 4,
+    muffle_hz: library.Pitch = 4000,
+    air: library.Gain = 0.15,
 ) -> FloatArray:
     """Weeping: a breath let out in short, falling, voiced jerks, and one drawn in, trembling."""
     n_out, n_in = synth.samples(0.7 * seconds), synth.samples(0.3 * seconds)
@@ -158,7 +149,7 @@ def sobs(
 
 
 @sound
-def applause(synth: Synth, *, seconds: Seconds, claps_per_s: Rate) -> FloatArray:
+def applause(synth: Synth, *, seconds: library.Seconds, claps_per_s: library.Rate) -> FloatArray:
     """Clapping hands: a few pairs, a hall, or all at once within a few hundredths of a second."""
     n, size = synth.samples(seconds), synth.samples(0.04)
     hands = []
