@@ -1,4 +1,4 @@
-"""Batches of trials given to a model: one at a time, or several at once where it can take them."""
+"""Batches of trials given to a model, several at once where it can take them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a batch, or of a part of it: results by trial key, and the time each took.
-
-    ``stopped``: why the model can be asked no more. ``is_last``: nothing more comes of the batch.
-    """
+    """Results of a batch, or of a part of it."""
 
     batch: Batch
-    results: Mapping[str, Answer | Failure]
-    latency_s: float
-    stopped: str | None = None
-    is_last: bool = True
+    results: Mapping[str, Answer | Failure]  # by trial key
+    latency_s: float  # per trial
+    stopped: str | None = None  # why the model can be asked no more
+    is_last: bool = True  # nothing more comes of the batch
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
-    """Ask a model batch by batch, taken only when there is room, and yield what comes of them.
-
-    Where a run is interrupted, what is under way in threads is waited for, and yielded.
-    """
+    """Ask a model batch by batch and yield outcomes, after an interrupt those under way too."""
     if (first := next(batches, None)) is None:
         return  # one-core threads would load torch, half of the time of such a run
     batches = itertools.chain([first], batches)

@@ -1,12 +1,4 @@
-"""Results that travel: one zip file, written whole or not at all, and trusted only when checked.
-
-``manifest.json``
-    Versions, profile, model cards and provenance, and the sha256 of every other file.
-``trials.parquet``, ``responses.parquet``, ``verdicts.parquet``
-    One row per ``Trial``, ``Response`` and ``Verdict`` of :mod:`aor_lib.config.records`.
-``study/``
-    With clips: the manifest of the stimuli, their validation, clips and tables of steering.
-"""
+"""Results in one zip file: ``manifest.json`` with every file's sha256, tables, ``study/``."""
 
 from __future__ import annotations
 
@@ -76,10 +68,7 @@ class Bundle(Row, str_strip_whitespace=False):
 
 
 def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
-    """Write a bundle, and files of the study by their names in its folder, to a new zip file.
-
-    The same results give the same bytes. BundleError if the file exists.
-    """
+    """Write a bundle, and files of the study by their names in its folder, to a new zip file."""
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
     fields = bundle.model_dump(mode="json")
@@ -99,8 +88,7 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
 def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
     """Read a bundle and check all of it; files of the study are extracted to a folder, if given.
 
-    BundleError, if it is damaged or of another version, names the file, the row and the field, and
-    quotes no answer.
+    BundleError if it is damaged or of another version; the message quotes no answer.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,11 +1,8 @@
 """The only loop over trials: batch, ask, record, resume.
 
-Batches are cut from the whole plan, and results are committed as they come. A run that is killed
-and resumed therefore asks the rest in the same batches as an uninterrupted one: padding cannot make
-their answers differ. What failed is asked again without the answered trials around it.
-
-Several runs may work on one store: each locks a batch, by a file beside the store, before it asks
-it. The system frees the lock when the run's process ends, in whatever way.
+Batches are cut from the whole plan: a resumed run asks the rest in the same batches as an
+uninterrupted one, and padding cannot make their answers differ. Several runs may work on one store:
+each locks a batch by a file beside the store, which the system frees when the process ends.
 """
 
 from __future__ import annotations
@@ -37,17 +34,13 @@ _ERRORS_SHOWN = 20
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run, in trials.
+    """Progress of a run, in trials."""
 
-    ``done``: answered, blocked or given up, now or earlier. ``failed``: in this run. ``stopped``:
-    by model, why it is asked no more. ``waiting``: another run is asking what is left.
-    """
-
-    done: int
-    failed: int
+    done: int  # answered, blocked or given up, now or earlier
+    failed: int  # in this run
     planned: int
-    stopped: Mapping[str, str]
-    waiting: bool = False
+    stopped: Mapping[str, str]  # by model, why it is asked no more
+    waiting: bool = False  # another run is asking what is left
 
 
 def run_study(
@@ -58,24 +51,18 @@ def run_study(
     models: Collection[str] = (),
     max_failures: float = MAX_FAILURES,
 ) -> bool:
-    """Ask every model what the study plans for it; finished trials are skipped.
+    """Ask every model its unfinished trials; True if no trial is left without an answer.
 
     Parameters
     ----------
     build
         Folder of the study, with its stimuli.
-    report
-        Called with the run's progress when results came.
-    say
-        Called with a line about each model, trial and answer that is missing, and why.
+    report, say
+        Called with the run's progress, and with a line about each model or answer that is missing.
     models
         Ids of the models that are asked; none means all of the profile.
     max_failures
         See :class:`Run`.
-
-    Returns
-    -------
-    True if every model was asked and no trial is left without an answer.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
@@ -116,15 +103,10 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]
 
 
 class Run:
-    """One run over trials: asks those without an answer, and records results as they come.
-
-    A model that cannot go on, that fails more often than it is allowed, or whose provider has
-    another one answer, is asked no more; the others are.
+    """One run over trials of the store's plan: asks those without an answer, records what comes.
 
     Parameters
     ----------
-    trials
-        Trials of the models, from the store's plan.
     build
         The folder that the stimuli's paths are relative to.
     max_failures
@@ -158,11 +140,7 @@ class Run:
         self._locks: dict[str, FileLock] = {}  # by the first trial of the batch
 
     def answer(self, report: Callable[[Progress], None]) -> Progress:
-        """Ask until nothing is left to ask, here or in another run on the store.
-
-        ``report`` is called at the start, when results came, and before it waits for another run.
-        StoreError if a result cannot be written, OSError if a trial cannot be locked.
-        """
+        """Ask until nothing is left to ask, here or in another run on the store."""
         try:
             for waits in (False, True):
                 self._finished = self._store.finished() & self._trials.keys()
@@ -185,8 +163,6 @@ class Run:
         return Progress(done, failed, planned, dict(self._stopped), waiting)
 
     def _cut(self, model: AudioModel) -> Iterator[list[str]]:
-        """Cut a model's trials into batches of one way of decoding and of like length."""
-
         def order(key: str) -> tuple[str, int]:
             trial = self._trials[key]
             stimulus, instruction = self._stimuli[trial.stimulus_id], trial.arm.instruction or ""
@@ -205,7 +181,6 @@ class Run:
             yield from (ordered[start : start + size] for start in range(0, len(keys), size))
 
     def _lock_batches(self, model: AudioModel, waits: bool) -> Iterator[Batch]:
-        """Lock and yield each batch of a model that has something left to ask."""
         for batch in self._batches[model.card.id]:
             if model.card.id in self._stopped:
                 return

@@ -23,15 +23,12 @@ _SOURCE = "made-from.txt"
 
 @dataclass(frozen=True)
 class Imported:
-    """Counts of an import, in trials.
-
-    ``answered``: have a response that the study had not; ``left_out``: are of other stimuli.
-    """
+    """Counts of an import, in trials."""
 
     models: tuple[str, ...]
     trials: int
-    answered: int
-    left_out: int
+    answered: int  # with a response that the study had not
+    left_out: int  # of other stimuli
 
 
 def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
@@ -40,15 +37,12 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     Parameters
     ----------
     clips
-        Add the stimuli's manifest, validation and clips, and the tables of steering, of which
-        others can make a book (:func:`unpack_study`).
+        Add the validated stimuli and the tables of steering, for :func:`unpack_study`.
 
     Raises
     ------
     BundleError
         If there are no results, or the file exists.
-    FileNotFoundError
-        If the stimuli were not validated.
     """
     if not (build / STORE).is_file():
         raise BundleError(f"{build / STORE}: there are no results; run 'aor run' first")
@@ -84,22 +78,17 @@ def import_results(
 ) -> Imported:
     """Add a bundle, or a log of inspect_ai, to a study's results; after an error, none of it.
 
-    Nothing is replaced but failures, by answers. A verdict is only added where the same judge has
-    none. What is imported again changes nothing.
-
     Parameters
     ----------
     path
-        A zip file of :func:`export_results`, or a log ``NAME.eval`` of the task in
-        :mod:`aor_lib.inference.inspect_task`.
+        A zip file of :func:`export_results`, or a log ``NAME.eval`` of inspect_ai.
     models
         Take only these; none means all.
 
     Raises
     ------
     BundleError, StoreError
-        If the bundle is damaged, or does not go with the study: other stimuli, another way of
-        asking, another revision of a model. The message says what to do.
+        If the bundle is damaged, or of other stimuli, settings or revisions than the study.
     """
     if path.suffix == ".eval":
         try:
@@ -122,10 +111,7 @@ def import_results(
 
 
 def forget_model(model: str, build: Path) -> int:
-    """Take what was imported of a model out of a study, and return the number of its trials.
-
-    BundleError if nothing of it was imported.
-    """
+    """Take what was imported of a model out of a study, and return the number of its trials."""
     with Store(build / STORE) as store:
         imported = {trial.arm.model for trial in store.planned(IMPORTED)}
         if model not in imported:
@@ -162,7 +148,6 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
 
 
 def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
-    """Trials whose stimuli the study has; an error if it has others of the same names."""
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in load_stimuli(build)}
     present = [trial for trial in trials if trial.stimulus_id in content]
     other = {t.stimulus_id for t in present if t.stimulus_sha256 != content[t.stimulus_id]}
@@ -178,7 +163,6 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
 
 
 def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyParams) -> None:
-    """Raise unless the trials were asked as the profile says: they stand beside the study's own."""
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
         own, expected = mitigations.get(arm.mitigation), study.profile.generation
@@ -193,7 +177,6 @@ def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyPar
 
 
 def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
-    """Write what the store lacks; return the number of new responses."""
     keys = {trial.key for trial in trials}
     store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
     had = {response.trial_key: response for response in store.responses()}

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
-from aor_lib.config.records import Stimulus, Trial, content_hash
+from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.planning import absent, plan_trials
 from aor_lib.inference.store import STORE, STUDY, Store
-from aor_lib.stimuli.design import StimulusSpec
-from aor_lib.stimuli.design import stimuli as designed
-from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from aor_lib.stimuli.manifest import load_stimuli
 
 if TYPE_CHECKING:
     from aor_lib.models.api_budget import Prices
@@ -26,21 +24,17 @@ _TOKENS_PER_MESSAGE = 16
 
 
 def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:
-    """What is left to ask of models, and what it takes, by what earlier answers took.
-
-    Where no stimuli have been made in ``build``, clips are as long as their words let expect.
+    """What is left to ask of models on a study's stimuli, and what it takes.
 
     Returns
     -------
     One row per model: model, trials, left (trials without an answer), generations (answers to
-    write, of which an arm in two steps needs two), tokens and usd (with answers as long as the
-    profile lets them be, without retries), cap_usd (the most that its card lets one run spend),
-    hours; NaN where nothing tells.
+    write), tokens and usd (at most, without retries), cap_usd (of the card), hours (at the pace of
+    earlier answers); NaN where unknown.
     """
     from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
 
-    made = (build / MANIFEST).is_file()
-    stimuli = load_stimuli(build) if made else [_designed(spec, study) for spec in designed(study)]
+    stimuli = load_stimuli(build)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     revisions, finished, pace_s = _answered(build / STORE)
     rows = []
@@ -65,7 +59,6 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
 
 
 def _answered(path: Path) -> tuple[dict[str, str], set[str], pd.Series[float]]:
-    """Revisions of planned models, keys of finished trials, mean seconds per answer of a model."""
     if not path.is_file():
         return {}, set(), pd.Series(dtype=float)
     with Store(path) as store:
@@ -74,34 +67,7 @@ def _answered(path: Path) -> tuple[dict[str, str], set[str], pd.Series[float]]:
         return revisions, store.finished(), answers.groupby("model")["latency_s"].mean()
 
 
-def _designed(spec: StimulusSpec, study: StudyParams) -> Stimulus:
-    mixing, utterance, heard = study.profile.mixing, spec.utterance, spec.condition.has_audio
-    turns = [
-        {"role": role, "text": said}
-        for turn in (spec.history.turns if spec.history else ())
-        for role, said in (("user", turn.said), ("assistant", turn.answered))
-    ]
-    text = utterance.text + (f"\n{spec.scene.description}" if spec.scene else "")
-    return Stimulus.model_construct(
-        stimulus_id=spec.stimulus_id,
-        utterance_id=utterance.id,
-        scenario=utterance.scenario,
-        intent=utterance.intent,
-        text=utterance.text,
-        presented_text=None if heard else text,
-        duration_s=mixing.lead_in_s + _speech_s(utterance.text) + mixing.tail_s if heard else None,
-        lead_in_s=mixing.lead_in_s,
-        block=spec.block,
-        condition=spec.condition,
-        path=spec.stimulus_id if heard else None,
-        sha256=content_hash(spec.stimulus_id),
-        history=json.dumps(turns),
-        split=utterance.split,
-    )
-
-
 def _cost(trial: Trial, stimulus: Stimulus, prices: Prices) -> tuple[float, float]:
-    """Tokens and US dollars of all generations of a trial."""
     arm, most = trial.arm, trial.arm.generation.max_new_tokens
     texts = [arm.instruction, stimulus.presented_text]
     audio_s = stimulus.duration_s or 0.0

@@ -1,8 +1,7 @@
 """The study as a task of inspect_ai (https://inspect.aisi.org.uk), and the import of its logs.
 
 ``inspect eval aor_lib/inference/inspect_task.py --model PROVIDER/MODEL -T params=params/full.yaml``
-asks, and ``aor import NAME.eval`` takes the answers into the study. inspect_ai is an extra, so only
-the import of a log imports this module.
+asks, and ``aor import NAME.eval`` takes the answers into the study.
 """
 
 from __future__ import annotations
@@ -61,17 +60,14 @@ def aor_study(
     params : str
         The profile; a relative path begins at the checkout.
     card : str, optional
-        The model card in the profile under which the answers are to stand. Otherwise the first one
-        whose source is the model that is asked.
+        Id of the model's card; otherwise the first one whose source is the model that is asked.
     build : str, optional
-        Folder of the study, in which ``aor data`` has made its stimuli; ``build/PROFILE``.
+        Folder of the study with its stimuli; ``build/PROFILE``.
 
     Raises
     ------
     ParamsError
-        If the profile is wrong, or has no card of the model that inspect_ai can ask.
-    FileNotFoundError, DatasetError
-        If the stimuli are missing, or not what the manifest says.
+        If the profile has no card of the model that inspect_ai can ask.
     """
     root = PARAMS.parent
     study = load_study(root / params)
@@ -105,10 +101,7 @@ def one_turn_after_another() -> solver.Solver:
 
 @scorer.metric
 def headline_rates() -> scorer.Metric:
-    """Over-refusal (ORR) and harmful refusal (HRR) in the benign scene, as in the book.
-
-    Standard errors are clustered by utterance. NaN where no answer of the kind was judged.
-    """
+    """ORR and HRR in the benign scene; standard errors are clustered by utterance."""
 
     def rates(scores: Sequence[scorer.SampleScore]) -> dict[str, float]:
         shown = {}
@@ -151,14 +144,7 @@ def refusal(judge: str) -> scorer.Scorer:
 def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
     """Read the answers in a log of :func:`aor_study` as a bundle.
 
-    Each sample must hold the messages and settings of the trial that ``aor run`` would ask. What
-    ended in an error, and an empty or unfinished answer, are failures.
-
-    Raises
-    ------
-    BundleError
-        If the log cannot be read or is of another study, or the model was asked otherwise; the
-        message names the file, the field and the value.
+    BundleError if the log cannot be read, is of another study, or the model was asked otherwise.
     """
     try:
         spec = log.read_eval_log(path, header_only=True).eval
@@ -218,7 +204,6 @@ class _Asked:
         self.trials = {f"{t.stimulus_id}.{t.arm.mitigation}": t for t in of_key.values()}
 
     def samples(self) -> list[dataset.Sample]:
-        """The samples of the trials, for which clips are written as WAV files, as they must be."""
         verify_dataset(self._stimuli.values(), self._build)
         folder, sounds = self._build / "inspect", {}
         folder.mkdir(exist_ok=True)
@@ -235,7 +220,6 @@ class _Asked:
         return samples
 
     def response(self, sample: Any) -> Response:
-        """What came of a sample in a log; ValueError if it was asked otherwise than its trial."""
         trial, where = self.trials.get(sample.id), f"sample {sample.id!r}"
         if trial is None:
             raise ValueError(f"{where}: the study has no such trial")
@@ -261,7 +245,6 @@ class _Asked:
         return Response(**response.model_dump() | when)
 
     def _facts(self, trial: Trial) -> dict[str, Any]:
-        """What decides a trial's key, as it is in a sample, and what a reader wants to know."""
         arm, settings = trial.arm, self._settings
         rows = self._stimuli[trial.stimulus_id].model_dump(mode="json")
         return {
@@ -286,7 +269,6 @@ class _Asked:
 
 
 def _card_of(study: StudyParams, model: str, named: str | None) -> ModelCard:
-    """The card with a name in the profile, or else the first of the model, ``provider/name``."""
     cards = [card for card in study.models if named in (None, card.id)]
     card = next((card for card in cards if f"/{model}".endswith(f"/{card.source}")), None)
     if card is None:
@@ -312,7 +294,6 @@ def _message(turn: Turn, sounds: dict[Path, Path]) -> Any:
 
 
 def _is_same(message: Any, turn: Turn) -> bool:
-    """True if a message in a log is a turn; a sound that the log leaves out is taken as it is."""
     content = message.content
     parts = [chat.ContentText(text=content)] if isinstance(content, str) else content
     given = [
@@ -330,11 +311,6 @@ def _is_same(message: Any, turn: Turn) -> bool:
 
 
 def _result(output: Any) -> Answer | Failure:
-    """A model's answer in a ``ModelOutput``, or why there is none.
-
-    Where inspect_ai puts an error in the place of the text (a context that is too long), or does
-    not say that the text is whole, there is no answer.
-    """
     if not output.choices:
         return Failure(f"no answer: {quote(output.error or 'the output is empty', '')}")
     reason, text = output.stop_reason, output.message.text.strip()

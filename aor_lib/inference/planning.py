@@ -43,9 +43,8 @@ def plan_trials(
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
-    one, those of the core block in the profile's ``mitigated_conditions``, of which
-    ``few_mitigated`` takes a few. Probes ask of some clips what is heard in them. Models that are
-    steered are asked the core clips of ``dev``, too. What a model cannot be asked is left out.
+    one, the core block in the profile's ``mitigated_conditions``. Models that are steered are asked
+    the core clips of ``dev``, too. What a model cannot be asked is left out.
     """
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
@@ -56,10 +55,7 @@ def plan_trials(
 def trials_of(
     model: _Model, mitigation: Mitigation, stimuli: Sequence[Stimulus], generation: Generation
 ) -> list[Trial]:
-    """Trials of these stimuli that a model can be asked, whatever the study's plan.
-
-    ``generation`` is the profile's, which the mitigation may override.
-    """
+    """Trials of these stimuli that a model can be asked; the mitigation may override generation."""
     arm = Arm(
         model=model.card.id,
         revision=model.revision,
@@ -94,10 +90,7 @@ def left_out(
 def conversation(
     stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
 ) -> Conversation:
-    """Turns that present a stimulus, whose paths are relative to ``build``.
-
-    The first of ``steps`` stands beside the stimulus; the others follow it as turns of the user.
-    """
+    """Turns that present a stimulus: the first step is beside it, the others follow it."""
     turns = [Turn("system", text=instruction)] if instruction else []
     for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
@@ -116,7 +109,6 @@ def conversation(
 def _tried(
     study: StudyParams, stimuli: Sequence[Stimulus], models: Sequence[_Model]
 ) -> Iterator[tuple[_Model, Mitigation, Sequence[Stimulus]]]:
-    """Each model under each mitigation, with the stimuli to try it on."""
     profile, few = study.profile, study.profile.few_mitigated
 
     def is_reported(stimulus: Stimulus) -> bool:
@@ -153,7 +145,6 @@ def _method(mitigation: Mitigation) -> str:
 
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
-    """Stimuli of the first utterances of each scenario and intent."""
     kinds = [(one.scenario, one.intent, one.utterance_id) for one in stimuli]
     utterances = pd.DataFrame(kinds, columns=["scenario", "intent", "id"]).drop_duplicates()
     by_kind = utterances.groupby(["scenario", "intent"])
@@ -162,7 +153,6 @@ def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Sti
 
 
 def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigation) -> str | None:
-    """Capability that a model lacks to be asked this, in words; None if it can be."""
     if stimulus.path is not None and not capabilities.audio:
         return "audio"
     if stimulus.path is None and not capabilities.text_only:

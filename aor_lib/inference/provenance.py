@@ -1,4 +1,4 @@
-"""What is kept of whoever answered: the machine, its libraries, and the model's revision."""
+"""Provenance of answers: the machine, its libraries, and the model's revision."""
 
 from __future__ import annotations
 

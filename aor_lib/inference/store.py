@@ -1,9 +1,7 @@
 """Results of a study in one SQLite file, where an answer is committed when it exists.
 
-Write-ahead logging lets others read while a run goes on, and a killed run loses nothing. ``plan``
-lists the trials of the study, in parts that are set one by one (its own, imported and steered
-ones), ``arms`` what was asked of which model; ``responses`` and ``verdicts`` hold what came of it,
-``cards`` and ``provenance`` who answered, ``judge`` whose verdicts are the study's.
+``plan`` lists the trials of the study in parts (its own, imported and steered ones), ``arms`` what
+was asked of which model, ``judge`` whose verdicts are the study's.
 """
 
 from __future__ import annotations
@@ -97,10 +95,7 @@ class Store:
             yield
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
-        """Make these the trials of a part of the plan; answers that were kept earlier stay.
-
-        StoreError if what was imported of a model does not go with the rest of it.
-        """
+        """Make these the trials of a part of the plan; StoreError if imported ones do not fit."""
         arms = {id(trial.arm): trial.arm for trial in trials}  # a few, of many trials
         columns = "part, trial_key, stimulus_id, stimulus_sha256, arm_id"
         present = f"SELECT {columns} FROM plan WHERE part = ? ORDER BY position"
@@ -132,19 +127,15 @@ class Store:
             return self._write(f"DELETE FROM plan WHERE {which}", [(model,)])
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
-        """Keys of the trials (of all, or of those given) that no run asks again.
-
-        They were answered or blocked, or the model returned an empty answer twice.
-        """
+        """Keys of trials that were answered or blocked, or brought an empty answer twice."""
         query = "SELECT trial_key FROM responses WHERE (status != 'failed' OR empty_answers > 1)"
         if keys is not None:
             query += f" AND trial_key IN ({_marks(len(keys))})"
         return {key for (key,) in self._read(query, *keys or ())}
 
     def record(self, responses: Iterable[Response], empty: Collection[str] = ()) -> None:
-        """Keep what came back for trials: all of it is committed when this returns.
+        """Commit responses; of earlier ones, only failures are replaced.
 
-        A failure is replaced, and its verdicts go; an answer never is, nor one that was blocked.
         ``empty`` are the keys of the trials that failed with an empty answer.
         """
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
@@ -172,10 +163,7 @@ class Store:
         return self._rows(Response, which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:
-        """Keep verdicts in place of earlier ones of the same judges.
-
-        A verdict on a response that a run has replaced meanwhile is not kept.
-        """
+        """Replace verdicts of the same judges, unless a run has replaced the response meanwhile."""
         self._write(
             f"INSERT OR REPLACE INTO verdicts SELECT {_marks(len(_VERDICT))}"
             " FROM responses WHERE trial_key = ? AND created = ?",
@@ -192,10 +180,7 @@ class Store:
         return str(rows[0][0]) if rows else None
 
     def frame(self, judge: str) -> pd.DataFrame:
-        """One row per planned trial, with its response and the judge's verdict if there are any.
-
-        Trials of the study come first, in their order.
-        """
+        """One row per planned trial, the study's first, with its response and verdict if any."""
         with self._named_errors():
             return pd.read_sql_query(
                 f"SELECT stimulus_id, stimulus_sha256, part, {', '.join(_OF_ARM)}, p.trial_key,"
@@ -242,7 +227,6 @@ class Store:
         return int(arm_id)
 
     def _refuse_unlike(self) -> None:
-        """Raise if what is imported of a model has another revision, or was asked otherwise."""
         groups = {"revision": "model", "trial_key": "model, mitigation, stimulus_id"}
         for name, group in groups.items():
             unlike = self._read(

@@ -127,19 +127,19 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     assert ["ref-contextual", "12", "12", "12"] in said
 
 
-def test_a_dry_run_says_where_a_cap_may_not_suffice_before_anything_is_made(
-    write_profile, tmp_path
-):
+def test_a_dry_run_says_where_a_cap_may_not_suffice(write_profile, profile, tmp_path):
     card = load_model_cards()["gpt-audio"]
-    reach = card.reach | {"max_spend_usd": 0.01}
+    reach = card.reach | {"max_spend_usd": 0.001, "text_only": True}
     poor = card.model_copy(update={"id": "poor", "reach": reach})
     (tmp_path / "models").mkdir()
     (tmp_path / "models/poor.yaml").write_text(yaml.safe_dump(poor.model_dump()))
     profile = write_profile(models=["gpt-audio", "poor"])
-    said = CliRunner().invoke(app, ["run", str(profile), "--build", "nowhere", "--dry-run"])
+    said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
     assert said.exit_code == 0
     assert "poor: its card's max_spend_usd (cap_usd) may not suffice" in said.stdout
     assert "gpt-audio: its card" not in said.stdout
+    said = CliRunner().invoke(app, ["run", str(profile), "--build", "nowhere", "--dry-run"])
+    assert "run 'aor data' first" in str(said.exception)
 
 
 def test_chapters_read_the_verdicts_of_the_judge_that_the_profile_names(aor, profile, tmp_path):
