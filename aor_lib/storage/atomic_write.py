@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there: a name never stands for half of its content."""
+"""Atomic writes of files and folders."""
 
 import os
 import tempfile
@@ -12,8 +12,7 @@ from typing import BinaryIO
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    The folder must exist; the stream is a file in it until it is moved into place. An OSError (a
-    full disk, say) names ``path``, which is as it was.
+    The folder must exist. An OSError (a full disk, say) names ``path``, which is as it was.
     """
     try:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".partial")
@@ -32,10 +31,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 def atomic_folder(into: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes ``into`` when the block ends without an error.
 
-    Raises
-    ------
-    FileExistsError
-        ``into`` is in use: it is a file, or holds something.
+    FileExistsError if ``into`` is a file, or holds something.
     """
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise FileExistsError(f"{into}: exists and is not empty; remove it or name another folder")

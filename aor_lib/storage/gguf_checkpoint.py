@@ -20,15 +20,11 @@ _LAYER_MODULES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-_SPECIAL = 3
-"""Type of the tokens that stand for no text."""
+_SPECIAL = 3  # type of the tokens that stand for no text
 
 
 def unpacked(asset_id: str) -> Path:
-    """Folder of the checkpoint, in float32, that an asset holds as one GGUF file of a Llama model.
-
-    Written below the user's cache at the first call, which takes ten seconds.
-    """
+    """Folder of the float32 checkpoint that an asset holds as a GGUF file, unpacked if need be."""
     folder = assets.cache_folder() / "language" / assets.revision(asset_id)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent.with_suffix(".lock")):

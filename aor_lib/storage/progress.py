@@ -22,8 +22,8 @@ _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 def progress(description: str) -> Iterator[Callable[[int, int], None]]:
     """Show progress, its rate and the time left: a bar on a terminal, else a line every 10 s.
 
-    Yields a function to call with the number of items done and the number of all items. Items done
-    at its first call do not count for the rate. Another number of all items begins another count.
+    Yields a function to call with the numbers of items done and of all items. Items done at its
+    first call do not count for the rate; another number of all items begins another count.
     """
     bars: list[Any] = []  # the present one
     terminal = sys.stderr.isatty()
@@ -55,11 +55,7 @@ def progress(description: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
-    """Tell if a stage of a study, such as ``validate``, was last finished from the same inputs.
-
-    ``made_from`` is everything that can change the stage's output (JSON-like): the hashes of the
-    files it reads, its settings, its ``VERSION``.
-    """
+    """Tell if a stage was last finished from all that can change its output (JSON-like)."""
     try:
         record = json.loads(_record(build, stage).read_bytes())
     except (OSError, ValueError):

@@ -22,8 +22,7 @@ def map_jobs(
     Parameters
     ----------
     make, jobs
-        Must be picklable. A job holds all that it needs, and its result all that it made: workers
-        on other machines may share no disk with this process.
+        Picklable and self-contained: workers elsewhere may share no disk with this process.
     workers
         Number of processes on this machine (1: this process), or an executor of
         ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``.
@@ -46,10 +45,7 @@ def map_jobs(
 def in_threads(
     make: Callable[[Job], Made], jobs: Iterable[Job], *, side_by_side: bool
 ) -> Generator[Made, None, None]:
-    """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
-
-    Jobs run in this thread, or in :func:`one_core_threads` if ``side_by_side``.
-    """
+    """Like :func:`map_jobs`, in this thread, or in :func:`one_core_threads` if ``side_by_side``."""
     if not side_by_side:
         yield from map(make, jobs)
         return
@@ -63,8 +59,8 @@ def in_threads(
 def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
     """Threads in which torch computes on one core each: what submits to them, and their number.
 
-    There are as many as torch uses, and its own number is restored afterwards. Context variables
-    go along with a job. Jobs that have not begun when the block ends are cancelled.
+    Context variables go along with a job. Jobs that have not begun when the block ends are
+    cancelled.
     """
     import torch
 
