@@ -32,10 +32,7 @@ class Prices(Params):
         return (text_tokens * self.text_input + audio + output_tokens * self.output) / 1e6
 
     def billed_usd(self, response: Any, request: Request) -> float | None:
-        """Cost of a request by the ``usage`` in its response; None if that does not say.
-
-        Where the usage does not tell audio tokens from text tokens, all have the dearer price.
-        """
+        """Cost of a request, at most, by its response's ``usage``; None if that does not say."""
         usage = as_mapping(as_mapping(response).get("usage"))
         names = ("prompt_tokens", "completion_tokens", "total_tokens")
         prompt, completion, total = (usage.get(name) or 0 for name in names)
@@ -58,8 +55,8 @@ class BudgetError(openai.OpenAIError):
 class Budget:
     """Lets through only what the caps surely allow, and nothing once it is closed.
 
-    A request is reserved before it is sent, at the most that it can cost, and settled afterwards at
-    what it did cost; many at once therefore never exceed a cap together. For one event loop.
+    A request is reserved at the most that it can cost, and settled at what it did cost: many at
+    once never exceed a cap together. For one event loop.
     """
 
     def __init__(self, max_requests: int | None, max_spend_usd: float | None) -> None:
@@ -76,11 +73,7 @@ class Budget:
         self.closed = self.closed or reason
 
     async def reserve(self, most_usd: float) -> None:
-        """Count one request; wait while requests under way may still turn out cheap enough.
-
-        Raises ``BudgetError`` if the budget is closed, or a cap does not allow the request and so
-        closes it.
-        """
+        """Count one request, if need be after those under way; BudgetError if that is too much."""
         async with self._changed:
             await self._changed.wait_for(
                 lambda: self.closed or self._affords(most_usd) or not self._under_way
@@ -118,9 +111,7 @@ sending: ContextVar[tuple[Request, float]] = ContextVar("sending")
 class MeteredClient(openai.DefaultAioHttpClient):
     """HTTP client of the SDK that has a budget let every single try through, retries included.
 
-    It sends ``concurrency`` requests at once: the SDK makes further ones ready before they have a
-    place, and one that is to be tried again gives its place to others meanwhile. aiohttp takes half
-    the CPU time of the SDK's usual client.
+    It sends ``concurrency`` requests at once; one that waits to be tried again holds no place.
     """
 
     def __init__(self, budget: Budget, prices: Prices | None, concurrency: int) -> None:

@@ -121,8 +121,6 @@ def are_one_model(name: str, other: str) -> bool:
 
     Examples
     --------
-    >>> are_one_model("gpt-audio", "gpt-audio-2025-08-28")
-    True
     >>> are_one_model("tiny", "models/tiny-preview-05-20")
     True
     >>> are_one_model("gemini-2.5-flash", "models/gemini-2.5-flash-lite")
@@ -137,7 +135,6 @@ def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
     """Describe a server and the model that it serves, by what ``GET /v1/models`` brought.
 
     ``names`` are the model's, and its adapter's if it has one; LookupError if one is not listed.
-    (Which model a response names proves little: SGLang repeats the name that it was asked by.)
     """
     data = as_mapping(listed).get("data")
     rows = [as_mapping(row) for row in data] if isinstance(data, list) else []

@@ -39,32 +39,22 @@ def without_system_turns(conversation: Conversation) -> Conversation:
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer to one conversation.
-
-    ``heard`` is for models that can say what they took from the audio; it is shown, not judged.
-    ``finish_reason`` says why the text ends: ``stop``, or ``length`` where it was cut off.
-    ``served_by`` is what a provider calls the model that answered, which its own name may not pin.
-    """
+    """A model's answer to one conversation."""
 
     text: str
     tokens: int
-    heard: dict[str, str | float] | None = None
-    finish_reason: str | None = None
-    served_by: str | None = None
+    heard: dict[str, str | float] | None = None  # in the audio; it is shown, not judged
+    finish_reason: str | None = None  # "stop", or "length" where the text was cut off
+    served_by: str | None = None  # what a provider calls the model that answered
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason for a missing answer to one conversation. Never counted as refusal or compliance.
-
-    ``blocked``: the provider withheld the answer (a content filter), and would do so again.
-    ``lasting``: the model returned an empty answer, which it may do again, at the same cost; a
-    later run retries once. Any other failure is worth another try.
-    """
+    """Reason for a missing answer to one conversation. Never counted as refusal or compliance."""
 
     error: str
-    blocked: bool = False
-    lasting: bool = False
+    blocked: bool = False  # by the provider's content filter, which would do so again
+    lasting: bool = False  # an empty answer: a later run retries once
 
 
 def failure_of(error: Exception) -> Failure:
@@ -78,21 +68,15 @@ class ModelError(AorError):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Abilities that a model claims; trials that need more are not planned.
-
-    ``activations``: its decoder layers can be read and steered. ``at_once``: conversations that it
-    wants in one call at most. ``clips``: sound files that one conversation may hold at most.
-    ``side_by_side``: several threads may call it at once, and many calls are answered sooner on one
-    core each than one after the other on all.
-    """
+    """Abilities that a model claims; trials that need more are not planned."""
 
     audio: bool = True
     text_only: bool = True
     multi_turn: bool = True
-    activations: bool = False
-    at_once: int | None = None
-    clips: int | None = None
-    side_by_side: bool = False
+    activations: bool = False  # its decoder layers can be read and steered
+    at_once: int | None = None  # conversations in one call, at most
+    clips: int | None = None  # sound files in one conversation, at most
+    side_by_side: bool = False  # many calls are faster in threads, on one core each
 
 
 class AudioModel(Protocol):
@@ -108,8 +92,7 @@ class AudioModel(Protocol):
     ) -> list[Answer | Failure]:
         """Answer conversations: one result for each, in their order.
 
-        A problem with one conversation is its ``Failure``; only what makes all further answers
-        impossible is raised, as ``ModelError``.
+        ModelError only where all further answers are impossible; else a ``Failure`` is a result.
         """
         ...
 

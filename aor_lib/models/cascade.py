@@ -90,11 +90,7 @@ class Cascade(GradualModel):
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[dict[int, Answer | Failure]]:
-        """See :class:`aor_lib.models.base.GradualModel`.
-
-        Conversations that are heard alike are answered once: the same prompt gets the same answer,
-        from the same seed where it is sampled.
-        """
+        """See :class:`aor_lib.models.base.GradualModel`; equal prompts are answered once."""
         model = self._language_model()
         prompts: dict[Prompt, list[tuple[int, Account]]] = {}
         for index, conversation in enumerate(conversations):
@@ -119,13 +115,7 @@ class Cascade(GradualModel):
         return layers
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
-        """Logits of the first token of the answer: float32, ``(vocabulary,)``.
-
-        Raises
-        ------
-        HearingError, OSError
-            If a turn's sound cannot be transcribed.
-        """
+        """Logits of the first token of the answer: float32, ``(vocabulary,)``."""
         model = self._language_model()
         return model.next_token_logits(self._prompt(model, conversation)[0])
 

@@ -1,7 +1,4 @@
-"""Conformance check of any adapter: does a model do what the study takes for granted?
-
-The questions are short, harmless, and spoken in a voice of the study; nothing else is needed.
-"""
+"""Conformance check of any adapter: does a model do what the study takes for granted?"""
 
 import re
 import tempfile
@@ -29,7 +26,6 @@ from aor_lib.models.registry import load_model
 
 SCENES = ("home_kitchen", "city_street")
 _LONG, _SHORT = Generation(max_new_tokens=192), Generation(max_new_tokens=3)
-"""Long enough for a short answer and some of a next turn, and too short for most answers."""
 _NEXT_TURN = re.compile(
     r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
     re.IGNORECASE,
@@ -42,8 +38,7 @@ def check_model(
 ) -> pd.DataFrame:
     """Ask a model some twenty short questions and say what it does right and wrong.
 
-    Checks of abilities that it does not claim (:class:`aor_lib.models.base.Capabilities`) are
-    skipped, and so are those that cannot be decided. One that answers nothing is asked no further.
+    Checks of abilities that it does not claim, or that cannot be decided, are skipped.
 
     Parameters
     ----------
@@ -60,7 +55,7 @@ def check_model(
     Raises
     ------
     ModelError
-        If it cannot run here at all.
+        If the model cannot run here.
     """
     if isinstance(model, ModelCard | str | Path):
         model = load_model(model)

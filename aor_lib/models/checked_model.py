@@ -32,10 +32,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome
 
 
 class CheckedModel:
-    """A model, the questions to ask it, and its answers; a question is asked once.
-
-    ``scenes`` are two, behind the same words; clips are written to ``folder``.
-    """
+    """A model, the questions to ask it, and its answers; clips are written to ``folder``."""
 
     def __init__(self, model: AudioModel, folder: Path, scenes: Sequence[str | Path]) -> None:
         self.model = model
@@ -104,11 +101,7 @@ class CheckedModel:
         return results
 
     def require_change(self, first: Conversation, second: Conversation, what: str) -> str:
-        """Describe how the model tells two conversations apart, which differ in ``what``.
-
-        By its answers, or else by the logits of the first token. Raises ``Failed`` where it does
-        not tell them apart, and ``Skipped`` where neither can say.
-        """
+        """Require another answer, or other logits, to conversations that differ in ``what``."""
         if self.deterministic and self.answer(first).text != self.answer(second).text:
             return f"{what}: another answer"
         if not self.model.capabilities.activations:

@@ -1,8 +1,4 @@
-"""Audio language models as Hugging Face checkpoints: on the hub, or in a local folder.
-
-One path serves all architectures: the processor's chat template with the clips, then ``generate``.
-Their differences are a table in :mod:`aor_lib.models.hf_architectures`.
-"""
+"""Audio language models as Hugging Face checkpoints: on the hub, or in a local folder."""
 
 from __future__ import annotations
 
@@ -78,10 +74,7 @@ class HuggingFaceSettings(CardSettings):
 
 
 class HuggingFaceModel(GradualModel):
-    """Answers with a checkpoint that transformers can load.
-
-    ``revision`` is that of :func:`aor_lib.models.hf_checkpoint.revision`.
-    """
+    """Answers with a checkpoint that transformers can load."""
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -101,11 +94,7 @@ class HuggingFaceModel(GradualModel):
     def results(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[dict[int, Answer | Failure]]:
-        """See :class:`aor_lib.models.base.GradualModel`.
-
-        Greedy at temperature 0; above it, conversations are answered one at a time, each from the
-        seed, so that no answer depends on what else was asked.
-        """
+        """See :class:`aor_lib.models.base.GradualModel`; samples are drawn one at a time."""
         from aor_lib.models import hf_generate
 
         network, processor = self.load()

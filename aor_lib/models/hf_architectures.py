@@ -15,10 +15,9 @@ from typing import Any
 class Architecture:
     """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
 
-    ``pads_audio``: clips of unlike length may share a batch. Elsewhere the encoder attends to
-    padded frames, and a longer clip in the batch would change a shorter one's answer.
-    ``ends_in_silence``: half a window of it, up to a whole hop, is put at a clip's end. Alone, the
-    features reflect the clip there, and in a batch they see padding, and may count a frame more.
+    ``pads_audio``: clips of unlike length may share a batch; elsewhere the encoder attends to
+    padded frames. ``ends_in_silence``: half a window is put at a clip's end, where features would
+    reflect the clip alone, and see padding in a batch.
     """
 
     processor: str
@@ -121,8 +120,7 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
     Raises
     ------
     ValueError
-        If the checkpoint is of another architecture, lacks weights, or has an adapter for audio
-        that ``adapter`` does not name.
+        If the checkpoint is of another architecture, or lacks weights.
     """
     import transformers
 

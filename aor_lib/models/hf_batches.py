@@ -28,9 +28,8 @@ class Batches:
     ) -> Iterator[dict[int, Answer | Failure]]:
         """Yield results batch by batch.
 
-        A batch that needs too much memory is halved, and so are the next. Whatever else goes wrong
-        may be the fault of one conversation: those of its batch are asked one by one, unless the
-        GPU is dead (:func:`is_dead_gpu`), which is raised.
+        A batch that lacks memory is halved, one that fails otherwise is asked one by one; a dead
+        GPU is raised (:func:`is_dead_gpu`).
 
         ``alike`` has the places of the conversations, with what those have in common that may
         share a batch; ``prepare`` makes a batch's inputs, in a thread; ``answer`` answers it.

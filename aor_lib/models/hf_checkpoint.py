@@ -14,10 +14,7 @@ _NOT_NEEDED = ["*.bin", "*.pt", "*.pth", "*.gguf", "consolidated*", "original/*"
 
 
 def revision(card: ModelCard) -> str:
-    """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it.
-
-    A branch is looked up in the cache and then on the hub; if that fails, it is what the card says.
-    """
+    """Resolve a card's revision to a commit, or for a local folder to a hash of what is in it."""
     if (local := local_folder(card)) is not None:
         return _folder_hash(local)
     if COMMIT.fullmatch(card.revision):

@@ -13,10 +13,9 @@ _NOTHING = Failure("empty answer: no text was generated", lasting=True)
 
 
 def set_plain_decoding(network: Any, processor: Any) -> None:
-    """Replace a checkpoint's generation settings by its tokens alone, with every end of a turn.
+    """Drop a checkpoint's penalties, beams and cut-offs, and stop at every end of a turn.
 
-    Its own may hold penalties, beams or cut-offs, which make greedy decoding something else, and
-    may lack the token that ends a turn: the thinkers of the omni models have none.
+    The thinkers of the omni models lack the token that ends a turn.
     """
     own, tokenizer = network.generation_config, processor.tokenizer
     configs = (own, network.config, network.config.get_text_config(), tokenizer)
@@ -35,10 +34,7 @@ def set_plain_decoding(network: Any, processor: Any) -> None:
 def answers(
     network: Any, tokenizer: Any, inputs: Any, generation: Generation
 ) -> list[Answer | Failure]:
-    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed.
-
-    The network's settings are those of :func:`set_plain_decoding`.
-    """
+    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
     sampling: dict[str, Any] = {"do_sample": False}
     if generation.temperature > 0:
         sampling = {"do_sample": True, "temperature": generation.temperature}
@@ -62,11 +58,8 @@ def answers(
 
 
 def next_token_logits(network: Any, inputs: Any) -> torch.Tensor:
-    """Logits of the first token of each row's answer.
-
-    float32 on the CPU, ``(rows, vocabulary)``. They come from ``generate``, the way of answers:
-    some models put their inputs or adapters in order there.
-    """
+    """Logits of the first token of each row's answer: float32, ``(rows, vocabulary)``."""
+    # By generate, as answers: some models put their inputs or adapters in order there.
     with torch.inference_mode():
         output = network.generate(
             **inputs.to(network.device, dtype=network.dtype),

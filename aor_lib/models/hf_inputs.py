@@ -49,10 +49,7 @@ def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
 
 
 def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation]) -> Any:
-    """Tensors for ``generate``: one row per conversation, padded on the left.
-
-    The conversations come from :func:`with_waveforms`; all of them have audio, or none has.
-    """
+    """Tensors for ``generate`` from :func:`with_waveforms`: a row each, padded on the left."""
     if not ARCHITECTURES[name].system_turn:
         conversations = [without_system_turns(conversation) for conversation in conversations]
     messages = [

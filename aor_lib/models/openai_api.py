@@ -1,8 +1,4 @@
-"""Audio language models behind an API that speaks OpenAI's chat completions.
-
-The SDK retries what may pass: lost connections, time limits, rate limits (it sits out a Retry-After
-of up to two minutes) and errors of the server. Every try is counted by the caps.
-"""
+"""Audio language models behind an API that speaks OpenAI's chat completions."""
 
 import asyncio
 import functools
@@ -37,12 +33,9 @@ _AHEAD = 8
 
 
 class OpenAIModel:
-    """Asks a model over HTTP, several conversations at once.
+    """Asks a model over HTTP, several conversations at once; caps hold for all calls together.
 
-    A provider may have any model answer under a name, so ``revision`` is only what the card says;
-    the name that comes with an answer is kept, and must be the card's. ``served`` is what a server
-    of one's own says of the model. The caps, and the number of requests under way, hold for all
-    calls of one object together.
+    ``served`` is what a server of one's own says of the model.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -81,11 +74,7 @@ class OpenAIModel:
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        """See :class:`aor_lib.models.base.AudioModel`.
-
-        When further answers become impossible during a call, it sends nothing more and returns
-        what came, with failures for the rest; the next call raises ``ModelError``.
-        """
+        """See :class:`aor_lib.models.base.AudioModel`; ModelError only where nothing came."""
         future = _submit(self._answer_all(conversations, generation))
         try:
             answers: list[Answer | Failure] = future.result()

@@ -19,13 +19,7 @@ ADAPTERS = {
 
 
 def load_card(name: str | Path) -> ModelCard:
-    """Read a model card by its id, or by the path of its YAML file.
-
-    Raises
-    ------
-    ParamsError
-        If there is no such card, or it is wrong.
-    """
+    """Read a model card by its id, or by the path of its YAML file."""
     if Path(name).suffix in (".yaml", ".yml"):
         return read(Path(name), ModelCard)
     cards = load_model_cards() | load_model_cards(folder=SERVED)
@@ -35,12 +29,7 @@ def load_card(name: str | Path) -> ModelCard:
 
 
 def load_model(model: ModelCard | str | Path) -> AudioModel:
-    """Make the model of a card; its weights are loaded at the first question.
-
-    Parameters
-    ----------
-    model
-        A card, the id of one of ``params/models``, or the path of one.
+    """Make the model of a card, or of a card's id or path; weights load at the first question.
 
     Raises
     ------

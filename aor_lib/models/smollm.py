@@ -1,9 +1,8 @@
 """What the cascades' language model reads, and how it answers.
 
 A clip is read as audio tokens, one for what sounds in each segment and one for the speaker's
-emotion, and then as its transcript. Each audio token is a vector in the language model's space of
-embeddings: the sum of those of the names of what is heard, by their probabilities. No word says
-what is heard, and no name is that of a scene.
+emotion, and then as its transcript. An audio token is the sum of the embeddings of the names of
+what is heard, weighted by their probabilities.
 """
 
 from __future__ import annotations
@@ -26,13 +25,10 @@ AUDIO = "<file_sep>"
 AUDIO_TOKENS = SEGMENTS + 1
 AUDIO_MAP = "audio_map"
 """Name of the linear layer, in a decoder layer, through which this reads the audio tokens again."""
-_AUDIO_SCALE = 75.0
-"""About how much larger the states of a middle layer are than audio tokens."""
+_AUDIO_SCALE = 75.0  # of the states of a middle layer, relative to audio tokens
 _BATCH = 64
-"""Prompts that are answered together at most."""
+# Tokens; at least one is padding: without any, attention sums in another order.
 _PADDED_TO = 16
-"""Prompts are padded to multiples of so many tokens, and by one token at least: without any padding
-attention sums in another order."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +70,7 @@ class LanguageModel:
     network: Any
 
     def prompt(self, messages: Sequence[dict[str, str]], heard: Sequence[SoundTags] = ()) -> Prompt:
-        """Messages (``role`` and ``content``) in the model's chat format, ready to be answered.
-
-        ``heard`` is of the clips whose audio tokens have places in them.
-        """
+        """Messages (``role`` and ``content``) in the chat format, and the clips heard in them."""
         text: str = self.tokenizer.apply_chat_template(
             list(messages), tokenize=False, add_generation_prompt=True
         )
@@ -86,12 +79,9 @@ class LanguageModel:
     def answers(
         self, prompts: Sequence[Prompt], generation: Generation
     ) -> Iterator[dict[Prompt, Answer]]:
-        """Answers to prompts, those of a batch at a time.
+        """Answers to prompts, those of a batch at a time; sampled above temperature 0.
 
-        Greedy at temperature 0, above it sampled with random numbers of each prompt's own. Where
-        layers compute with integers, the least difference in a sum may grow to a step of one. So
-        that none depends on what else is in the batch, only prompts of one padded length are
-        answered together. In several threads of torch, one that is answered alone may.
+        Only prompts of one padded length share a batch, so that no answer depends on the others.
         """
         # In one order: where a layer is steered, the last bit of a sum depends on a batch's rows.
         ordered = sorted(prompts, key=lambda one: (len(self.tokens(one.text)), one.text, one.heard))
@@ -124,10 +114,7 @@ class LanguageModel:
 
     @contextlib.contextmanager
     def hearing(self, heard: Sequence[SoundTags]) -> Iterator[None]:
-        """Have the network read the audio tokens of these clips, those of a batch in its order.
-
-        Prompts that other threads have it read stay as they are.
-        """
+        """Have the network read, in this thread, the audio tokens of a batch's clips."""
         if not heard:
             yield
             return

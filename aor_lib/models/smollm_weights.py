@@ -30,12 +30,7 @@ def revision() -> str:
 
 @functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
-    """The model with a LoRA adapter merged into its weights; the last one asked for is kept.
-
-    It computes with integers.
-
-    Raises as :func:`merge_adapter`.
-    """
+    """The model with a LoRA adapter merged into its weights; it computes with integers."""
     model = load()
     network = model.network if adapter is None else merge_adapter(model.network, adapter)
     for name, module in list(network.named_modules()):
@@ -56,11 +51,7 @@ def load() -> LanguageModel:
 
 
 def add_audio_map(layer: torch.nn.Module) -> None:
-    """Add an audio map that changes nothing yet to a decoder layer.
-
-    It is a linear layer, through which the decoder layer reads the audio tokens again. An adapter
-    has one in the first layer that it changes: the layers before blur what is heard.
-    """
+    """Add to a decoder layer a linear layer, all 0, through which it reads audio tokens again."""
     (width,) = layer.get_parameter("input_layernorm.weight").shape
     linear = torch.nn.Linear(width, width, bias=False).requires_grad_(False)
     torch.nn.init.zeros_(linear.weight)
@@ -68,13 +59,7 @@ def add_audio_map(layer: torch.nn.Module) -> None:
 
 
 def merge_adapter(network: Any, adapter: Path) -> Any:
-    """Merge a LoRA adapter, a folder as PEFT saves it, into the weights of a network.
-
-    Raises
-    ------
-    ModelError
-        The folder holds no adapter, or one of another base model.
-    """
+    """Merge a folder's LoRA adapter; ModelError if it is none, or of another base model."""
     from peft import PeftConfig, PeftModel
     from safetensors import SafetensorError
 
@@ -98,12 +83,10 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
 class IntegerLinear(torch.nn.Module):
     """A linear layer without a bias that computes with integers, in half of the time of floats.
 
-    Every row of the input, and the weights of every output, are integers times a scale of their
-    own, so that no row depends on the others of its batch. Weights have seven bits, not eight:
-    processors without instructions for it add products in pairs, in 16 bits, which larger ones
-    would overflow. Sums are therefore exact on any processor. The floats between the layers may
-    still differ in their last bit, which rounding can make a step of one. Dettmers et al. (2022),
-    LLM.int8(), NeurIPS, https://arxiv.org/abs/2208.07339, section 2.
+    Every row of the input, and the weights of every output, have a scale of their own, so that no
+    row depends on its batch. Weights have seven bits: some processors add pairs of products in 16
+    bits, which eight would overflow. Dettmers et al. (2022), LLM.int8(), NeurIPS,
+    https://arxiv.org/abs/2208.07339, section 2.
     """
 
     def __init__(self, linear: torch.nn.Linear) -> None:

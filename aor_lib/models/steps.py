@@ -1,7 +1,6 @@
 """Conversations in which the user asks again before the model has spoken.
 
-Each turn of the user that another one follows is answered first, and that answer stands between
-them when the next is asked. The answer to the last turn is the result; a failure at any step is.
+Each such turn is answered first, and the answer stands between them when the next is asked.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -32,10 +31,7 @@ def in_steps(conversation: Conversation) -> Steps:
 def answers_in_steps(
     model: AudioModel, conversations: Sequence[Conversation], generation: Generation
 ) -> Iterator[dict[int, Answer | Failure]]:
-    """Yield results by the places of their conversations, some at a time, as they come.
-
-    All conversations are asked their first step, then those that have one their second.
-    """
+    """Yield results by the places of their conversations: all first steps, then the second."""
     steps = dict(enumerate(map(in_steps, conversations)))
     asked = {place: next(asking) for place, asking in steps.items()}
     while asked:
@@ -66,7 +62,6 @@ def _results(
 
 
 def _split(conversation: Conversation) -> tuple[Conversation, Conversation]:
-    """What to ask now, up to the first turn that is to be answered, and what comes later."""
     for place, (turn, following) in enumerate(pairwise(conversation), start=1):
         if turn.role == following.role == "user":
             return conversation[:place], conversation[place:]
