@@ -58,6 +58,11 @@ class Study:
         Folder of the study, such as ``build/laptop``.
     judge
         Id of the judge whose labels count; by default the study's own.
+
+    Examples
+    --------
+    >>> study.select("headline").rates().keys
+    ('model', 'intent')
     """
 
     build: Path
@@ -243,6 +248,11 @@ def open(build: str | Path, judge: str | None = None) -> Study:
     ------
     FileNotFoundError
         If the folder holds no study.
+
+    Examples
+    --------
+    >>> open("build/smoke", judge="string-match").judge
+    'string-match'
     """
     if not (Path(build) / "manifest.parquet").is_file():
         raise FileNotFoundError(f"{build} holds no study: run 'aor data' and 'aor run' first")

@@ -2,9 +2,12 @@
 
 import doctest
 import importlib
+import inspect
 from pathlib import Path
 
 import pytest
+
+import aor_lib
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -12,14 +15,27 @@ MODULES = sorted(
     for path in (ROOT / "aor_lib").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-NEEDS_WEIGHTS = {"aor_lib.models.registry", "aor_lib.steering", "aor_lib.stimuli.rendering"}
+SLOW = {  # they need the weights, or the smoke study
+    "aor_lib.cli.make",
+    "aor_lib.models.check",
+    "aor_lib.models.registry",
+    "aor_lib.steering",
+    "aor_lib.stimuli.rendering",
+    "aor_lib.study",
+}
 
 
 @pytest.mark.parametrize(
     "module",
-    [pytest.param(m, marks=[pytest.mark.slow] if m in NEEDS_WEIGHTS else []) for m in MODULES],
+    [pytest.param(m, marks=[pytest.mark.slow] if m in SLOW else []) for m in MODULES],
 )
 def test_the_examples_of_a_module_hold(module, study, monkeypatch):
     monkeypatch.chdir(ROOT)
     examples = doctest.testmod(importlib.import_module(module), extraglobs={"study": study})
     assert not examples.failed
+
+
+@pytest.mark.parametrize("name", aor_lib.__all__)
+def test_every_public_name_has_an_example(name):
+    public = getattr(aor_lib, name)
+    assert ">>> " in inspect.getsource(public)

@@ -88,6 +88,14 @@ def test_a_fork_of_context_has_the_numbers_of_its_judge_and_condition(fork):
 
 
 @pytest.mark.slow
+def test_a_fork_of_mitigation_has_the_numbers_of_its_judge_and_baseline(fork):
+    executed = fork("mitigation", judge="string-match", baseline="prompt")
+    prompts = aor_lib.open(SMOKE, judge="string-match").select("mitigation").where(method="prompt")
+    same(executed, prompts.paired("kind", baseline="prompt", by=["arm"]))
+    assert set(executed["level"]) == {"control"}
+
+
+@pytest.mark.slow
 def test_a_fork_of_paralinguistics_has_the_numbers_of_its_judge_and_baselines(fork):
     baselines = {"emotion": "angry"}
     executed = fork("paralinguistics", judge="string-match", baselines=baselines)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """A sound: mono, float32, ``(samples,)``, within ±1, and its sample rate in Hz."""
+    """A sound: mono, float32, ``(samples,)``, within ±1, and its sample rate in Hz.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> silence = Clip(np.zeros(12_000, np.float32), 24_000)
+    >>> len(silence.samples) / silence.sample_rate
+    0.5
+    """
 
     samples: Samples
     sample_rate: int

@@ -44,8 +44,11 @@ def run(params: Path | str, build: Path | str | None = None) -> "Study":
 
     Examples
     --------
-    >>> run("params/smoke.yaml").select("headline").frame["model"].nunique()  # doctest: +SKIP
-    2
+    >>> study = run("params/smoke.yaml")  # doctest: +ELLIPSIS
+    1 of 6: stimuli
+    ...
+    >>> sorted(set(study.trials["model"]))
+    ['ref-contextual', 'ref-permissive']
     """
     from aor_lib.study import open as open_study
 

@@ -49,6 +49,12 @@ class ModelCard(Params):
 
     ``settings`` of the adapter are part of every trial; ``reach`` cannot change an answer:
     addresses, time limits, caps, prices.
+
+    Examples
+    --------
+    >>> about = {"title": "Mine", "family": "Qwen", "licence": "Apache-2.0", "source": "me/mine"}
+    >>> ModelCard(id="mine", kind="hf", settings={"architecture": "qwen2_audio"}, **about).revision
+    'main'
     """
 
     id: Identifier

@@ -13,7 +13,14 @@ from aor_lib.config.typed_yaml import AorError, one_line
 
 @dataclass(frozen=True)
 class Turn:
-    """One message: text, or sound (a file, or in memory), or both."""
+    """One message: text, or sound (a file, or in memory), or both.
+
+    Examples
+    --------
+    >>> conversation = (Turn("system", "Mind the sound."), Turn("user", audio=Path("clip.flac")))
+    >>> has_audio(conversation)
+    True
+    """
 
     role: Literal["system", "user", "assistant"]
     text: str | None = None

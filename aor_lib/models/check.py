@@ -56,6 +56,18 @@ def check_model(
     ------
     ModelError
         If the model cannot run here.
+
+    Examples
+    --------
+    >>> from aor_lib.models.base import Capabilities, Failure
+    >>> from aor_lib.models.registry import load_card
+    >>> class Mute:
+    ...     card, capabilities, revision = load_card("ref-permissive"), Capabilities(), "1"
+    ...
+    ...     def answer(self, conversations, generation):
+    ...         return [Failure("no answer")] * len(conversations)
+    >>> check_model(Mute()).loc[0, ["check", "outcome"]].tolist()
+    ['answers', 'failed']
     """
     if isinstance(model, ModelCard | str | Path):
         model = load_model(model)

@@ -38,6 +38,11 @@ def power(
     ------
     ValueError
         If a rate or the correlation lies outside its range.
+
+    Examples
+    --------
+    >>> round(power(60, rate=0.5, difference=-0.3, correlation=0.7), 1)
+    1.0
     """
     rng = np.random.default_rng(seed)
     gained, lost = _discordant(rate, difference, correlation)
