@@ -45,12 +45,12 @@ SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "steering_hearing": partial(selections.steering, arm="steering_hearing"),
     "steering_strength": partial(selections.steering, arm="steering_strength"),
 }
-"""What :meth:`Study.select` takes, and the rule that selects it."""
+"""Names that :meth:`Study.select` takes, and the rule of each."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What was made and answered in a study's folder; see :func:`open`.
+    """A study's folder: its stimuli, trials and models; see :func:`open`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Study:
 
     @cached_property
     def prompts(self) -> pd.DataFrame:
-        """What each mitigation of this study tells a model, one per row."""
+        """Instructions of each mitigation of this study, one per row."""
         asked = set(self.trials["mitigation"])
         prompts = [arm for prompt in load_prompts() for arm in prompt.arms if arm.id in asked]
         rows = [(one.id, one.title, one.instruction, " / ".join(one.steps)) for one in prompts]
@@ -113,7 +113,7 @@ class Study:
 
     @cached_property
     def histories(self) -> pd.DataFrame:
-        """What is said before the request in each history, one per row."""
+        """Earlier turns of each history, one per row."""
         rows = [
             (one.id, one.title, " / ".join(f"{turn.said} — {turn.answered}" for turn in one.turns))
             for one in read(PARAMS / "histories.yaml", Histories).histories
@@ -191,7 +191,7 @@ class Study:
         return trials.assign(role=role, strength=strength, fitted_on=fitted)
 
     def known_effects(self) -> Estimates:
-        """What was planted in the reference models, beside what this study measures."""
+        """Effects planted in the reference models, with what this study measures."""
         frame = measure_known_effects(self.trials)
         keys = ("model", "comparison", "known_effect", "verdict")
         return Estimates(frame, keys, "difference", self.titles)

@@ -92,7 +92,7 @@ class Mitigation(Prompt):
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is added to the stimulus, nor decoded otherwise."""
+        """True if nothing is added to the stimulus, nor decoded otherwise."""
         return self.instruction is None and not self.steps and self.decoding is None
 
     def generation(self, of_study: Generation) -> Generation:
@@ -169,5 +169,5 @@ class Profile(Params):
         return self
 
     def steers(self, model: str) -> bool:
-        """Whether a model is to be steered, where it can be."""
+        """Tell if a model is to be steered, where it can be."""
         return self.steered_models is None or model in self.steered_models

@@ -22,7 +22,7 @@ _TIMESTAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$"  # ISO 8601 
 
 
 class Intent(StrEnum):
-    """What the speaker wants, in the utterance's own scene; imported clips are ``unlabelled``."""
+    """Intent of the speaker in the utterance's own scene; imported clips are ``unlabelled``."""
 
     PSEUDO_HARMFUL = "pseudo_harmful"
     HARMFUL = "harmful"
@@ -44,17 +44,17 @@ class Condition(StrEnum):
 
     @property
     def has_audio(self) -> bool:
-        """Whether a stimulus of this condition is a sound file."""
+        """True if a stimulus of this condition is a sound file."""
         return self not in (Condition.TEXT_ONLY, Condition.DESCRIBED)
 
     @property
     def has_background(self) -> bool:
-        """Whether the sound file holds something beside the speech."""
+        """True if the sound file holds something besides the speech."""
         return self.has_scene and self.has_audio
 
     @property
     def has_scene(self) -> bool:
-        """Whether a scene is heard, shapes the noise, or is described."""
+        """True if a scene is heard, shapes the noise, or is described."""
         return self not in (Condition.SPEECH_ONLY, Condition.TEXT_ONLY, Condition.AS_FOUND)
 
 
@@ -194,7 +194,7 @@ class Arm:
 
     @cached_property
     def asked(self) -> dict[str, object]:
-        """What of the arm can change an answer."""
+        """Everything of the arm that can change an answer."""
         return {
             "model": self.model,
             "revision": self.revision,

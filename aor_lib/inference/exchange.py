@@ -1,4 +1,4 @@
-"""Results on other machines: a study's are exported, and those of others stand beside its own."""
+"""Results move between machines: a study exports its own, and imports those of others."""
 
 from __future__ import annotations
 

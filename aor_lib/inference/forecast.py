@@ -24,7 +24,7 @@ _TOKENS_PER_MESSAGE = 16
 
 
 def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:
-    """What is left to ask of models on a study's stimuli, and what it takes.
+    """Trials left to ask of each model of a study, with their tokens, cost and hours.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What an answer shows: features for the classifier, flags, and whether it is in English."""
+"""Properties of an answer: features for the classifier, flags, and whether it is in English."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What a judge is, its verdicts on responses, and the simplest judge: fixed strings."""
+"""The protocol of a judge, its verdicts on responses, and the simplest judge: fixed strings."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -22,7 +22,7 @@ _STRINGS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one answer does."""
+    """Label of one answer, with its reason."""
 
     label: Label
     p_refusal: float | None  # probability of a full or partial refusal; None if unjudged

@@ -1,4 +1,4 @@
-"""What an answer and its sentences show, by the patterns of ``patterns.yaml``."""
+"""Speech acts in the sentences of an answer, by the patterns of ``patterns.yaml``."""
 
 from __future__ import annotations
 

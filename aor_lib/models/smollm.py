@@ -1,4 +1,4 @@
-"""What the cascades' language model reads, and how it answers.
+"""The cascades' language model: its prompts and its answers.
 
 A clip is read as audio tokens, one for what sounds in each segment and one for the speaker's
 emotion, and then as its transcript. An audio token is the sum of the embeddings of the names of

@@ -1,4 +1,4 @@
-"""What notebooks and the book display: text, tables and charts that read without a kernel.
+"""Output for notebooks and the book: text, tables and charts that read without a kernel.
 
 Whatever is in them, such as a model's title or answer, is untrusted text and is escaped.
 """

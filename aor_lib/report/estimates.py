@@ -146,7 +146,7 @@ class Estimates:
         return pd.DataFrame(columns)
 
     def sentences(self) -> Prose:
-        """What the estimates and their Holm-adjusted tests show at 5 %, in sentences."""
+        """Findings of the estimates and of their Holm-adjusted tests at 5 %, in sentences."""
         from aor_lib.report.sentences import sentences
 
         return sentences(self)

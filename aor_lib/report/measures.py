@@ -1,4 +1,4 @@
-"""What estimates are of, and how each measure is written: shares in percent, differences in points.
+"""Measures and how each is written: shares in percent, differences in points.
 
 A minus sign is a minus sign, and a value that does not exist is a dash.
 """

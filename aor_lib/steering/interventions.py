@@ -34,7 +34,7 @@ class Gate:
     threshold: float
 
     def opens(self, rows: Floats) -> Mask:
-        """Whether it opens, by activations of its layer ``(requests, width)``."""
+        """Mark requests for which it opens, by their activations, ``(requests, width)``."""
         return np.asarray(rows @ self.normal + self.intercept > self.threshold)
 
 

@@ -43,7 +43,7 @@ _Asked = tuple[AudioModel, Sequence[Stimulus], Sequence[Trial]]
 def as_mitigation(
     name: str, method: str, arm: str = tables.TESTED, *, is_control: bool = False
 ) -> Mitigation:
-    """What is stored of a steered trial; see :mod:`aor_lib.steering.tables`."""
+    """Stored fields of a steered trial; see :mod:`aor_lib.steering.tables`."""
     return Mitigation(id=name, title=name, arm=arm, method=method, is_control=is_control)
 
 

@@ -78,7 +78,7 @@ def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
 
 
 def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
-    """Mark tests that could be told from zero beside those of as many utterances, ``(tests,)``.
+    """Mark tests that could reject in a family with all tests of as many utterances.
 
     The smallest p value that n utterances can have is 2 / 2^n, if all of them change alike.
     """
