@@ -148,6 +148,7 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
     with browser.new_page(java_script_enabled=False) as tab:
         tab.goto(f"{address}/dataset.html")
         assert tab.locator("audio:visible").count() > 1
+        tab.goto(f"{address}/context.html")
         chart = tab.locator(".aor-chart").first
         chart.locator("summary").click()
         assert chart.locator("td").first.is_visible()
