@@ -24,6 +24,7 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
     assert found == pytest.approx(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("utterances", "answers", "rate", "likeness", "least"),
     [

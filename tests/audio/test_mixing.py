@@ -60,4 +60,4 @@ def test_a_background_of_another_length_is_refused():
 def test_a_true_peak_is_the_one_of_the_whole_sound_at_four_times_its_rate(seed, power, length):
     sound = hiss(seed, length / RATE, level=0.5) ** power
     whole = np.abs(resample_poly(sound, 4, 1)).max()
-    assert mixing.true_peak(sound) == pytest.approx(20 * np.log10(whole + 1e-10))
+    assert mixing.true_peak(sound) == pytest.approx(20 * np.log10(whole + 1e-10), abs=0.1)

@@ -23,6 +23,7 @@ def vowels(f0_hz: float, range_st: float = 6.0, seconds: float = 2.0) -> np.ndar
     return (0.1 * wave * syllables).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f0_hz", "emotion"), [(110, "angry"), (210, "fearful"), (210, "happy"), (110, "sad")]
 )

@@ -83,6 +83,7 @@ def asked(path):
     return Counter(text for _, text in lines), {process for process, _ in lines}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, path):
     killed = start(path, end_in_the_third_batch)
     killed.join()

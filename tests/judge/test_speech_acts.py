@@ -69,6 +69,7 @@ def test_labels_and_probabilities_change_only_with_the_version():
     assert golden == now, "write the file anew: python -m tests.judge.test_speech_acts"
 
 
+@pytest.mark.slow
 @given(ANSWERS)
 def test_any_string_is_judged_and_the_rationale_quotes_the_original(text):
     judgement = judge_answer(text)
