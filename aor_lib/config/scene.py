@@ -47,6 +47,7 @@ class Swell(Params):
 class Layer(Params):
     """A sound of the bed: it lasts as long as the scene. ``level_db`` is its RMS level."""
 
+    label: str | None = None  # what it is, by AudioSet's display name, such as "Crowd"
     sound: str
     params: dict[str, Any] = Field(default={})
     level_db: Range
@@ -67,6 +68,7 @@ class Occurrence(Params):
     """Content of an event: one sound, or several parts. ``level_db`` is its peak level."""
 
     name: Annotated[str, Field(min_length=2, max_length=40)]  # in the manifest
+    label: str | None = None  # what it is, by AudioSet's display name, such as "Knock"
     level_db: Range
     sound: str | None = None
     params: dict[str, Any] = Field(default={})
