@@ -19,6 +19,10 @@ REQUIREMENTS := $(wildcard requirements/*.in)
 
 PARAMS := params/$(PROFILE).yaml
 
+# Packages are installed without compiling them. Where this variable is set, as in many containers, every
+# process would compile again what it imports: ten seconds each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DELETE_ON_ERROR:
 .PHONY: help book data results check lint test test-nightly bench inspect lock serve clean
 
