@@ -12,6 +12,7 @@ from scipy import fft, signal
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = Sequence[tuple[float, float]]
+Bands: TypeAlias = Sequence[tuple[float, float, float]]
 
 BODIES: dict[str, tuple[float, ...]] = {
     "none": (),
@@ -149,6 +150,32 @@ class Synth:
         """Decaying noise that starts at an expected RMS of 1."""
         return self.noise(n, spectrum) * self.decay(n, t60_s)
 
+    def hit(
+        self, n: int, bands: Bands, attack_s: float = 0.001, spread_db: float = 3.0
+    ) -> FloatArray:
+        """Blow on something that does not ring: octave bands of noise, each with its own decay.
+
+        A band is a centre in Hz, its RMS level at the start in dB, and its decay by 60 dB in
+        seconds. Centres, levels (by `spread_db`) and decays differ from hit to hit: a heel, a
+        fist or a ball never strikes the same place twice.
+        """
+        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
+        hz, level_db, t60_s = np.array(bands, dtype=np.float64).T
+        hz = hz * 2.0 ** self.rng.normal(0.0, 0.15, hz.size)
+        level_db = level_db + self.rng.normal(0.0, spread_db, hz.size)
+        t60_s = t60_s * np.exp(self.rng.normal(0.0, 0.15, hz.size))
+        octaves = np.log2(np.maximum(np.arange(size // 2 + 1) * (self.rate / size), 1.0))
+        distance = np.abs(octaves - np.log2(hz)[:, None])
+        shape = np.cos(0.5 * np.pi * np.minimum(distance, 1.0))
+        # A band above half the rate has no bins.
+        norms = np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9)) / size
+        shape *= (10.0 ** (level_db / 20.0) / norms)[:, None]
+        drawn = self.rng.standard_normal(2 * octaves.size).view(np.complex128)
+        noise = fft.irfft(drawn * shape, size, axis=1)[:, :n]
+        decays = np.exp(np.multiply.outer(-3.0 * np.log(10.0) / t60_s, self.time(n)))
+        made = np.einsum("bn,bn->n", noise, decays)
+        return np.asarray(made * np.minimum(1.0, self.time(n) / max(attack_s, 1.0 / self.rate)))
+
     def cloud(self, per_s: FloatArray, kernels: Sequence[FloatArray]) -> FloatArray:
         """Many small sounds at random times and mostly low levels, `per_s` of them a second."""
         expected = np.cumsum(per_s) / self.rate
@@ -201,6 +228,11 @@ def cycle(partials: Sequence[float] | FloatArray, n: int) -> FloatArray:
 def rolloff(count: int, exponent: float) -> FloatArray:
     """Amplitudes that fall with a power of the harmonic's order; exponent 1 is a sawtooth."""
     return np.arange(1, count + 1, dtype=np.float64) ** -exponent
+
+
+def octaves(low_hz: float, levels_db: Sequence[float], t60_s: float, faster: float) -> Bands:
+    """Bands of a hit, one an octave: each higher one decays `faster` by that factor."""
+    return [(low_hz * 2.0**i, db, t60_s * faster**-i) for i, db in enumerate(levels_db)]
 
 
 def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray:
