@@ -1,4 +1,4 @@
-"""Sound files from elsewhere: finding them in a folder, and decoding them with checks."""
+"""Folders of sound files from elsewhere: finding the files, and importing one after the other."""
 
 import hashlib
 import io
@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import soundfile
-import soxr
 
 from aor_lib.audio import mixing
 from aor_lib.audio.speech.voice import SAMPLE_RATE
@@ -17,14 +14,8 @@ from aor_lib.config.typed_yaml import AorError, one_line
 
 Report = Callable[[int, int], None]
 
-MIN_DURATION_S = 0.5
-
-SUFFIXES = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff"}
-_MIN_RATE_HZ = 8000
-_SILENCE_DBFS = -70.0
-_FULL_SCALE = 0.999
-_MAX_CLIPPED = 0.25
-_BLOCK = 16_384
+SUFFIXES = {".wav", ".w64", ".rf64", ".au", ".aif", ".aiff", ".flac", ".ogg", ".oga", ".opus"}
+SUFFIXES |= {".mp3", ".m4a", ".mp4", ".webm"}
 
 
 class CollectionError(AorError, ValueError):
@@ -89,45 +80,6 @@ def contained(folder: Path, name: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise UnusableError("lies outside the folder")
     return path
-
-
-def read_sound(path: Path, max_duration_s: float) -> mixing.Samples:
-    """Decode a sound file: float32, ``(samples,)``, the channels' mean at 24 kHz.
-
-    UnusableError if it is not a sound file, is damaged (``UnreadableError``), too short or too
-    long, silent, or clipped for more than a quarter of its samples.
-    """
-    if path.suffix.lower() not in SUFFIXES:
-        raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
-    mono: list[npt.NDArray[np.float32]] = []
-    clipped: list[float] = []
-    try:
-        with soundfile.SoundFile(path) as file:
-            rate, n_frames = file.samplerate, file.frames
-            if rate < _MIN_RATE_HZ:
-                raise UnusableError(f"has a sample rate of {rate} Hz, below {_MIN_RATE_HZ} Hz")
-            if not MIN_DURATION_S <= n_frames / rate <= max_duration_s:
-                limits = f"{MIN_DURATION_S} to {max_duration_s:g} s"
-                raise UnusableError(f"lasts {n_frames / rate:.2f} s; {limits} are taken")
-            for block in file.blocks(_BLOCK, dtype="float32", always_2d=True):
-                mono.append(block.mean(axis=1))
-                clipped.append(float((np.abs(block) >= _FULL_SCALE).mean() * len(block)))
-    except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
-    except soundfile.LibsndfileError as error:
-        raise UnreadableError(f"cannot be decoded: {one_line(error.error_string)}") from error
-    samples = np.concatenate(mono)
-    if len(samples) < n_frames:
-        raise UnreadableError("is cut off: it holds less sound than it says")
-    if not np.isfinite(samples).all():
-        raise UnreadableError("has samples that are not finite")
-    if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
-        raise UnusableError("is silent")
-    if (share := sum(clipped) / n_frames) > _MAX_CLIPPED:
-        raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
-    if rate == SAMPLE_RATE:
-        return samples
-    return np.asarray(soxr.resample(samples, rate, SAMPLE_RATE), dtype=np.float32)
 
 
 def file_sha256(path: Path) -> str:

@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 from aor_lib.audio import mixing, sound_files
+from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
 from aor_lib.storage.atomic_write import atomic_write
+
+_MIN_DURATION_S = 0.5
 
 
 def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound_files.ImportReport:
@@ -30,7 +33,12 @@ def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound
 
     def take(name: str) -> None:
         path = sound_files.contained(folder, name)
-        samples = sound_files.read_sound(path, MAX_DURATION_S)
+        samples = read_sound(path, MAX_DURATION_S + 1)
+        if not _MIN_DURATION_S <= (seconds := len(samples) / SAMPLE_RATE) <= MAX_DURATION_S:
+            lasts = f"{seconds:.2f} s" if seconds <= MAX_DURATION_S else "longer"
+            raise sound_files.UnusableError(
+                f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}"
+            )
         first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
         if first != name:
             raise sound_files.UnusableError(f"is the same sound as {one_line(first)}")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import soundfile
 
+from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.recordings.collections import ListedClip, Mapping, read_collection, read_mapping
 from aor_lib.audio.recordings.library import TABLE, Recording, read_table
 from aor_lib.audio.sound_files import (
@@ -20,7 +21,6 @@ from aor_lib.audio.sound_files import (
     file_sha256,
     flac,
     import_each,
-    read_sound,
 )
 from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import one_line

@@ -1,0 +1,178 @@
+"""A sound file of any common kind as mono samples; a file that is damaged or unfit is refused."""
+
+import re
+import struct
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import av
+import numpy as np
+import numpy.typing as npt
+import soxr
+
+from aor_lib.audio import mixing
+from aor_lib.audio.sound_files import SUFFIXES, UnreadableError, UnusableError
+from aor_lib.audio.speech.voice import SAMPLE_RATE
+from aor_lib.config.typed_yaml import one_line
+
+_KINDS = "wav,w64,au,aiff,flac,ogg,mp3,mov,matroska"  # by FFmpeg's names: a playlist is no sound
+_SIZES_ARE_ESTIMATED = {"wav", "w64", "mp3", "ogg"}
+_MIN_RATE_HZ = 8000
+_SILENCE_DBFS = -70.0
+_FULL_SCALE = 0.999
+_MAX_CLIPPED = 0.25
+_CANCELLED = 0.1
+_MAX_LOST = 0.02
+_LOST_S = 0.1
+_SIZE_UNKNOWN = 0x7F00_0000  # recorders that cannot go back to the header write 2 GB or more
+_HEAD = 2**18
+
+_Block = npt.NDArray[np.float32]
+
+
+def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
+    """Decode the beginning of a sound file: float32, ``(samples,)``, mono at 24 kHz.
+
+    Mono is the channels' mean, or the loudest channel where the channels cancel each other out.
+    FFmpeg decodes (by PyAV), so that joined files and headers without a length are no obstacle.
+
+    Parameters
+    ----------
+    path
+        WAV, RF64, W64, AU, AIFF, FLAC, Ogg, MP3, MP4 or WebM; the name has an ending of those.
+    at_most_s
+        Seconds to decode; what comes later is left out.
+
+    Raises
+    ------
+    UnusableError
+        The file is named as none of these, silent, sampled below 8 kHz, or clipped for over a
+        quarter of its samples.
+    UnreadableError
+        It is missing, damaged or cut off.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
+    try:
+        blocks = list(_blocks(path, at_most_s))
+    except UnusableError:
+        raise
+    except (av.FFmpegError, ValueError) as error:  # the second from PyAV itself
+        why = f"cannot be decoded, as it is damaged or no sound ({one_line(error)})"
+        raise UnreadableError(why) from error
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
+    parts = []
+    for (rate, _), group in groupby(blocks, key=lambda block: (block[0], len(block[1]))):
+        parts.append((rate, np.concatenate([block for _, block in group], axis=1)))
+    if not parts:
+        raise UnreadableError("holds no sound")
+    if not all(np.isfinite(part).all() for _, part in parts):
+        raise UnreadableError("has samples that are not finite")
+    clipped = sum(int((np.abs(part) >= _FULL_SCALE).sum()) for _, part in parts)
+    if (share := clipped / sum(part.size for _, part in parts)) > _MAX_CLIPPED:
+        raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
+    samples = np.concatenate([_at_24_khz(_mono(part), rate) for rate, part in parts])
+    if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
+        raise UnusableError("is silent")
+    return samples[: round(at_most_s * SAMPLE_RATE)]
+
+
+def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
+    # Sample rate and (channels, samples) of each decoded frame.
+    only, lenient = {"format_whitelist": _KINDS}, "replace"
+    with (
+        path.open("rb") as stream,
+        av.open(stream, "r", options=only, metadata_errors=lenient) as file,
+    ):
+        if not file.streams.audio:
+            raise UnreadableError("holds no sound")
+        audio = file.streams.audio[0]
+        length_s, packets, lost = 0.0, 0, 0
+        for packet in file.demux(audio):
+            packets += 1
+            try:
+                frames = packet.decode()
+            except av.FFmpegError:
+                lost += 1  # a tag between two joined files, or damage
+                continue
+            for frame in frames:
+                if frame.sample_rate < _MIN_RATE_HZ:
+                    raise UnusableError(
+                        f"has a sample rate of {frame.sample_rate} Hz, below {_MIN_RATE_HZ} Hz"
+                    )
+                yield frame.sample_rate, _channels(frame)
+                length_s += frame.samples / frame.sample_rate
+            if length_s >= at_most_s:
+                return
+        if _is_cut_off(path, file.format.name) or (
+            file.format.name not in _SIZES_ARE_ESTIMATED
+            and audio.duration is not None
+            and audio.time_base is not None
+            and length_s < audio.duration * audio.time_base - _LOST_S
+        ):
+            raise UnreadableError("is cut off: it holds less sound than it says")
+        if lost > max(1, _MAX_LOST * packets):
+            raise UnreadableError(f"is damaged: {lost} of {packets} packets cannot be decoded")
+
+
+def _channels(frame: av.AudioFrame) -> _Block:
+    coded = frame.to_ndarray()
+    if not frame.format.is_planar:
+        coded = coded.reshape(-1, len(frame.layout.channels)).T
+    samples: _Block = coded.astype(np.float32)
+    if coded.dtype == np.uint8:
+        return (samples - np.float32(128)) / np.float32(128)
+    if coded.dtype.kind == "i":
+        return samples / np.float32(2.0 ** (8 * coded.itemsize - 1))
+    return samples
+
+
+def _mono(channels: _Block) -> mixing.Samples:
+    mean: mixing.Samples = channels.mean(axis=0)
+    power = np.square(channels, dtype=np.float64).mean(axis=1)
+    # Channels without any correlation have a mean of this power.
+    unrelated = power.sum() / len(channels) ** 2
+    loudest: mixing.Samples = channels[int(power.argmax())]
+    return loudest if np.square(mean).mean() < _CANCELLED * unrelated else mean
+
+
+def _at_24_khz(samples: mixing.Samples, rate: int) -> mixing.Samples:
+    if rate == SAMPLE_RATE:
+        return samples
+    return np.asarray(soxr.resample(samples, rate, SAMPLE_RATE), dtype=np.float32)
+
+
+def _is_cut_off(path: Path, kind: str) -> bool:
+    # Where FFmpeg takes the length from the file's size, the header's own word for it.
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    stated = 0
+    if kind == "mp3":
+        # LAME's tag: four bytes of flags (bit 1: a size is stated), the frames, the bytes.
+        if tag := re.search(rb"(?:Xing|Info)\0{3}[\3\7\x0b\x0f].{4}(.{4})", head, re.DOTALL):
+            stated = int.from_bytes(tag[1], "big")
+    elif kind in ("wav", "w64"):
+        stated = _data_size(head)
+    return stated < _SIZE_UNKNOWN and stated > path.stat().st_size
+
+
+def _data_size(head: bytes) -> int:
+    # Of the "data" chunk. Ids and sizes of W64 have 16 and 8 bytes, and a size counts both.
+    if wave64 := head.startswith(b"riff"):
+        at, layout, overhead, step = 40, "<16sQ", 24, 8
+    else:
+        at, layout, overhead, step = 12, "<4sI", 0, 2
+    long = None
+    while at + struct.calcsize(layout) <= len(head):
+        name, size = struct.unpack_from(layout, head, at)
+        if name == b"ds64" and len(head) >= at + 24:
+            (long,) = struct.unpack_from("<Q", head, at + 16)
+        if name[:4] == b"data":
+            return int(long if long is not None and size == 2**32 - 1 else size) - overhead
+        body = at if wave64 else at + 8
+        at = -(-(body + size) // step) * step
+        if size < overhead:
+            break
+    return 0
