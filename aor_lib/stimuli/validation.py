@@ -16,7 +16,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.audio import mixing
-from aor_lib.audio.hearing import transcription
+from aor_lib.audio.hearing import transcription, yamnet
 from aor_lib.audio.hearing.scene_classifier import SCENE_WEIGHTS, classify_scene, weights_revision
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
@@ -32,7 +32,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 3  # raise it when a measurement or a violation changes
+VERSION = 4  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
@@ -52,6 +52,7 @@ MEASURES = (
     "transcript",  # of Whisper tiny.en
     "wer",  # word error rate of the transcript, a fraction
     "heard_scene",  # what the scene classifier names
+    *yamnet.Recognition.__annotations__,  # by YAMNet, where its files are in the cache
     *SpeechMeasurement.__annotations__,  # of speech without a background
 )
 
@@ -76,6 +77,7 @@ def validate_dataset(
         transcription.VERSION,
         assets.revision("whisper-tiny-en"),
         weights_revision(SCENE_WEIGHTS),
+        yamnet.revision(),
     ]
     if not (up_to_date(build, "validate", made_from) and validation.is_file()):
         assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
@@ -90,8 +92,8 @@ def validate_dataset(
         with atomic_write(validation) as stream:
             pd.DataFrame(measured).to_parquet(stream, index=False)
         finished(build, "validate", made_from)
-    stated = manifest.load_manifest(build)
-    return list(_violations(stated, imported | {*specs}, manifest.load_validation(build)))
+    planned = imported | {*specs}
+    return [*_violations(manifest.load_manifest(build), planned, manifest.load_validation(build))]
 
 
 def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[str, Any]:
@@ -118,6 +120,8 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         "transcript": heard.transcript,
         "heard_scene": classify_scene(heard.encoded),
     }
+    if recognition := yamnet.recognise_scene(clip, sample_rate, row.background_scene):
+        measured |= asdict(recognition)
     if spec is not None:
         measured["wer"] = transcription.word_error_rate(row.text, heard.transcript)
         spoken = speak(spec)

@@ -1,0 +1,113 @@
+"""YAMNet's file is not at hand in CI: a network with known answers stands for it."""
+
+import hashlib
+import importlib.util
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from aor_lib.audio import scenes
+from aor_lib.audio.hearing import yamnet
+from tests.audio.sounds import hiss, put
+
+RATE = 24_000
+FILES = {
+    "yamnet.tflite": "weights",
+    "yamnet_class_map.csv": "index,mid,display_name\n0,a,Silence\n1,b,Rain\n2,c,Music",
+}
+
+
+class Network:
+    """Hears silence always, rain by the level of a patch, and no music."""
+
+    heard = 0
+
+    def __init__(self, **_options):
+        pass
+
+    def allocate_tensors(self):
+        pass
+
+    def get_input_details(self):
+        return [{"index": 0}]
+
+    get_output_details = get_input_details
+
+    def set_tensor(self, _index, patch):
+        assert len(patch) == yamnet.PATCH
+        assert patch.dtype == np.float32
+        self.level = np.sqrt(np.mean(patch**2))
+
+    def invoke(self):
+        Network.heard += 1
+
+    def get_tensor(self, _index):
+        return np.array([[0.5, self.level, 0.0]], np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name, content in FILES.items():
+        put(tmp_path / "yamnet" / name, content)
+    expected = yamnet.Expected(
+        files={name: hashlib.sha256(text.encode()).hexdigest() for name, text in FILES.items()},
+        scenes={"rainy_park": ("Rain", "Music")},
+        families={},
+    )
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path))
+    monkeypatch.setattr(yamnet, "load_expected", lambda: expected)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: True)
+    module = SimpleNamespace(Interpreter=Network)
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", module)
+    monkeypatch.setattr(Network, "heard", 0)
+    forget()
+    yield tmp_path / "yamnet"
+    forget()
+
+
+def forget():
+    for function in (yamnet.revision, yamnet.class_names, yamnet._network):
+        function.cache_clear()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_sound_is_heard_in_overlapping_patches_at_the_same_level_whatever_its_own():
+    sound = hiss(0, seconds=3.0, rate=RATE)
+    scores = yamnet.listen(sound, RATE)
+    assert scores.dtype == np.float32
+    assert Network.heard == 5
+    np.testing.assert_allclose(yamnet.listen(sound * 0.01, RATE), scores, rtol=1e-3)
+    assert scores[1] == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_sound_shorter_than_a_patch_is_heard_once():
+    assert yamnet.listen(hiss(0, seconds=0.1, rate=RATE), RATE).shape == (3,)
+    assert Network.heard == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_best_expected_class_of_a_scene_has_its_rank_and_score_beside_the_first_class():
+    found = yamnet.recognise_scene(hiss(0, seconds=1.0, rate=RATE), RATE, "rainy_park")
+    assert (found.first_class, found.expected_rank) == ("Silence", 2)
+    assert found.expected_score == pytest.approx(0.1, rel=0.05)
+
+
+def test_nothing_is_recognised_of_a_clip_without_a_scene_or_without_the_files(folder):
+    sound = hiss(0, rate=RATE)
+    assert yamnet.recognise_scene(sound, RATE, None) is None
+    (folder / "yamnet.tflite").unlink()
+    assert yamnet.recognise_scene(sound, RATE, "rainy_park") is None
+    assert Network.heard == 0
+
+
+def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(folder):
+    put(folder / "yamnet.tflite", "other weights")
+    with pytest.raises(yamnet.YamnetError, match=r"yamnet\.tflite: sha256 is .* must be"):
+        yamnet.listen(hiss(0), RATE)
+
+
+def test_every_scene_has_classes_that_a_listener_would_expect():
+    assert set(yamnet.load_expected().scenes) == set(scenes.SCENES)
