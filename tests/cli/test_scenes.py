@@ -15,8 +15,8 @@ def test_scenes_are_listed_and_sounds_with_their_parameters():
     listed = aor("scenes", "list").stdout
     assert all(name in listed for name in scene_ids())
     sounds = aor("scenes", "list", "--sounds").stdout
-    assert "footstep" in sounds
-    assert "surface" in sounds
+    assert "creak" in sounds
+    assert "ground" in sounds
 
 
 def test_a_scene_is_played_into_a_file_that_the_seed_decides(tmp_path):

@@ -1,7 +1,5 @@
 """Things that are struck, dropped and rattled."""
 
-from typing import Literal
-
 import numpy as np
 
 from aor_lib.audio.scenes.library import Body, Count, Gain, Pitch, Ratio, Seconds, Spectrum, sound
@@ -9,11 +7,6 @@ from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 from aor_lib.config.scene import Share
 
 _SNAP = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0))
-_GRIT = {
-    "gravel": (140.0, ((300.0, -18.0), (1200.0, 0.0), (4000.0, -3.0), (9000.0, -20.0))),
-    "concrete": (190.0, ((300.0, -20.0), (1500.0, 0.0), (4000.0, -8.0), (9000.0, -30.0))),
-    "boards": (95.0, ((80.0, -6.0), (300.0, 0.0), (1200.0, -15.0), (5000.0, -40.0))),
-}
 _GONG = (1.0, 1.41, 1.58, 2.0, 2.37, 2.83, 3.16, 3.72, 4.19, 4.9, 5.63, 6.51, 7.9, 9.7, 12.1)
 
 
@@ -83,21 +76,6 @@ def bounces(
 
 
 @sound
-def footstep(
-    synth: Synth, *, surface: Literal["gravel", "concrete", "boards"] = "concrete"
-) -> FloatArray:
-    """Heel and sole on a floor."""
-    body_hz, grit = _GRIT[surface]
-    n = synth.samples(0.22)
-    heel = synth.thump(n, body_hz * synth.rng.normal(1.0, 0.06), synth.rng.uniform(0.09, 0.14))
-    sole = synth.burst(n, grit, synth.rng.uniform(0.08, 0.16))
-    made = synth.overlay([(0.0, heel + 0.25 * sole), (synth.rng.uniform(0.02, 0.05), 0.15 * sole)])
-    if surface == "boards":
-        made[:n] += 0.6 * synth.struck(n, synth.rng.uniform(170.0, 230.0), "wood", 0.2)
-    return made
-
-
-@sound
 def bell(
     synth: Synth,
     *,
@@ -137,18 +115,3 @@ def blade_clash(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
     scrape = synth.noise(n, ((2500, -24.0), (5000, 0.0), (9000, -2.0)))
     scrape *= curve(n, ((0.0, 1.0), (scrape_end, 0.3), (scrape_end + 0.1, 0.0)))
     return first + 0.7 * second + contact + synth.rng.uniform(0.0, 0.35) * scrape
-
-
-@sound
-def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch, slips_hz: Pitch = 90) -> FloatArray:
-    """A hinge or a trunk that sticks and slips, ever faster and then slower, and rings."""
-    n, size = synth.samples(seconds), synth.samples(0.05)
-    speed = slips_hz * curve(n, ((0.0, 0.2), (0.5, 1.0), (1.0, 0.25)))
-    speed *= 1.0 + 0.25 * synth.wander(n, 9.0)
-    slips = np.flatnonzero(np.diff(synth.phase(speed, n).astype(np.int64)))
-    answers = [synth.struck(size, pitch_hz, "wood", 0.06) for _ in range(4)]
-    made = np.zeros(n)
-    for slip in slips:
-        answer = answers[synth.rng.integers(4)][: n - slip]
-        made[slip : slip + answer.size] += synth.rng.uniform(0.4, 1.0) * answer
-    return synth.fade(made, 0.1, 0.2)
