@@ -1,0 +1,44 @@
+"""Recordings of text to speech that the voices of scenes are made of.
+
+Writes ``aor_lib/audio/scenes/sounds/voices.flac``: slots of ``SLOT_S`` seconds, filled up with
+digital silence, first one sentence of each of the talkers, then the cries, by voice.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+
+from aor_lib.audio.scenes.sounds.bank import BANK, CRIERS, CRIES, RATE, SLOT_S, TALKERS
+from aor_lib.audio.speech import synthesise
+
+SENTENCES = (
+    "My sister moved to the coast last spring, and she loves it.",
+    "We should really book that table before the weekend.",
+    "Then he told me the whole story about the bicycle.",
+    "I never know which of these buses goes past the museum.",
+    "They have painted the kitchen yellow, can you believe it?",
+    "Have you tried the new bakery opposite the library?",
+    "It rained all afternoon, so we just played cards instead.",
+)
+_STEP = 2**-11
+"""Coarser than 16 bits, which halves the file; the noise stays 20 dB under the softest voice."""
+
+
+def main() -> None:
+    """Speak the sentences and the cries and write the file."""
+    spoken = [(SENTENCES[i % len(SENTENCES)], voice, "normal") for i, voice in enumerate(TALKERS)]
+    spoken += [(cry, voice, "slow") for voice in CRIERS for cry in CRIES]
+    slots = np.stack([_slot(synthesise(*what)) for what in spoken])
+    soundfile.write(BANK, slots.reshape(-1), RATE, subtype="PCM_16")
+    print(f"{BANK}: {BANK.stat().st_size / 1e6:.2f} MB")
+
+
+def _slot(samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    slot = np.zeros(round(SLOT_S * RATE), np.float32)
+    kept = samples[: slot.size] * (0.7 / np.abs(samples).max())
+    slot[: kept.size] = np.round(kept / _STEP) * _STEP
+    return slot
+
+
+if __name__ == "__main__":
+    main()
