@@ -1,6 +1,27 @@
 """The named sounds of scenes, by what makes them."""
 
 from aor_lib.audio.scenes.library import SOUNDS
-from aor_lib.audio.scenes.sounds import blows, impacts, machines, music, noises, tones, voices
+from aor_lib.audio.scenes.sounds import (
+    animals,
+    blows,
+    crowds,
+    impacts,
+    machines,
+    music,
+    noises,
+    tones,
+    voices,
+)
 
-__all__ = ["SOUNDS", "blows", "impacts", "machines", "music", "noises", "tones", "voices"]
+__all__ = [
+    "SOUNDS",
+    "animals",
+    "blows",
+    "crowds",
+    "impacts",
+    "machines",
+    "music",
+    "noises",
+    "tones",
+    "voices",
+]

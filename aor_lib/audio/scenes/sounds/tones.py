@@ -108,19 +108,3 @@ def laser_cannon(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
     beam = synth.tone(chirp, n) * synth.decay(n, 0.5)
     ring = 0.6 * synth.tone(1.47 * chirp, n) * synth.decay(n, 0.35)
     return synth.fade(beam + ring + 0.8 * synth.thump(n, 60.0, 0.25), 0.001, 0.05)
-
-
-@sound
-def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2) -> FloatArray:
-    """A songbird's phrase: kinds of syllable, each whistled several times."""
-    at_s, parts = 0.0, []
-    for _ in range(kinds):
-        syllable_s = synth.rng.uniform(0.05, 0.13)
-        n = synth.samples(syllable_s)
-        bends = synth.rng.uniform(0.7, 1.4, 3)
-        bend = curve(n, ((0.0, bends[0]), (0.5, bends[1]), (1.0, bends[2])))
-        whistled = synth.tone(pitch_hz * bend, n, (1.0, 0.06)) * np.hanning(n)
-        for _ in range(synth.rng.integers(3, 7)):
-            parts.append((at_s, whistled))
-            at_s += syllable_s + synth.rng.uniform(0.01, 0.04)
-    return synth.overlay(parts)

@@ -1,166 +1,154 @@
-"""Throats and hands without language: murmur, chants, cries of people and animals, applause."""
+"""Throats without words: screams, shouts, sobs, moans, breathing, coughs.
 
-import math
-from typing import Annotated, TypeAlias
+They are vowels and sentences of the study's own text to speech, with another pitch, effort and
+breath.
+"""
 
 import numpy as np
-from pydantic import Field
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle
-
-_VOWELS = {
-    "a": (730.0, 1090.0, 2440.0),
-    "e": (530.0, 1840.0, 2480.0),
-    "i": (300.0, 2200.0, 2950.0),
-    "o": (570.0, 840.0, 2410.0),
-    "u": (320.0, 870.0, 2240.0),
-}
-"""Formants as in *father*, *bet*, *see*, *law*, *boot*, in Hz."""
-Vowels: TypeAlias = Annotated[str, Field(pattern="^[aeiou]+$")]
-Tract: TypeAlias = Annotated[float, Field(ge=0.3, le=3)]
-_FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
-_BANDWIDTH_HZ = 110.0
-_CYCLE_SIZE = 1024  # a power of two, so that a bit mask wraps the position
+from aor_lib.audio.scenes.sounds.throats import (
+    OPEN_HZ,
+    Speaker,
+    backwards,
+    formants,
+    muffled,
+    throat,
+)
+from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve
 
 
 @sound
-def murmur(synth: Synth, *, seconds: library.Seconds, talkers: library.Count = 3) -> FloatArray:
-    """Babble of several talkers, each a stream of random vowels that never forms a word."""
-    n = synth.samples(seconds)
-    crowd = np.zeros(n)
-    for talker in range(talkers):
-        female = talker % 2
-        pitch_hz = synth.rng.uniform(165, 240) if female else synth.rng.uniform(90, 140)
-        tract = 1.15 if female else 1.0
-        cycles = np.stack([cycle(_partials(v, pitch_hz, tract), _CYCLE_SIZE) for v in _VOWELS])
-        pace_hz = synth.rng.uniform(3.5, 5.5)
-        beat = synth.phase(pace_hz, n, synth.rng.uniform())
-        syllable = beat.astype(np.int64)
-        vowels = synth.rng.integers(len(_VOWELS), size=syllable[-1] + 1)
-        stress = synth.rng.uniform(0.2, 1.0, vowels.size)
-        stress *= synth.rng.uniform(size=vowels.size) < 0.85
-        pitch = pitch_hz * (1.0 + 0.12 * synth.wander(n, pace_hz / 2))
-        phase = synth.phase(pitch, n, synth.rng.uniform())
-        position = (phase * _CYCLE_SIZE).astype(np.int64) & (_CYCLE_SIZE - 1)
-        envelope = np.sin(np.pi * (beat - syllable)) * stress[syllable]
-        crowd += cycles[vowels[syllable], position] * envelope
-    return crowd
-
-
-@sound
-def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
-    """Many voices holding one open vowel, not quite together and not quite in tune."""
-    n = synth.samples(seconds)
-    choir = np.zeros(n)
-    for voice in range(8):
-        sung_hz = pitch_hz * (1 + voice % 2) * synth.rng.normal(1.0, 0.02)
-        pitch = sung_hz * (1.0 + 0.015 * synth.wander(n, 6.0))
-        choir += synth.tone(pitch, n, _partials("o", sung_hz, 1.0))
-    return choir * curve(n, ((0.0, 0.0), (0.12, 1.0), (0.6, 0.7), (1.0, 0.0)))
-
-
-@sound
-def cry(
+def scream(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    vowels: Vowels = "a",
-    tract: Tract = 1.0,
-    bend: library.Curve = library.FLAT,
-    rough: library.Ratio = 0,
-    air: library.Gain = 0.1,
+    pitch_hz: library.Pitch = 800,
+    seconds: library.Seconds = 1.0,
+    muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
-    """One throat's cry that moves through vowels (letters of "aeiou"), of a person or an animal.
+    """A scream at the top of the voice, rough by fast random changes of its level.
 
-    `tract` is 1 for a man and 1.6 or more for a small animal; `rough` shakes the pitch, as a bark
-    or a growl does, and `air` adds breath.
+    Roughness of 30 to 150 Hz is what makes a scream one (Arnal et al., 2015, Current Biology
+    25(15), 2051-2056).
     """
-    n = synth.samples(seconds)
-    contour = curve(n, bend)
-    pitch = pitch_hz * synth.rng.normal(1.0, 0.04) * contour
-    pitch *= np.maximum(0.2, 1.0 + rough * synth.wander(n, 90.0))
-    place = np.linspace(0.0, len(vowels) - 1.0, n)
-    made = np.zeros(n)
-    for index, vowel in enumerate(vowels):
-        nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
-        made += nearness * synth.tone(
-            pitch, n, _partials(vowel, max(float(pitch.mean()), 20.0), tract)
-        )
-    made += air * synth.band(n, 600.0 * tract, 2500.0 * tract) * np.square(contour)
-    return synth.fade(made, 0.03, min(0.15, 0.4 * seconds))
+    bend = ((0.0, 0.7), (synth.rng.uniform(0.06, 0.2), 1.0), (0.75, 0.95), (1.0, 0.6))
+    cry = formants(synth, seconds, pitch_hz, "a", 1.35, bend, rough=0.02, air=0.4)
+    cry *= np.maximum(0.05, 1.0 + 0.7 * synth.wander(cry.size, 240.0))
+    shape = ((0.0, 0.0), (0.06, 1.0), (0.8, 0.85), (1.0, 0.0))
+    return synth.fade(muffled(synth, cry * curve(cry.size, shape), muffle_hz), 0.01, 0.05)
 
 
 @sound
-def muffled_shout(
+def shout(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    tract: Tract = 1.0,
-    syllables_hz: library.Rate = 4,
-    muffle_hz: library.Pitch = 600,
+    pitch_hz: library.Pitch = 330,
+    seconds: library.Seconds = 0.45,
+    speaker: Speaker = "man",
+    muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
-    """A voice behind a door, a lid or a cloth: its tune and its syllables, and never a word.
+    """One short shout, as of exertion or of anger, that rises at once and falls."""
+    bend = ((0.0, 0.7), (0.2, 1.0), (0.6, 0.92), (1.0, 0.6))
+    cry = throat(synth, pitch_hz, seconds, speaker, bend, tilt_db=4.0, breath=0.15, jitter=0.015)
+    rough = np.maximum(0.2, 1.0 + 0.4 * synth.wander(cry.size, 160.0))
+    shaped = np.tanh(2.0 * rough * cry) * curve(
+        cry.size, ((0.0, 0.0), (0.12, 1.0), (0.6, 0.8), (1.0, 0.0))
+    )
+    return synth.fade(muffled(synth, shaped, muffle_hz), 0.005, 0.05)
 
-    The door, lid or cloth takes away what lies above `muffle_hz`, by 12 dB an octave.
+
+@sound
+def shouting(
+    synth: Synth,
+    *,
+    seconds: library.Seconds = 0.9,
+    raised: library.Ratio = 1.5,
+    muffle_hz: library.Pitch = OPEN_HZ,
+) -> FloatArray:
+    """A raised voice whose words are backwards and cannot be understood.
+
+    `raised` multiplies its pitch; a door, a lid or a cloth takes away what lies above `muffle_hz`.
     """
-    n = synth.samples(seconds)
-    beat = synth.phase(syllables_hz, n)
-    syllable = beat.astype(np.int64)
-    pitch = pitch_hz * (1.0 + 0.2 * synth.wander(n, max(syllables_hz, 1.0)))
-    vowels = synth.rng.integers(len(_VOWELS), size=syllable[-1] + 1)
-    stress = synth.rng.uniform(0.5, 1.0, vowels.size)
-    phase = synth.phase(pitch, n, synth.rng.uniform())
-    position = (phase * _CYCLE_SIZE).astype(np.int64) & (_CYCLE_SIZE - 1)
-    partials = [_partials(vowel, pitch_hz, tract, muffle_hz) for vowel in _VOWELS]
-    voiced = np.stack([cycle(p, _CYCLE_SIZE) for p in partials])[vowels[syllable], position]
-    opening = np.sqrt(np.sin(np.pi * (beat - syllable))) * stress[syllable]
-    return synth.fade(voiced * opening, 0.02, min(0.1, 0.3 * seconds))
+    voice = backwards(synth, raised)
+    start = synth.rng.integers(max(1, voice.size - synth.samples(seconds)))
+    voice = voice[start : start + synth.samples(seconds)]
+    pressed = np.tanh(1.5 * voice)
+    return synth.fade(muffled(synth, pressed, muffle_hz), 0.02, 0.08)
 
 
 @sound
 def sobs(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    tract: Tract = 1.0,
-    sobs_hz: library.Rate = 4,
-    muffle_hz: library.Pitch = 4000,
-    air: library.Gain = 0.15,
+    pitch_hz: library.Pitch = 400,
+    sobs: library.Count = 4,
+    speaker: Speaker = "woman",
+    muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
-    """Weeping: a breath let out in short, falling, voiced jerks, and one drawn in, trembling."""
-    n_out, n_in = synth.samples(0.7 * seconds), synth.samples(0.3 * seconds)
-    beat = synth.phase(sobs_hz, n_out)
-    within = beat - np.floor(beat)
-    pitch = pitch_hz * curve(n_out, ((0.0, 1.15), (1.0, 0.8))) * (1.1 - 0.25 * within)
-    pitch *= 1.0 + 0.03 * synth.wander(n_out, 30.0)
-    voiced = synth.tone(pitch, n_out, _partials("a", 0.95 * pitch_hz, tract, muffle_hz))
-    voiced /= np.max(np.abs(voiced))
-    low_hz, high_hz = 500.0 * tract, min(2500.0 * tract, max(muffle_hz, 900.0 * tract))
-    jerks = np.sin(np.pi * np.sqrt(within)) * curve(n_out, ((0.0, 1.0), (1.0, 0.5)))
-    out = (voiced + air * synth.band(n_out, low_hz, high_hz)) * jerks
-    gasp = synth.band(n_in, 1.4 * low_hz, 1.4 * high_hz) * np.hanning(n_in)
-    gasp *= 1.0 + 0.5 * synth.wander(n_in, 14.0)
-    return synth.fade(np.concatenate([out, 1.5 * air * gasp]), 0.02, 0.05)
+    """Weeping: a wail that breaks into falling jerks, and a breath drawn in, trembling."""
+    rng = synth.rng
+    at_s, parts = 0.0, []
+
+    def add(seconds: float, bend: Points, level: float) -> float:
+        wail = throat(
+            synth, pitch_hz, seconds, speaker, bend, tilt_db=1.5, breath=0.15, jitter=0.006
+        )
+        shape = ((0.0, 0.0), (0.12, 1.0), (0.5, 0.75), (1.0, 0.0))
+        parts.append((at_s, level * wail * curve(wail.size, shape)))
+        return seconds
+
+    at_s += add(rng.uniform(0.5, 1.0), ((0.0, 0.95), (0.2, 1.12), (1.0, 0.85)), 1.0)
+    for number in range(sobs):
+        high = 1.1 - 0.05 * number + rng.normal(0.0, 0.04)
+        fall = ((0.0, 0.92 * high), (0.15, high), (1.0, 0.74))
+        at_s += add(rng.uniform(0.16, 0.42), fall, rng.uniform(0.5, 1.0)) + rng.uniform(0.03, 0.12)
+    parts.append((at_s, 0.5 * _air(synth, rng.uniform(0.25, 0.45), speaker, tremble=0.5)))
+    return synth.fade(muffled(synth, synth.overlay(parts), muffle_hz), 0.01, 0.05)
 
 
 @sound
-def applause(synth: Synth, *, seconds: library.Seconds, claps_per_s: library.Rate) -> FloatArray:
-    """Clapping hands: a few pairs, a hall, or all at once within a few hundredths of a second."""
-    n, size = synth.samples(seconds), synth.samples(0.04)
-    hands = []
-    for centre_hz in synth.rng.uniform(900.0, 1800.0, 4):
-        hands.append(synth.band(size, 0.8 * centre_hz, 1.8 * centre_hz) * synth.decay(size, 0.035))
-    claps = synth.cloud(np.full(n, claps_per_s + 1e-9), hands)
-    return synth.fade(claps, 0.1 * seconds, 0.2 * seconds)
+def moan(
+    synth: Synth,
+    *,
+    pitch_hz: library.Pitch = 180,
+    seconds: library.Seconds = 1.0,
+    speaker: Speaker = "man",
+    muffle_hz: library.Pitch = OPEN_HZ,
+) -> FloatArray:
+    """A moan, a groan or, high and short, a whimper: one falling, breathy, unsteady vowel."""
+    bend = ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7))
+    cry = throat(synth, pitch_hz, seconds, speaker, bend, tilt_db=-1.0, breath=0.3, jitter=0.012)
+    cry *= 1.0 + 0.3 * synth.wander(cry.size, 30.0)
+    shaped = cry * curve(cry.size, ((0.0, 0.0), (0.2, 1.0), (0.6, 0.7), (1.0, 0.0)))
+    return synth.fade(muffled(synth, shaped, muffle_hz), 0.02, 0.1)
 
 
-def _partials(vowel: str, pitch_hz: float, tract: float, muffle_hz: float = math.inf) -> FloatArray:
-    harmonics = np.arange(1, int(4000.0 / pitch_hz) + 1) * pitch_hz
-    distance = (harmonics[:, None] - np.asarray(_VOWELS[vowel]) * tract) / _BANDWIDTH_HZ
-    partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
-    return np.asarray(partials / (1.0 + np.square(harmonics / muffle_hz)))
+@sound
+def panting(
+    synth: Synth, *, seconds: library.Seconds = 0.5, speaker: Speaker = "man"
+) -> FloatArray:
+    """One breath in and one out, as after running."""
+    drawn, let_out = (_air(synth, share * seconds, speaker, tremble=0.25) for share in (0.42, 0.5))
+    return synth.overlay([(0.0, 0.6 * drawn), (0.5 * seconds, let_out)])
+
+
+@sound
+def cough(synth: Synth, *, pitch_hz: library.Pitch = 170, speaker: Speaker = "man") -> FloatArray:
+    """A cough: air that bursts out of the throat, and the voice that closes it."""
+    n = synth.samples(0.22)
+    burst = _air(synth, 0.22, speaker, tremble=0.6)[:n]
+    burst *= curve(burst.size, ((0.0, 0.0), (0.04, 1.0), (0.3, 0.5), (1.0, 0.0)))
+    bend = ((0.0, 1.1), (0.4, 1.2), (1.0, 0.75))
+    voice = throat(synth, pitch_hz, 0.2, speaker, bend, tilt_db=2.0, breath=0.5, jitter=0.04)
+    voice *= np.hanning(voice.size) * np.maximum(0.1, 1.0 + 0.6 * synth.wander(voice.size, 140.0))
+    hiss = synth.noise(n, ((400, -14), (1200, -2), (2500, 0), (6000, -8), (10000, -18)))
+    hiss *= synth.decay(n, 0.3)
+    return synth.fade(synth.overlay([(0, 2 * burst), (0, 0.25 * hiss), (0.05, voice)]), 0.002, 0.05)
+
+
+def _air(synth: Synth, seconds: float, speaker: Speaker, tremble: float) -> FloatArray:
+    still = ((0.0, 1.0),)
+    air = throat(synth, 0.0, seconds, speaker, still, tilt_db=3.0, breath=1.0, jitter=0.0)
+    air *= np.hanning(air.size) ** 0.7 * (1.0 + tremble * synth.wander(air.size, 24.0))
+    return np.asarray(air / np.max(np.abs(air)))

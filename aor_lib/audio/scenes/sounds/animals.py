@@ -1,0 +1,108 @@
+"""Animals: dogs, cats, ducks, gulls, monsters, songbirds, owls, crickets."""
+
+import numpy as np
+
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, formants, muffled
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+
+
+@sound
+def bark(
+    synth: Synth, *, pitch_hz: library.Pitch = 400, muffle_hz: library.Pitch = OPEN_HZ
+) -> FloatArray:
+    """One bark; a big dog's has a pitch of 350 Hz, a small one's of 600."""
+    bend = ((0.0, 0.7), (0.25, 1.0), (0.6, 0.9), (1.0, 0.55))
+    seconds, tract = synth.rng.uniform(0.14, 0.22), 0.8 * (pitch_hz / 400.0) ** 0.5
+    cry = formants(synth, seconds, pitch_hz, "a", tract, bend, rough=0.26, air=0.2)
+    shape = ((0.0, 0.0), (0.08, 1.0), (0.5, 0.7), (1.0, 0.0))
+    made = np.tanh(2.0 * cry) * curve(cry.size, shape)
+    return synth.fade(muffled(synth, muffled(synth, made, 5000.0), muffle_hz), 0.005, 0.03)
+
+
+@sound
+def meow(synth: Synth, *, pitch_hz: library.Pitch = 560) -> FloatArray:
+    """One mew of a cat."""
+    bend = ((0.0, 0.8), (0.25, 1.15), (0.6, 1.1), (1.0, 0.75))
+    seconds = synth.rng.uniform(0.5, 0.9)
+    made = formants(synth, seconds, pitch_hz, "ieau", 1.7, bend, rough=0.01, air=0.05)
+    return synth.fade(made * curve(made.size, ((0, 0.2), (0.4, 1), (1, 0.1))), 0.04, 0.15)
+
+
+@sound
+def quack(synth: Synth, *, pitch_hz: library.Pitch = 240) -> FloatArray:
+    """One quack of a duck."""
+    bend = ((0.0, 0.9), (0.2, 1.05), (1.0, 0.8))
+    seconds = synth.rng.uniform(0.14, 0.2)
+    made = formants(synth, seconds, pitch_hz, "ea", 1.35, bend, rough=0.12, air=0.3)
+    return synth.fade(made, 0.01, 0.06)
+
+
+@sound
+def gull(synth: Synth, *, pitch_hz: library.Pitch = 1_000) -> FloatArray:
+    """One cry of a gull."""
+    bend = ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7))
+    seconds = synth.rng.uniform(0.3, 0.6)
+    made = formants(synth, seconds, pitch_hz, "iae", 1.9, bend, rough=0.05, air=0.2)
+    made *= np.maximum(0.2, 1.0 + 0.5 * synth.wander(made.size, 120.0))
+    return synth.fade(made, 0.02, 0.1)
+
+
+@sound
+def growl(
+    synth: Synth, *, pitch_hz: library.Pitch = 65, seconds: library.Seconds = 1.0
+) -> FloatArray:
+    """The growl of a dog or, lower, of a monster."""
+    bend = ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7))
+    made = formants(synth, seconds, pitch_hz, "oao", 0.8, bend, rough=0.3, air=0.8)
+    made *= np.maximum(0.1, 1.0 + 0.8 * synth.wander(made.size, 70.0))
+    return synth.fade(np.tanh(2.0 * made), 0.08, 0.15)
+
+
+@sound
+def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2) -> FloatArray:
+    """A songbird's phrase: kinds of syllable, each whistled several times."""
+    at_s, parts = 0.0, []
+    for _ in range(kinds):
+        syllable_s = synth.rng.uniform(0.05, 0.13)
+        n = synth.samples(syllable_s)
+        bends = synth.rng.uniform(0.7, 1.4, 3)
+        bend = curve(n, ((0.0, bends[0]), (0.5, bends[1]), (1.0, bends[2])))
+        whistled = synth.tone(pitch_hz * bend, n, (1.0, 0.06)) * np.hanning(n)
+        for _ in range(synth.rng.integers(3, 7)):
+            parts.append((at_s, whistled))
+            at_s += syllable_s + synth.rng.uniform(0.01, 0.04)
+    return synth.overlay(parts)
+
+
+@sound
+def owl(synth: Synth, *, pitch_hz: library.Pitch = 400) -> FloatArray:
+    """The call of a tawny owl: one long hoot, and after a pause a trembling one."""
+    parts = []
+    for at_s, seconds, tremble in ((0.0, 0.6, 0.0), (1.1, 0.15, 0.0), (1.4, 0.9, 1.0)):
+        n = synth.samples(seconds)
+        pitch = pitch_hz * curve(n, ((0.0, 0.9), (0.25, 1.03), (0.7, 1.0), (1.0, 0.9)))
+        hoot = synth.tone(pitch * (1.0 + 0.01 * synth.wander(n, 12.0)), n, (1.0, 0.12, 0.05))
+        hoot += 0.12 * synth.band(n, 0.8 * pitch_hz, 2.2 * pitch_hz)
+        wave = 1.0 - tremble * 0.45 * (1.0 + np.sin(2 * np.pi * synth.phase(13.0, n)))
+        parts.append(
+            (at_s, hoot * wave * curve(n, ((0.0, 0.0), (0.25, 1.0), (0.7, 0.8), (1.0, 0.0))))
+        )
+    return synth.overlay(parts)
+
+
+@sound
+def crickets(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+    """Field crickets, near and far: each chirps three or four quick pulses at a time."""
+    n = synth.samples(seconds)
+    made = np.zeros(n)
+    for cricket in range(5):
+        hz = synth.rng.uniform(4000.0, 5000.0)
+        chirps = synth.phase(synth.rng.uniform(1.8, 3.0) * (1 + 0.1 * synth.wander(n, 2.0)), n)
+        pulses = synth.phase(synth.rng.uniform(26.0, 32.0), n)
+        sounding = (chirps + synth.rng.uniform()) % 1.0 < 0.35
+        envelope = np.sin(np.pi * (pulses % 1.0)) ** 2 * sounding
+        pitch = hz * (1.0 + 0.01 * synth.wander(n, 60.0))
+        made += synth.tone(pitch, n, (1.0, 0.05)) * envelope * 0.6**cricket
+    return made

@@ -1,0 +1,162 @@
+"""Many people at once: babble, cheering, chants, applause."""
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.sounds.throats import Speaker, backwards, muffled, throat
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+
+People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
+_CLAP_GAP_S = 0.26
+_DISTINCT = 12
+
+
+@sound
+def murmur(
+    synth: Synth,
+    *,
+    seconds: library.Seconds,
+    talkers: library.Count = 20,
+    raised: library.Ratio = 1,
+) -> FloatArray:
+    """Babble of guests: sentences backwards, so that no word is one, near and far.
+
+    `raised` is the pitch: 1 of talk, 1.25 of excited people, 1.6 of children.
+    """
+    n = synth.samples(seconds)
+    near = _talk(synth, n, max(1, talkers // 5), raised)
+    far = synth.reverberate(muffled(synth, _talk(synth, n, talkers, raised), 2500.0), 0.9, 0, 3000)
+    return near / _rms(near) + far / _rms(far)
+
+
+@sound
+def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+    """A crowd that cheers: long calls and excited talk over a roar, and clapping hands."""
+    n = synth.samples(seconds)
+    distinct = []
+    for number in range(_DISTINCT):
+        call = throat(
+            synth,
+            synth.rng.uniform(280, 620),
+            synth.rng.uniform(0.6, 1.6),
+            "woman" if number % 2 else "man",
+            ((0.0, 0.8), (0.2, 1.0), (0.8, 0.95), (1.0, 0.75)),
+            tilt_db=2.5,
+            breath=0.2,
+            jitter=0.01,
+            vowel_index=number // 2 % 2,
+        )
+        distinct.append(call * curve(call.size, ((0.0, 0.0), (0.15, 1.0), (0.8, 0.8), (1.0, 0.0))))
+    calls = _scattered(synth, n, distinct, 25.0)
+    talk = _talk(synth, n, 24, 1.25)
+    clapping = applause(synth, seconds=seconds, people=40)
+    roar = synth.noise(n, ((100, -16), (250, -9), (600, -1), (1200, 0), (2400, -7), (5000, -14)))
+    swell = 1.0 + 0.35 * synth.wander(n, 1.0)
+    voices = calls / _rms(calls) + 0.5 * talk / _rms(talk) + 0.35 * roar
+    return swell * voices + 0.3 * clapping / _rms(clapping)
+
+
+@sound
+def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
+    """Many voices that shout one open vowel, not quite together and not quite in tune."""
+    n = synth.samples(seconds + 0.1)
+    choir = np.zeros(n)
+    for voice in range(6):
+        sung_hz = pitch_hz * (1 + voice % 2) * synth.rng.normal(1.0, 0.02)
+        speaker: Speaker = "woman" if voice % 2 else "man"
+        bend = ((0.0, 0.93), (0.15, 1.0), (1.0, 0.95))
+        sung = throat(
+            synth,
+            sung_hz,
+            seconds,
+            speaker,
+            bend,
+            tilt_db=3.0,
+            breath=0.2,
+            jitter=0.01,
+            vowel_index=voice // 2 % 2,
+        )
+        shape = ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0))
+        sung = np.tanh(2.0 * sung) * curve(sung.size, shape)
+        for at_s in synth.rng.uniform(0.0, 0.1, 4):
+            start = synth.samples(at_s)
+            part = sung[: n - start]
+            choir[start : start + part.size] += part
+    return choir
+
+
+@sound
+def applause(
+    synth: Synth, *, seconds: library.Seconds, people: People = 140, together: library.Ratio = 0
+) -> FloatArray:
+    """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer.
+
+    `together` at 1 lets all clap once, at the start, within a few hundredths of a second.
+    """
+    n = synth.samples(seconds)
+    near, far = np.zeros(n), np.zeros(n)
+    for person in range(people):
+        claps = [_clap(synth) for _ in range(2)]
+        level = synth.rng.uniform(0.2, 1.0)
+        hands = near if person % 12 == 0 else far
+        for start in _starts(synth, n, together):
+            clap = level * synth.rng.lognormal(0.0, 0.25) * claps[synth.rng.integers(len(claps))]
+            hands[start : start + clap.size] += clap[: n - start]
+    spectrum = ((200, -24), (950, -6), (1900, 0), (3800, -4), (7600, -12), (10000, -26))
+    dull = muffled(synth, far, 3500.0)
+    made = near / _rms(near) + dull / _rms(dull)
+    if not together:
+        made += 0.5 * synth.noise(n, spectrum) * (1.0 + 0.1 * synth.wander(n, 3.0))
+    return synth.fade(made, 0.001, 0.1 * seconds)
+
+
+def _starts(synth: Synth, n: int, together: float) -> NDArray[np.int64]:
+    if together:
+        at_s = abs(synth.rng.normal(0.0, 0.015))
+        return np.array([min(n - 1, synth.samples(at_s))])
+    gap_s = _CLAP_GAP_S * synth.rng.lognormal(0.0, 0.15)
+    gaps_s = gap_s * synth.rng.normal(1.0, 0.06, int(n / synth.rate / gap_s) + 2)
+    at = np.cumsum(gaps_s) - gap_s * synth.rng.uniform(1.0, 2.0)
+    starts = np.round(at * synth.rate).astype(np.int64)
+    return starts[(starts >= 0) & (starts < n)]
+
+
+def _clap(synth: Synth) -> FloatArray:
+    n = synth.samples(0.08)
+    hz = 1100.0 * 2.0 ** synth.rng.uniform(0.0, 0.9)
+    levels = ((-16, 0.078), (-8, 0.062), (0, 0.052), (-4, 0.032), (-9, 0.02), (-16, 0.015))
+    bands = [(hz * 2.0 ** (i - 2), level_db, t60_s) for i, (level_db, t60_s) in enumerate(levels)]
+    clap = synth.hit(n, bands, spread_db=2.0)
+    return np.asarray(clap / np.max(np.abs(clap)))
+
+
+def _talk(synth: Synth, n: int, talkers: int, raised: float) -> FloatArray:
+    total = np.zeros(n)
+    for _ in range(talkers):
+        spoken = backwards(synth, raised)
+        level = synth.rng.lognormal(-0.5, 0.6)
+        start = -int(synth.rng.integers(spoken.size))
+        while start < n:
+            part = spoken[max(0, -start) : n - start]
+            total[max(0, start) : max(0, start) + part.size] += level * part
+            start += spoken.size + int(synth.rng.exponential(0.4) * synth.rate)
+    return total
+
+
+def _scattered(synth: Synth, n: int, calls: list[FloatArray], per_s: float) -> FloatArray:
+    total = np.zeros(n)
+    for _ in range(round(per_s * n / synth.rate)):
+        call = calls[synth.rng.integers(len(calls))] * synth.rng.lognormal(-0.5, 0.7)
+        start = int(synth.rng.integers(-call.size, n))
+        part = call[max(0, -start) : n - start]
+        total[max(0, start) : max(0, start) + part.size] += part
+    return total
+
+
+def _rms(samples: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(samples)))) + 1e-12
