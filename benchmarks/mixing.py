@@ -3,11 +3,17 @@
 The reference places speech in a clip, adds a scene at a gain that is already known, scales the sum
 to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
 turns within one run, and the ratio of their medians is printed: python -m benchmarks.mixing
+
+Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many events, from recordings
+of a second, and is timed beside the study's rendering and mixing of each scene.
 """
 
+import importlib.util
 import io
 import statistics
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import soundfile
@@ -60,6 +66,54 @@ def main():
         ratios.append(ours / floor)
         print(f"{name:20} {ours * 1e3:6.1f} ms / {floor * 1e3:6.1f} ms = {ours / floor:.2f}")
     print(f"median ratio {statistics.median(ratios):.2f}, largest {max(ratios):.2f}")
+    if importlib.util.find_spec("scaper") is None:
+        print("scaper is not installed: clips of it are not timed")
+    else:
+        beside_scaper(spoken)
+
+
+def beside_scaper(spoken):
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sorted(scenes.SCENES):
+            times, events = [], 0
+            for seed in range(5):
+                started = time.process_time()
+                scene = scenes.render(name, CLIP_S, RATE, np.random.default_rng(seed))
+                product(spoken, scene.samples)
+                ours, events = time.process_time() - started, len(scene.events)
+                started = time.process_time()
+                scaper_clip(Path(folder), events, seed)
+                times.append((ours, time.process_time() - started))
+            ours, theirs = map(statistics.median, zip(*times, strict=True))
+            ratios.append(theirs / ours)
+            print(
+                f"{name:20} {events:4} events: scaper {theirs * 1e3:6.1f} ms / "
+                f"{ours * 1e3:6.1f} ms = {theirs / ours:.2f}"
+            )
+    print(f"median ratio to scaper {statistics.median(ratios):.2f}, smallest {min(ratios):.2f}")
+
+
+def scaper_clip(folder, events, seed):
+    vars(np).setdefault("Inf", np.inf)  # scaper 1.6 names it as numpy 1 did
+    import scaper
+
+    for kind, seconds in (("foreground", 1.0), ("background", CLIP_S)):
+        path = folder / kind / "sound" / "0.wav"
+        if not path.exists():
+            path.parent.mkdir(parents=True)
+            samples = np.random.default_rng(0).standard_normal(round(seconds * RATE))
+            soundfile.write(path, 0.05 * samples, RATE)
+    made = scaper.Scaper(
+        CLIP_S, str(folder / "foreground"), str(folder / "background"), random_state=seed
+    )
+    made.sr, made.ref_db = RATE, -40
+    label, source, start = ("const", "sound"), ("choose", []), ("const", 0)
+    made.add_background(label, source, start)
+    for _ in range(events):
+        onset, snr_db = ("uniform", 0, CLIP_S - 1), ("uniform", -10, 0)
+        made.add_event(label, source, start, onset, ("const", 1), snr_db, None, None)
+    made.generate(str(folder / "clip.wav"), reverb=0.1, disable_instantiation_warnings=True)
 
 
 if __name__ == "__main__":

@@ -94,10 +94,10 @@ def of_recordings(folder):
 
 
 def family_of(label):
-    """First family that has the label, and its classes; the label itself where none has it."""
+    """Family that lists the label earliest, and its classes; the label itself if none lists it."""
     families = yamnet.load_expected().families
-    having = ((family, classes) for family, classes in families.items() if label in classes)
-    return next(having, (label, (label,)))
+    having = [(family, classes) for family, classes in families.items() if label in classes]
+    return min(having, key=lambda of: of[1].index(label), default=(label, (label,)))
 
 
 def rendered(scene, seconds, seed):
