@@ -111,6 +111,48 @@ class Synth:
         drawn = self.rng.standard_normal(2 * n_bins).view(np.complex128) * amplitude
         return np.asarray(fft.irfft(drawn, size)[:n])
 
+    def texture(self, n: int, spectrum: Points, depth: float, rate_hz: float) -> FloatArray:
+        """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
+
+        `depth` is in nepers; the octave at 500 Hz wanders at `rate_hz`, higher ones faster.
+        Independent envelopes of bands are what tells natural textures from plain noise [1]_.
+
+        References
+        ----------
+        .. [1] J. McDermott and E. Simoncelli, "Sound texture perception via statistics of the
+           auditory periphery", Neuron 71, 2011.
+        """
+        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
+        spectrum_of = fft.rfft(self.noise(size, spectrum))
+        hz = np.clip(np.arange(spectrum_of.size) * (self.rate / size), 62.5, 8000.0)
+        made = np.zeros(n)
+        for octave in range(8):
+            weights = np.maximum(0.0, 1.0 - np.abs(np.log2(hz / 62.5) - octave))
+            part = fft.irfft(spectrum_of * weights, size)[:n]
+            made += part * np.exp(depth * self.wander(n, rate_hz * 2.0 ** (0.3 * (octave - 3))))
+        return unit_rms(made)
+
+    def strokes(
+        self,
+        rate_hz: float | FloatArray,
+        n: int,
+        kernels: Sequence[FloatArray],
+        uneven: float = 0.15,
+    ) -> FloatArray:
+        """Hits in turn at a rate that may change: cylinders that fire, a hammer, wheels.
+
+        Their levels are lognormal with the standard deviation `uneven` in nepers; RMS 1.
+        """
+        cycles = self.phase(rate_hz, n, self.rng.uniform()).astype(np.int64)
+        at = np.flatnonzero(np.diff(cycles, prepend=cycles[0] - 1))
+        levels = self.rng.lognormal(0.0, uneven, at.size)
+        made = np.zeros(n)
+        for turn, kernel in enumerate(kernels):
+            train = np.zeros(n)
+            train[at[turn :: len(kernels)]] = levels[turn :: len(kernels)]
+            made += signal.oaconvolve(train, kernel)[:n]
+        return unit_rms(made)
+
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
         edges = ((low_hz / 8, -72.0), (low_hz, 0.0), (high_hz, 0.0), (high_hz * 8, -72.0))
@@ -216,6 +258,11 @@ def curve(n: int, points: Points) -> FloatArray:
     """Piecewise linear curve through points at fractions of the length."""
     positions, values = zip(*points, strict=True)
     return np.asarray(np.interp(np.arange(n) / n, positions, values))
+
+
+def unit_rms(sound: FloatArray) -> FloatArray:
+    """A sound at an RMS level of 1; silence as it is."""
+    return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
 
 
 def cycle(partials: Sequence[float] | FloatArray, n: int) -> FloatArray:

@@ -5,12 +5,15 @@ from aor_lib.audio.scenes.sounds import (
     animals,
     blows,
     crowds,
+    engines,
+    fire,
     impacts,
     machines,
     music,
     noises,
     tones,
     voices,
+    water,
 )
 
 __all__ = [
@@ -18,10 +21,13 @@ __all__ = [
     "animals",
     "blows",
     "crowds",
+    "engines",
+    "fire",
     "impacts",
     "machines",
     "music",
     "noises",
     "tones",
     "voices",
+    "water",
 ]

@@ -1,43 +1,13 @@
-"""Machines that run: engines, electric tools, cars, an old projector's tape."""
-
-from typing import Literal
+"""Machines: motors and what they drive, hum, a jackhammer, a chainsaw."""
 
 import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.music import score
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
-_WORK = ((700.0, -16.0), (2500.0, -2.0), (5000.0, 0.0), (10_000.0, -10.0))
-_EXHAUST = ((120.0, -8.0), (500.0, 0.0), (1800.0, -6.0), (6000.0, -26.0))
-
-
-@sound
-def engine(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    spectrum: library.Spectrum,
-    clatter: library.Gain = 0.6,
-    drift: library.Ratio = 0.04,
-    revs: library.Curve = library.FLAT,
-    bite: library.Curve = library.FLAT,
-    rasp: library.Ratio = 0.9,
-) -> FloatArray:
-    """Combustion engine: firing pulses and, with each, a clatter of noise of some spectrum.
-
-    `revs` is the speed and `bite` the clatter over the length; the lower `rasp`, the sharper.
-    """
-    n = synth.samples(seconds)
-    turning = curve(n, revs)
-    speed = pitch_hz * turning * (1.0 + drift * synth.wander(n, 2.0))
-    # Cylinders are never alike: half the firing rate sounds along.
-    firing = synth.tone(speed, n, rolloff(40, rasp))
-    firing *= (1.0 + 0.4 * synth.pulses(speed / 2, n, 2.0)) * turning
-    noise = synth.noise(n, spectrum) * synth.pulses(speed, n, 2.5)
-    return synth.fade(firing + clatter * curve(n, bite) * noise, 0.03, 0.06)
+_WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
+_RUNNING = ((0.0, 0.3), (0.12, 1.0), (0.85, 1.0), (1.0, 0.3))
 
 
 @sound
@@ -45,85 +15,88 @@ def motor(
     synth: Synth,
     *,
     seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    sag: library.Ratio = 0.15,
-    brightness: library.Ratio = 1.2,
-    work: library.Gain = 0.9,
+    pitch_hz: library.Pitch = 650,
+    air: library.Gain = 1.1,
+    work: library.Gain = 0.3,
+    work_hz: library.Rate = 3,
     spectrum: library.Spectrum = _WORK,
-    work_hz: library.Rate = 0,
+    revs: library.Curve = library.FLAT,
 ) -> FloatArray:
-    """Electric tool that spins up, labours under load, and spins down; the work is noise.
+    """Electric motor: many orders of its rotation, each of its own and wandering, in moving air.
 
-    `work_hz` chops the noise, as the flutes of a drill or rollers on a rail do.
+    Its `work`, noise of some spectrum, slows it at random, some `work_hz` times a second; `revs`
+    is its speed over the length.
     """
     n = synth.samples(seconds)
-    load = curve(n, ((0.0, 0.0), (0.12, 0.0), (0.22, 1.0), (0.78, 1.0), (1.0, 0.0)))
-    running = curve(n, ((0.0, 0.0), (0.12, 1.0), (0.85, 1.0), (1.0, 0.0)))
-    strain = 1.0 + 0.2 * synth.wander(n, 8.0)
-    speed = pitch_hz * (0.2 + 0.8 * np.sqrt(running)) * (1.0 - sag * load * strain)
-    whine = synth.tone(speed, n, rolloff(16, 1.0 / max(brightness, 0.2)))
-    made = synth.noise(n, spectrum) * load * (1.0 + 0.3 * synth.wander(n, 12.0))
-    if work_hz:
-        made *= synth.pulses(work_hz, n, 2.0)
-    return whine * running * (1.0 - 0.3 * load) + work * made
+    turning = curve(n, revs)
+    load = np.clip(0.5 + 1.2 * synth.wander(n, work_hz), 0.0, 1.0)
+    slowed = 1.0 - min(0.28, 0.7 * work) * load + 0.02 * synth.wander(n, 10.0)
+    made = _orders(synth, pitch_hz * turning * slowed, n) * (1.0 - 0.3 * load)
+    made += air * synth.noise(n, ((300, -18.0), (1200, -6.0), (4000, 0.0), (9000, -6.0)))
+    made += work * synth.noise(n, spectrum) * load
+    return synth.fade(made * np.square(turning), 0.03, 0.06)
 
 
 @sound
-def revving(
+def hum(
     synth: Synth,
     *,
     seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    gear_s: library.Seconds = 1.1,
+    pitch_hz: library.Pitch = 50,
+    air: library.Gain = 1,
 ) -> FloatArray:
-    """Full throttle: the pitch climbs through each gear and falls back at the change of gear."""
+    """Fan, compressor or transformer: the orders of mains or a rotor, and the air it moves."""
     n = synth.samples(seconds)
-    turn = synth.phase(1.0 / gear_s, n, synth.rng.uniform())
-    gear = turn.astype(np.int64)
-    within = turn - gear
-    climb = 1.0 + 1.2 * (1.0 - np.exp(-2.2 * within)) / (1.0 - np.exp(-2.2))
-    speed = pitch_hz * (1.0 + 0.12 * (gear % 4)) * climb * (1.0 + 0.01 * synth.wander(n, 30.0))
-    cylinders = synth.tone(speed / 2, n, rolloff(40, 0.6) * ([0.5, 1.0] * 20))
-    exhaust = synth.noise(n, _EXHAUST) * (1.0 + synth.tone(speed, n))
-    throttle = np.minimum(1.0, 0.25 + within / 0.08)
-    return np.asarray((cylinders + 0.35 * exhaust) * throttle)
+    moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
+    return _orders(synth, pitch_hz * (1.0 + 0.002 * synth.wander(n, 2.0)), n, 0.9) + air * moved
 
 
 @sound
-def passing_car(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
-    """A car that passes at a few metres and 55 m/s, with its Doppler shift."""
-    n = synth.samples(seconds)
-    place = np.linspace(-3.0, 3.0, n)
-    doppler = 1.0 - 0.16 * place / np.sqrt(np.square(place) + 0.15)
-    running = synth.tone(pitch_hz * doppler, n, rolloff(20, 0.7))
-    wind = synth.band(n, 300.0, 2500.0)
-    return synth.fade((running + 0.4 * wind) / (0.3 + np.square(place)), 0.1, 0.1)
+def jackhammer(
+    synth: Synth, *, seconds: library.Seconds, blows_hz: library.Rate = 20
+) -> FloatArray:
+    """A chisel that breaks stone `blows_hz` times a second, in the exhaust of compressed air."""
+    n, size = synth.samples(seconds), synth.samples(0.12)
+    bands = [(60.0 * 2.0**i, -1.5 * i, 0.05 * 1.25**-i) for i in range(8)]
+    shared = synth.hit(size, bands, 0.0005)
+    steel_hz = synth.rng.uniform(900.0, 1600.0)
+    blows = []
+    for _ in range(6):
+        blow = shared + 0.5 * synth.hit(size, bands, 0.0005)
+        steel = synth.struck(size, steel_hz, "metal", 0.1)
+        blows.append(blow / np.max(np.abs(blow)) + 0.12 * steel)
+    speed = blows_hz * (1.0 + 0.02 * synth.wander(n, 3.0))
+    air = synth.noise(n, ((100, -6.0), (400, 0.0), (2000, -3.0), (8000, -8.0)))
+    made = synth.strokes(speed, n, blows, 0.2) + 1.4 * air * synth.pulses(speed, n, 2.0)
+    return synth.fade(made, 0.01, 0.05)
 
 
 @sound
-def tape(
+def chainsaw(
     synth: Synth,
     *,
     seconds: library.Seconds,
-    pitch_hz: library.Pitch = 230,
-    motion: Literal["play", "scrub", "rewind"],
+    pitch_hz: library.Pitch = 95,
+    revs: library.Curve = library.FLAT,
 ) -> FloatArray:
-    """An orchestra's score on tape: played, turned to and fro by hand, or rewound."""
-    n = synth.samples(seconds)
-    music = score(synth, pitch_hz)
-    if motion == "play":
-        speed = np.ones(n)
-    elif motion == "scrub":
-        speed = 2.2 * np.sin(2 * np.pi * synth.phase(synth.rng.uniform(2.5, 4.0), n))
-        speed *= 1.0 + 0.5 * synth.wander(n, 5.0)
-    else:
-        speed = -curve(n, ((0.0, 1.5), (0.5, synth.rng.uniform(6.0, 8.0)), (0.9, 7.0), (1.0, 1.0)))
-    # Linear interpolation: its images lie far below what is read at several times the speed.
-    position = (synth.rng.uniform(0.0, music.size) + np.cumsum(speed)) % music.size
-    made = np.interp(position, np.arange(music.size), music)
-    if motion == "scrub":
-        made *= np.abs(speed)
-    if motion == "rewind":
-        flutter = synth.band(n, 1200.0, 5000.0) * synth.pulses(-9.0 * speed, n, 3.0)
-        made += 1.2 * flutter + 0.5 * synth.tone(-95.0 * speed, n, (1.0, 0.5, 0.3))
-    return synth.fade(made, 0.01, 0.01)
+    """A two-stroke engine without much of a silencer, and the teeth of its chain in wood."""
+    n, size = synth.samples(seconds), synth.samples(0.06)
+    turning = curve(n, revs)
+    speed = pitch_hz * turning * (1.0 + 0.03 * synth.wander(n, 5.0))
+    bands = [(300.0 * 2.0**i, -3.2 * i, 0.03 * 1.2**-i) for i in range(6)]
+    bark = synth.hit(size, bands, 0.0005)
+    strokes = [bark + 0.2 * synth.hit(size, bands, 0.0005) for _ in range(6)]
+    made = np.tanh(synth.strokes(speed, n, strokes, 0.25))
+    chain = synth.noise(n, ((500, -20.0), (1800, -3.0), (4000, 0.0), (8000, -6.0)))
+    chain *= (0.5 + synth.pulses(speed / 2, n, 2.0)) * (1.0 + 0.4 * synth.wander(n, 15.0))
+    return synth.fade((made + chain) * turning, 0.03, 0.06)
+
+
+def _orders(synth: Synth, speed: FloatArray, n: int, fall: float = 0.3) -> FloatArray:
+    """Sines at whole multiples of a speed, whose levels wander each by itself; RMS 1."""
+    cycles = synth.phase(speed, n)
+    made = np.zeros(n)
+    for order in range(1, min(23, int(10_500 / np.max(speed))) + 1):
+        level = synth.rng.lognormal(0.0, 0.6) * order**-fall * (1.0 + 0.9 * synth.wander(n, 20.0))
+        made += level * np.sin(2 * np.pi * (order * cycles + synth.rng.uniform()))
+    return unit_rms(made)

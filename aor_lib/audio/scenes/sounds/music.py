@@ -1,11 +1,11 @@
-"""Simple instruments: pads, chip tunes, a synthesiser, strings, a piano and a harp."""
+"""Simple instruments: pads, chip tunes, a synthesiser, strings, a piano, a harp; music on tape."""
 
 from typing import Literal
 
 import numpy as np
 
 from aor_lib.audio.scenes.library import Count, Pitch, Rate, Seconds, Steps, sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, rolloff, semitones
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
 _SCALES = {
     "major": (0, 2, 4, 5, 7, 9, 11, 12, 14, 16),
@@ -122,6 +122,35 @@ def score(synth: Synth, pitch_hz: float) -> FloatArray:
         strings[: piano.size] += 2.0 * piano * np.std(strings) / max(np.std(piano), 1e-9)
         bars.append(strings)
     return np.concatenate(bars)
+
+
+@sound
+def tape(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    pitch_hz: Pitch = 230,
+    motion: Literal["play", "scrub", "rewind"],
+) -> FloatArray:
+    """An orchestra's score on tape: played, turned to and fro by hand, or rewound."""
+    n = synth.samples(seconds)
+    music = score(synth, pitch_hz)
+    if motion == "play":
+        speed = np.ones(n)
+    elif motion == "scrub":
+        speed = 2.2 * np.sin(2 * np.pi * synth.phase(synth.rng.uniform(2.5, 4.0), n))
+        speed *= 1.0 + 0.5 * synth.wander(n, 5.0)
+    else:
+        speed = -curve(n, ((0.0, 1.5), (0.5, synth.rng.uniform(6.0, 8.0)), (0.9, 7.0), (1.0, 1.0)))
+    # Linear interpolation: its images lie far below what is read at several times the speed.
+    position = (synth.rng.uniform(0.0, music.size) + np.cumsum(speed)) % music.size
+    made = np.interp(position, np.arange(music.size), music)
+    if motion == "scrub":
+        made *= np.abs(speed)
+    if motion == "rewind":
+        flutter = synth.band(n, 1200.0, 5000.0) * synth.pulses(-9.0 * speed, n, 3.0)
+        made += 1.2 * flutter + 0.5 * synth.tone(-95.0 * speed, n, (1.0, 0.5, 0.3))
+    return synth.fade(made, 0.01, 0.01)
 
 
 def _walk(rng: np.random.Generator, scale: object, count: int) -> FloatArray:

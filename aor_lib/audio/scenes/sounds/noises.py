@@ -65,36 +65,6 @@ def grains(
 
 
 @sound
-def bubbles(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch,
-    per_s: library.Rate,
-    gargle_hz: library.Rate = 0,
-) -> FloatArray:
-    """Air that rises through a liquid: each bubble's tone rises while it closes."""
-    n, size = synth.samples(seconds), synth.samples(0.06)
-    density = np.full(n, per_s + 1e-9)
-    if gargle_hz:
-        density *= 0.2 + synth.pulses(gargle_hz, n, 2.0)
-    return synth.fade(synth.cloud(density, _bubbles(synth, size, pitch_hz)), 0.05, 0.1)
-
-
-@sound
-def suction(
-    synth: Synth, *, seconds: library.Seconds, spectrum: library.Spectrum, slurp: library.Gain = 2.5
-) -> FloatArray:
-    """A tube that draws in air and, in gulps, liquid, which chokes the air stream."""
-    n = synth.samples(seconds)
-    gulp = np.maximum(0.0, synth.wander(n, 9.0))
-    flutter = 1.0 + 0.6 * synth.wander(n, 70.0)
-    air = synth.noise(n, spectrum) * (1.0 - 0.7 * gulp)
-    liquid = synth.cloud(20.0 + 220.0 * gulp, _bubbles(synth, synth.samples(0.06), 750.0))
-    return synth.fade(air + slurp * gulp * flutter * liquid, 0.05, 0.1)
-
-
-@sound
 def bit_noise(
     synth: Synth, *, seconds: library.Seconds, steps_hz: library.Rate = 1_500
 ) -> FloatArray:
@@ -133,11 +103,3 @@ def blast(
         wall = synth.burst(n, far, (1.0 + 0.5 * order) * crack_s)
         parts.append((order * echo_s, echo * 0.55 ** (order - 1) * wall))
     return synth.fade(synth.overlay(parts), 0.001, 0.05)
-
-
-def _bubbles(synth: Synth, size: int, pitch_hz: float) -> list[FloatArray]:
-    rise = np.geomspace(1.0, 1.5, size)
-    return [
-        synth.tone(hz * rise, size) * synth.decay(size, 0.07)
-        for hz in pitch_hz * 2.0 ** synth.rng.uniform(-1.0, 1.0, 6)
-    ]

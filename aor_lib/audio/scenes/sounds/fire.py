@@ -1,0 +1,29 @@
+"""Fire and hot fat."""
+
+import numpy as np
+
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.synth import FloatArray, Synth, unit_rms
+
+
+@sound
+def fire(
+    synth: Synth, *, seconds: library.Seconds, roar: library.Gain = 1.3, crackle: library.Gain = 0.8
+) -> FloatArray:
+    """Burning wood: flames that roar and flap, small crackles, and now and then a larger crack."""
+    n = synth.samples(seconds)
+    flap = np.exp(0.3 * (synth.wander(n, 4.0) + 0.7 * synth.wander(n, 11.0)))
+    flames = synth.noise(n, ((25, -8.0), (60, 0.0), (100, 0.0), (400, -14.0), (1500, -30.0)))
+    hiss = synth.noise(n, ((300, -24.0), (1500, -8.0), (4000, 0.0), (9000, -2.0)))
+    size = synth.samples(0.08)
+    small, large = [], []
+    for at in synth.rng.uniform(0.5, 1.5, 5):
+        bands = ((1500 * at, -4.0, 0.009), (3500 * at, 0.0, 0.006), (7000 * at, -2.0, 0.004))
+        small.append(synth.hit(synth.samples(0.02), bands, 0.0003))
+        bands = ((400 * at, -4.0, 0.05), (900 * at, 0.0, 0.03), (2500 * at, 0.0, 0.02))
+        large.append(synth.hit(size, (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
+    made = roar * flames * flap + 0.06 * hiss * np.sqrt(flap)
+    for per_s, kernels, share in ((200.0, small, 0.8), (9.0, large, 0.6)):
+        made += crackle * share * unit_rms(synth.cloud(np.full(n, per_s), kernels))
+    return np.asarray(made)
