@@ -27,6 +27,9 @@ _MAX_LOST = 0.02
 _LOST_S = 0.1
 _SIZE_UNKNOWN = 0x7F00_0000  # recorders that cannot go back to the header write 2 GB or more
 _HEAD = 2**18
+_W64_DATA = b"data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
+# LAME's tag: four bytes of flags (bit 1: the bytes are stated), the frames, the bytes.
+_XING = re.compile(rb"(?:Xing|Info)\0{3}[\3\7\x0b\x0f].{4}(.{4})", re.DOTALL)
 
 _Block = npt.NDArray[np.float32]
 
@@ -145,34 +148,26 @@ def _at_24_khz(samples: mixing.Samples, rate: int) -> mixing.Samples:
 
 
 def _is_cut_off(path: Path, kind: str) -> bool:
-    # Where FFmpeg takes the length from the file's size, the header's own word for it.
+    # Where FFmpeg takes the length from the file's size: the bytes that the header states.
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
     stated = 0
-    if kind == "mp3":
-        # LAME's tag: four bytes of flags (bit 1: a size is stated), the frames, the bytes.
-        if tag := re.search(rb"(?:Xing|Info)\0{3}[\3\7\x0b\x0f].{4}(.{4})", head, re.DOTALL):
-            stated = int.from_bytes(tag[1], "big")
-    elif kind in ("wav", "w64"):
+    if kind == "wav":
         stated = _data_size(head)
+    elif kind == "w64" and (found := head.find(_W64_DATA)) > 0:
+        stated = struct.unpack_from("<Q", head, found + 16)[0]
+    elif kind == "mp3" and (tag := _XING.search(head)):
+        stated = int.from_bytes(tag[1], "big")
     return stated < _SIZE_UNKNOWN and stated > path.stat().st_size
 
 
 def _data_size(head: bytes) -> int:
-    # Of the "data" chunk. Ids and sizes of W64 have 16 and 8 bytes, and a size counts both.
-    if wave64 := head.startswith(b"riff"):
-        at, layout, overhead, step = 40, "<16sQ", 24, 8
-    else:
-        at, layout, overhead, step = 12, "<4sI", 0, 2
-    long = None
-    while at + struct.calcsize(layout) <= len(head):
-        name, size = struct.unpack_from(layout, head, at)
-        if name == b"ds64" and len(head) >= at + 24:
-            (long,) = struct.unpack_from("<Q", head, at + 16)
-        if name[:4] == b"data":
-            return int(long if long is not None and size == 2**32 - 1 else size) - overhead
-        body = at if wave64 else at + 8
-        at = -(-(body + size) // step) * step
-        if size < overhead:
-            break
+    at, long = 12, 0  # after "RIFF", its size, and "WAVE"
+    while at + 8 <= len(head):
+        name, size, _, of_data = struct.unpack("<4sIQQ", head[at : at + 24].ljust(24, b"\0"))
+        if name == b"ds64":
+            long = of_data  # of RF64
+        elif name == b"data":
+            return int(long or size)
+        at += 8 + size + size % 2
     return 0

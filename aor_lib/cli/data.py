@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
-from aor_lib.config.params import PARAMS
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.progress import progress
 
@@ -94,13 +93,15 @@ def import_(
     clips: Annotated[
         bool, typer.Option("--clips", help="Make a study of finished clips, in --build.")
     ] = False,
-    recordings: Annotated[
-        Path | None, typer.Option(help="Add ESC-50, FSD50K or folders of classes to this library.")
-    ] = None,
+    sounds: Annotated[
+        bool, typer.Option("--sounds", help="Add ESC-50, FSD50K or your sounds to the sound bank.")
+    ] = False,
 ) -> None:
     """Add results of the same stimuli to a study, or sounds; what is there is never replaced."""
-    if clips or recordings is not None:
-        _import_sounds(sources, recordings, build)
+    if clips or sounds:
+        if len(sources) != 1 or clips == sounds or clips == (build is None):
+            raise ParamsError("import: name one folder of sounds, and --build for --clips alone")
+        _import_sounds(sources[0], build)
         return
     from aor_lib.inference.exchange import forget_model, import_results
     from aor_lib.stimuli.manifest import MANIFEST
@@ -120,20 +121,19 @@ def import_(
     typer.echo(f"'aor judge {params}' judges what the study's judge has not judged yet")
 
 
-def _import_sounds(sources: list[Path], recordings: Path | None, build: Path | None) -> None:
-    from aor_lib.audio.recordings.importing import import_recordings
+def _import_sounds(folder: Path, build: Path | None) -> None:
+    from aor_lib.audio.bank.importing import import_sounds
+    from aor_lib.audio.bank.library import bank_folder
     from aor_lib.stimuli.imported_clips import import_clips
 
-    into = recordings or build
-    if len(sources) != 1 or into is None:
-        raise ParamsError("import: name one folder of sounds, and --build for --clips")
     with progress("sounds") as report:
-        if recordings is not None:
-            done = import_recordings(sources[0], into, report, PARAMS / "recordings.yaml")
+        if build:
+            done = import_clips(folder, build, report)
         else:
-            done = import_clips(sources[0], into, report)
+            done = import_sounds(folder, bank_folder(), report)
     for file, reason in done.skipped:
         typer.echo(f"{file}: {reason}", err=True)
-    typer.echo(f"Sounds added to {into}: {len(done.imported)}; left out: {len(done.skipped)}")
-    if done.unreadable:
+    into, added = build or bank_folder(), len(done.imported)
+    typer.echo(f"Sounds added to {into}: {added}; left out: {len(done.skipped)}")
+    if done.unreadable or not done.imported:
         raise typer.Exit(1)

@@ -1,5 +1,6 @@
 """Verbs about background scenes: which there are, and what one sounds like."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,24 +17,43 @@ app = typer.Typer(
 @app.command("list")
 def list_scenes(
     sounds: Annotated[
-        bool, typer.Option("--sounds", help="List what a scene can be made of instead.")
+        bool, typer.Option("--sounds", help="List which sounds of scenes the sound bank has.")
+    ] = False,
+    procedural: Annotated[
+        bool, typer.Option("--procedural", help="List what sounds are synthesised from.")
     ] = False,
 ) -> None:
     """Say which scenes there are, of which scenario or kind, and what is heard in each."""
-    if not sounds:
-        columns = ("scene", "scenario or kind", "what is heard")
-        scenes = load_scenes().values()
-        print_table(
-            columns, [(one.id, one.scenario or one.kind, one.description) for one in scenes]
-        )
-        return
-    from aor_lib.audio.scenes import SOUNDS
+    if sounds:
+        print_table(("scene", "sound", "label", "taken from"), _sound_rows())
+    elif procedural:
+        from aor_lib.audio.scenes import SOUNDS
 
-    rows = [
-        (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
-        for name, one in sorted(SOUNDS.items())
-    ]
-    print_table(("sound", "what it is", "parameters"), rows)
+        rows = [
+            (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
+            for name, one in sorted(SOUNDS.items())
+        ]
+        print_table(("sound", "what it is", "parameters"), rows)
+    else:
+        scenes = load_scenes().values()
+        rows = [(one.id, one.scenario or one.kind, one.description) for one in scenes]
+        print_table(("scene", "scenario or kind", "what is heard"), rows)
+
+
+def _sound_rows() -> Iterator[tuple[str, ...]]:
+    from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
+    from aor_lib.audio.scenes import recordings_of
+
+    try:
+        bank = open_bank(bank_folder())
+    except BankError as error:
+        typer.echo(error, err=True)
+        bank = SoundBank({})
+    for scene in load_scenes().values():
+        for name, sound in scene.sounds:
+            count = len(recordings_of(sound, bank))
+            taken_from = f"{count} recordings" if count else "synthesis"
+            yield scene.id, name, sound.label or "", taken_from
 
 
 @app.command()
@@ -42,16 +62,23 @@ def play(
     out: Annotated[Path, typer.Option(help="The FLAC file to write.")],
     seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length.")] = 10.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
+    bank: Annotated[
+        bool, typer.Option("--bank", help="Take recordings of the sound bank.")
+    ] = False,
 ) -> None:
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np
 
     from aor_lib.audio import scenes, speech
+    from aor_lib.audio.bank.library import bank_folder, open_bank
     from aor_lib.audio.sound_files import flac
 
     if out.suffix != ".flac":
         raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
     spec = load_scene(scene)
-    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
+    recordings = open_bank(bank_folder()) if bank else None
+    rng = np.random.default_rng(seed)
+    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, rng, recordings)
     out.write_bytes(flac(made.samples, "PCM_16"))
-    typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")
+    recorded = len({name for name, recording in made.sources if recording})
+    typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events, {recorded} sounds recorded")

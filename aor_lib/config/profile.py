@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -141,7 +140,7 @@ class Profile(Params):
     paralinguistics: Paralinguistics | None = None
     secondary_voices: SomeUtterances | None = None  # other people call out in the benign scene
     multi_turn: SomeUtterances | None = None  # after every history of params/histories.yaml
-    recordings: Path | None = None  # of 'aor import --recordings'; preferred to synthesis
+    sound_bank: bool = False  # take recordings of 'aor import --sounds' where their labels fit
     probe: SomeUtterances | None = None  # models are asked what they hear
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)

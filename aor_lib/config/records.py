@@ -141,7 +141,7 @@ class Stimulus(Row):
     background_scene: Identifier | None = None
     scene_kind: SceneKind | None = None
     unseen_scene: bool | None = None  # whether no reference model was trained in the scene
-    background_source: str | None = None
+    background_sounds: str | None = None  # JSON: recorded (sound, file, author...), synthesised
     background_licence: str | None = None
     events: str = "[]"  # JSON: name, onset_s, duration_s of each event
     snr_db: float | None = None

@@ -131,6 +131,13 @@ class Scene(Params):
     events: tuple[SceneEvent, ...] = ()
     room: Room | None = None
 
+    @property
+    def sounds(self) -> list[tuple[str, Layer | Occurrence]]:
+        """Its sounds by name: ``bed.0`` for the first of the bed, an event's own name."""
+        beds = [(f"bed.{number}", layer) for number, layer in enumerate(self.bed)]
+        occurrences = [one for event in self.events for one in (event, *event.then)]
+        return [*beds, *((one.name, one) for one in occurrences)]
+
     @model_validator(mode="after")
     def _fits_together(self) -> Scene:
         if (self.kind == "benign") != (self.scenario is not None):

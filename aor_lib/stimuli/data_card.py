@@ -1,5 +1,6 @@
 """The data card: data_card.md, a Jinja template, with numbers computed from the manifest."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from aor_lib import __version__
 from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.records import DATASET_VERSION
 from aor_lib.stimuli.manifest import load_manifest, load_validation
+from aor_lib.stimuli.rendering import OWN_LICENCE
 
-OWN_LICENCE = "Apache-2.0"  # of the utterances, the procedural scenes and Kokoro's speech
+_CREDIT = ["file", "source", "author", "licence"]
 
 
 def data_card(build: Path | str, study: StudyParams) -> str:
@@ -21,15 +23,14 @@ def data_card(build: Path | str, study: StudyParams) -> str:
     spoken = manifest[manifest["path"].notna()]
     validation = load_validation(build)[["stimulus_id", "wer"]].dropna()
     wer = spoken.merge(validation, on="stimulus_id").groupby("condition")["wer"]
-    recorded = spoken[~spoken["background_source"].isin([None, "procedural"])]
     splits = manifest.groupby("split").agg(
         stimuli=("stimulus_id", "size"),
         clips=("path", "count"),
         utterances=("utterance_id", "nunique"),
     )
     by = [manifest[name] for name in ("scenario", "intent", "split")]
-    # A library of recordings is a folder of this machine, and means nothing elsewhere.
-    profile = study.profile.model_dump(mode="json", exclude={"recordings"}, exclude_none=True)
+    # The sound bank is of this machine, and another one may lack it.
+    profile = study.profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
     template = jinja2.Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
     card: str = template.render(
         version=__version__,
@@ -46,7 +47,7 @@ def data_card(build: Path | str, study: StudyParams) -> str:
         counts=pd.crosstab(by, manifest["condition"]).reset_index(),
         splits=splits.reset_index(),
         voices=_count(spoken, ["voice", "gender", "emotion"]),
-        recordings=_count(recorded, ["background_source", "background_licence"]),
+        recordings=_recordings(manifest),
         wer=wer.agg(["size", "median", "mean"]).astype(float).round(3).reset_index(),
     )
     return card
@@ -71,7 +72,20 @@ def bibtex() -> str:
 
 def licences(manifest: pd.DataFrame) -> list[str]:
     """Every licence that some part of the data is under."""
-    return sorted({OWN_LICENCE, *manifest["background_licence"].dropna()})
+    return sorted({OWN_LICENCE, *_recordings(manifest)["licence"]})
+
+
+def _recordings(manifest: pd.DataFrame) -> pd.DataFrame:
+    # Each recording that is heard, in a clip or in an earlier turn, and the number of stimuli.
+    heard = []
+    names = ["stimulus_id", "background_sounds", "history"]
+    for stimulus, sounds, history in manifest[names].itertuples(index=False):
+        earlier = [turn.get("background_sounds") for turn in json.loads(history)]
+        for text in (sounds, *earlier):
+            recorded = json.loads(text)["recorded"] if isinstance(text, str) else []
+            heard += [(stimulus, *(recording[name] for name in _CREDIT)) for recording in recorded]
+    each = pd.DataFrame(heard, columns=["stimulus_id", *_CREDIT], dtype=str).drop_duplicates()
+    return _count(each, _CREDIT)
 
 
 def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from itertools import groupby
 from pathlib import Path
 
-from aor_lib.audio.recordings.library import library_sha256
+from aor_lib.audio.bank.library import bank_folder, open_bank
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Stimulus, content_hash
@@ -61,8 +61,10 @@ def build_dataset(
     for folder in ("clips", "stimuli"):
         (build / folder).mkdir(parents=True, exist_ok=True)
     specs = {spec.stimulus_id: spec for spec in stimuli(study)}
-    settings, library = study.profile.mixing, study.profile.recordings
-    hashes = {name: made_from(spec, settings, library) for name, spec in specs.items()}
+    settings = study.profile.mixing
+    bank = bank_folder() if study.profile.sound_bank else None
+    bank_sha256 = open_bank(bank).sha256 if bank else None
+    hashes = {name: made_from(spec, settings, bank_sha256) for name, spec in specs.items()}
     rows = {name: row for name in specs if (row := _noted_row(build, name, hashes[name]))}
 
     def keep(row: Stimulus) -> None:
@@ -84,7 +86,7 @@ def build_dataset(
             f"such as {missing[0].stimulus_id}; add --make-missing to make them here"
         )
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
-    jobs = [(group, settings, library) for group in groups]
+    jobs = [(group, settings, bank) for group in groups]
     for renderings in map_jobs(_render, jobs, workers):
         for rendering in renderings:
             for path, content in rendering.files.items():
@@ -99,24 +101,20 @@ def build_dataset(
     return write_manifest((rows[name] for name in specs), build)
 
 
-def made_from(spec: StimulusSpec, settings: Mixing, library: Path | None) -> str:
+def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> str:
     """Hash of everything that can change a stimulus' files or its manifest row."""
     of_scene = {"scenario", "description", "calls"} if spec.condition.has_audio else set[str]()
     readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
     unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": readings}
     parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
     if spec.condition.has_audio:
-        parts += [
-            VERSION,
-            assets.revision("kokoro"),
-            library_sha256(library) if library is not None else None,
-        ]
+        parts += [VERSION, assets.revision("kokoro"), bank_sha256]
     return content_hash(parts)
 
 
 def _render(job: tuple[Sequence[StimulusSpec], Mixing, Path | None]) -> list[Rendering]:
-    specs, settings, library = job
-    return [render(spec, settings, library) for spec in specs]
+    specs, settings, bank = job
+    return [render(spec, settings, bank) for spec in specs]
 
 
 def _noted_row(build: Path, stimulus_id: str, made_from: str) -> Stimulus | None:

@@ -24,6 +24,7 @@ from aor_lib.stimuli.manifest import (
     sound_files,
     verify_dataset,
 )
+from aor_lib.stimuli.rendering import OWN_LICENCE
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
 _BATCH = 100
@@ -88,7 +89,7 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
     import mlcroissant as mlc
 
     cff, sections = data_card.citation(), data_card.card_sections(card)
-    own_url = f"https://spdx.org/licenses/{data_card.OWN_LICENCE}"
+    own_url = f"https://spdx.org/licenses/{OWN_LICENCE}"
     bullets = {
         heading: [line[2:] for line in text.splitlines() if line.startswith("- ")]
         for heading, text in sections.items()
@@ -111,7 +112,7 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
         creators=[mlc.Organization(name=author["name"]) for author in cff["authors"]],
         cite_as=data_card.bibtex(),
         date_published=cff["date-released"],
-        license=[own_url if name == data_card.OWN_LICENCE else name for name in licences],
+        license=[own_url if name == OWN_LICENCE else name for name in licences],
         version=f"{DATASET_VERSION}.0.0",
         distribution=files,
         data_collection=sections["Collection process"],

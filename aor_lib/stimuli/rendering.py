@@ -10,9 +10,9 @@ import numpy as np
 import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.bank.library import SoundBank, open_bank
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S
-from aor_lib.audio.recordings.backgrounds import Background, recorded_scene
 from aor_lib.audio.sound_files import flac
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
@@ -23,6 +23,7 @@ from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import validated
 from aor_lib.stimuli.design import Call, StimulusSpec
 
+OWN_LICENCE = "Apache-2.0"  # of the utterances, synthesised sounds and Kokoro's speech
 _CALL_AT_S = 0.2
 _CALL_OVER_SCENE_DB = 6.0
 
@@ -35,17 +36,21 @@ class Rendering:
     files: dict[str, bytes]
 
 
-def render(spec: StimulusSpec, settings: Mixing, library: Path | None) -> Rendering:
-    """Make one stimulus; ``SpeechError`` if its text cannot be spoken within 30 s."""
+def render(spec: StimulusSpec, settings: Mixing, bank_folder: Path | None) -> Rendering:
+    """Make one stimulus; ``SpeechError`` if its text cannot be spoken within 30 s.
+
+    Scenes take recordings from the sound bank in ``bank_folder``; None: they are synthesised.
+    """
+    bank = open_bank(bank_folder) if bank_folder else None
     if not spec.condition.has_audio:
         text = spec.utterance.text
         if spec.condition is Condition.DESCRIBED and spec.scene:
             text = f"In the background one hears {spec.scene.description}.\n{text}"
         fields = spec.row_fields | {"presented_text": text, "sha256": _sha256(text.encode())}
         return Rendering(Stimulus.model_validate(fields), {})
-    turns, files = _earlier_turns(spec, settings, library)
+    turns, files = _earlier_turns(spec, settings, bank)
     spoken = speak(spec)
-    background = _background(spec, mixing.clip_length(len(spoken), settings), library)
+    background = _background(spec, mixing.clip_length(len(spoken), settings), bank)
     # Loudness is brought to one level, except for what an emotion adds to it or takes away.
     own = {"loudness_lufs": settings.loudness_lufs + TARGETS[spec.emotion].level_db}
     if spec.snr_db is not None:
@@ -133,7 +138,7 @@ def make_clip(
         "scene": heard,
         "seed": seed,
     }
-    made = render(validated(chosen, StimulusSpec, "make_clip"), settings, library=None)
+    made = render(validated(chosen, StimulusSpec, "make_clip"), settings, bank_folder=None)
     stream = io.BytesIO(made.files[str(made.row.path)])
     return Clip(*soundfile.read(stream, dtype="float32"))
 
@@ -145,7 +150,7 @@ def speak(spec: StimulusSpec) -> mixing.Samples:
 
 
 def _earlier_turns(
-    spec: StimulusSpec, settings: Mixing, library: Path | None
+    spec: StimulusSpec, settings: Mixing, bank: SoundBank | None
 ) -> tuple[list[dict[str, str | None]], dict[str, bytes]]:
     # As the manifest's ``history`` has them, and their sound files.
     turns: list[dict[str, str | None]] = []
@@ -155,7 +160,7 @@ def _earlier_turns(
         scene = spec.history_scene if turn.in_scene else None
         rng = np.random.default_rng([spec.seed, 2, number])
         length = mixing.clip_length(len(spoken), settings)
-        background = _scene(scene, length, library, rng) if scene else None
+        background = _scene(scene, length, bank, rng) if scene else None
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         heard = background.samples if background else None
         files[path] = flac(mixing.mix(spoken, heard, settings).samples, "PCM_16")
@@ -165,10 +170,12 @@ def _earlier_turns(
     return turns, files
 
 
-def _background(spec: StimulusSpec, length: int, library: Path | None) -> Background | None:
+def _background(
+    spec: StimulusSpec, length: int, bank: SoundBank | None
+) -> scenes.Soundscape | None:
     if spec.scene is None:
         return None
-    scene = _scene(spec.scene, length, library, np.random.default_rng([spec.seed, 0]))
+    scene = _scene(spec.scene, length, bank, np.random.default_rng([spec.seed, 0]))
     if spec.condition is Condition.NOISE:
         rng = np.random.default_rng([spec.seed, 1])
         noise = scenes.spectrum_matched_noise(scene.samples, length, rng)
@@ -176,14 +183,13 @@ def _background(spec: StimulusSpec, length: int, library: Path | None) -> Backgr
     return _with_call(scene, spec.call) if spec.call else scene
 
 
-def _scene(scene: Scene, length: int, library: Path | None, rng: np.random.Generator) -> Background:
-    if library and (recorded := recorded_scene(library, scene.id, length, rng)):
-        return recorded
-    made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
-    return Background(made.samples, made.events, "procedural", "Apache-2.0")
+def _scene(
+    scene: Scene, length: int, bank: SoundBank | None, rng: np.random.Generator
+) -> scenes.Soundscape:
+    return scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng, bank)
 
 
-def _with_call(scene: Background, call: Call) -> Background:
+def _with_call(scene: scenes.Soundscape, call: Call) -> scenes.Soundscape:
     # In the lead-in, so that the words do not meet the speaker's.
     spoken = speech.synthesise(call.text, call.voice)
     start = round(_CALL_AT_S * speech.SAMPLE_RATE)
@@ -197,10 +203,20 @@ def _with_call(scene: Background, call: Call) -> Background:
     return replace(scene, samples=samples, events=tuple(events))
 
 
-def _origin(background: Background | None) -> dict[str, str | None]:
+def _origin(background: scenes.Soundscape | None) -> dict[str, str | None]:
+    if background is None:
+        return {"background_sounds": None, "background_licence": None}
+    recorded = [
+        {"sound": sound, **recording.model_dump(include={"file", "source", "author", "licence"})}
+        for sound, recording in background.sources
+        if recording
+    ]
+    synthesised = [sound for sound, recording in background.sources if not recording]
+    licences = {recording["licence"] for recording in recorded}
+    licences |= {OWN_LICENCE} if synthesised else set()
     return {
-        "background_source": background.source if background else None,
-        "background_licence": background.licence if background else None,
+        "background_sounds": json.dumps({"recorded": recorded, "synthesised": synthesised}),
+        "background_licence": "; ".join(sorted(licences)),
     }
 
 

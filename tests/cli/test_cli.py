@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from aor_lib.cli import main
-from aor_lib.config.params import load_model_cards
+from aor_lib.cli import main, scenes
+from aor_lib.config.params import load_model_cards, load_scene
+from aor_lib.config.scene import Scene
 from aor_lib.models.base import Answer, Capabilities, Failure
 from tests.audio.sounds import encoded, hiss, put
 from tests.conftest import ScriptedModel
@@ -102,10 +103,33 @@ def test_the_command_that_starts_a_models_server_is_printed_for_a_shell_or_why_t
 
 
 @pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])
-def test_an_import_ends_with_1_where_a_file_could_not_be_read(aor, tmp_path, content, code):
+def test_an_import_ends_with_1_where_a_file_could_not_be_read(
+    aor, tmp_path, monkeypatch, content, code
+):
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+    put(tmp_path / "sounds/LICENSE", "CC0")
     put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
     put(tmp_path / "sounds/dog/b.wav", content)  # the same sound again is none that failed
-    done = aor("import", tmp_path / "sounds", "--recordings", tmp_path / "library")
+    done = aor("import", tmp_path / "sounds", "--sounds")
     assert done.code == code
-    assert done.stdout.startswith(f"Sounds added to {tmp_path / 'library'}: 1")
+    assert done.stdout.startswith(f"Sounds added to {tmp_path / 'cache' / 'bank'}: 1")
     assert "dog/b.wav: " in done.stderr
+
+
+def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesised(
+    aor, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+    scene = load_scene("cafe").model_dump(exclude_none=True)
+    labelled = scene["bed"][0] | {"label": "Rain"}
+    made = Scene.model_validate(scene | {"bed": [labelled, *scene["bed"][1:]]})
+    monkeypatch.setattr(scenes, "load_scenes", lambda: {"cafe": made})
+    empty = aor("scenes", "list", "--sounds")
+    assert "aor import" in empty.stderr
+    assert "recording" not in empty.stdout.partition("\n")[2]
+    put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0)))
+    put(tmp_path / "sounds/LICENSE", "CC0")
+    aor("import", tmp_path / "sounds", "--sounds")
+    _, first, second, *_ = aor("scenes", "list", "--sounds").stdout.splitlines()
+    assert first.split() == ["cafe", "bed.0", "Rain", "1", "recordings"]
+    assert second.split()[-1] == "synthesis"

@@ -60,8 +60,8 @@ def build(tmp_path):
 
 
 @pytest.fixture
-def study(write_profile, tmp_path):
-    return load_study(write_profile(recordings=str(tmp_path / "library")))
+def study(write_profile):
+    return load_study(write_profile())
 
 
 @pytest.fixture
@@ -120,10 +120,13 @@ def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported,
     def licence(folder):
         return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
 
-    recorded = {"background_source": "recorded: ESC-50/1-A.wav", "background_licence": "CC BY 3.0"}
-    other = export_dataset(write_build(tmp_path / "b", **recorded), tmp_path / "other", study)
+    dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "Ann"}
+    sounds = json.dumps({"recorded": [dog | {"licence": "CC BY 3.0"}], "synthesised": ["bed.0"]})
+    build = write_build(tmp_path / "b", background_sounds=sounds)
+    other = export_dataset(build, tmp_path / "other", study)
     assert (licence(exported), licence(other)) == ("apache-2.0", "other")
-    assert "recorded: ESC-50/1-A.wav | CC BY 3.0" in (other / "README.md").read_text()
+    credits = (other / "README.md").read_text().replace(" ", "")
+    assert "|1-A.wav|ESC-50|Ann|CCBY3.0|2|" in credits
     licences = json.loads((other / "croissant.json").read_text())["license"]
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
 

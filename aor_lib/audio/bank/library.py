@@ -1,0 +1,113 @@
+"""A sound bank: a folder for each collection, with its recordings (mono FLAC, 24 kHz) and a table.
+
+Whoever removes a collection's folder makes the bank forget the collection.
+"""
+
+import functools
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import soundfile
+from pydantic import BeforeValidator
+
+from aor_lib.audio.mixing import Samples
+from aor_lib.config.records import Row, Sha256, content_hash
+from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.storage.assets import cache_folder
+
+TABLE = "recordings.json"
+_Line = Annotated[str, BeforeValidator(lambda value: one_line(value or "", 300))]
+
+
+class BankError(AorError):
+    """A bank that is not there, or not as it was written; the message says what to do."""
+
+
+class ListedSound(Row):
+    """A sound as a collection lists it."""
+
+    labels: tuple[_Line, ...]
+    file: str
+    source: _Line
+    author: _Line
+    licence: _Line
+
+
+class Recording(ListedSound):
+    """A recording of a bank; ``labels`` are AudioSet's, ``sha256`` is of the bank's own file."""
+
+    sha256: Sha256
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class SoundBank:
+    """All recordings of a bank, each with the file of its sound, in an order of their content."""
+
+    files: dict[Recording, Path]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of everything that a clip can take from the bank."""
+        return content_hash([recording.model_dump(mode="json") for recording in self.files])
+
+    @cached_property
+    def by_label(self) -> dict[str, list[Recording]]:
+        """The recordings of each label."""
+        by_label: dict[str, list[Recording]] = {}
+        for recording in self.files:
+            for label in recording.labels:
+                by_label.setdefault(label, []).append(recording)
+        return by_label
+
+    def samples(self, recording: Recording) -> Samples:
+        """A recording's sound, read-only; BankError if its file is missing or altered."""
+        return _samples(self.files[recording], recording.sha256)
+
+
+def bank_folder() -> Path:
+    """The bank's folder in the user's cache."""
+    return cache_folder() / "bank"
+
+
+def sound_file(collection: Path, sha256: str) -> Path:
+    """The file of a recording in its collection's folder."""
+    return collection / f"{sha256[:32]}.flac"
+
+
+def open_bank(folder: Path) -> SoundBank:
+    """Read all tables of a bank; BankError if there is none, or one is damaged."""
+    tables = sorted(folder.glob(f"*/{TABLE}"))
+    if not tables:
+        raise BankError(f"{folder}: the sound bank is empty; run 'aor import FOLDER --sounds'")
+    return _read(tuple((table, table.stat().st_mtime_ns) for table in tables))
+
+
+@functools.lru_cache(maxsize=2)
+def _read(tables: tuple[tuple[Path, int], ...]) -> SoundBank:
+    files: dict[Recording, Path] = {}
+    for table, _ in tables:
+        try:
+            rows = [Recording.model_validate(row) for row in json.loads(table.read_bytes())]
+        except (OSError, ValueError, TypeError) as error:
+            why = f"cannot be read; import its collection again ({one_line(error)})"
+            raise BankError(f"{table}: {why}") from error
+        for row in rows:
+            files.setdefault(row, sound_file(table.parent, row.sha256))
+    return SoundBank(dict(sorted(files.items(), key=lambda entry: entry[0].model_dump_json())))
+
+
+@functools.lru_cache(maxsize=64)
+def _samples(path: Path, sha256: str) -> Samples:
+    audio = path.read_bytes() if path.is_file() else b""
+    if hashlib.sha256(audio).hexdigest() != sha256:
+        raise BankError(f"{path}: is missing or altered; import its collection again")
+    samples = np.asarray(soundfile.read(io.BytesIO(audio))[0], dtype=np.float32)
+    samples.flags.writeable = False
+    return samples

@@ -1,1 +1,0 @@
-"""Recorded sounds as backgrounds, in place of synthesised scenes."""

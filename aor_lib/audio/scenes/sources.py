@@ -1,0 +1,113 @@
+"""What a scene's sounds are made of: a recording where the bank has the label, else synthesis."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aor_lib.audio.bank.labels import FILE, label_named, sound_labels
+from aor_lib.audio.bank.library import Recording, SoundBank
+from aor_lib.audio.bank.placing import as_bed, as_event
+from aor_lib.audio.scenes.library import checked, drawn
+from aor_lib.audio.scenes.sounds import SOUNDS
+from aor_lib.audio.scenes.synth import Synth
+from aor_lib.config.scene import Layer, Occurrence, Range, Scene
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean
+
+_BED_MARGIN_S = 0.3
+_MIN_BED_S = 2.0  # a shorter recording that comes again and again is heard as a beat
+
+Sound: TypeAlias = tuple[NDArray[np.floating], Recording | None]
+"""Samples, and the recording that they are from; None if they are synthesised."""
+
+
+def check(scene: Scene) -> None:
+    """Raise ParamsError, which names file, field and value, if a sound or a parameter is wrong."""
+    file = f"scenes/{scene.id}.yaml"
+    for index, layer in enumerate(scene.bed):
+        _check_label(layer.label, f"{file}: bed.{index}")
+        checked(layer.sound, layer.params, f"{file}: bed.{index}", as_bed=True)
+    for index, event in enumerate(scene.events):
+        where = f"{file}: events.{index}"
+        _check_occurrence(event, where)
+        for number, follower in enumerate(event.then):
+            _check_occurrence(follower, f"{where}.then.{number}")
+
+
+def _check_occurrence(occurrence: Occurrence, where: str) -> None:
+    _check_label(occurrence.label, where)
+    for number, part in enumerate(occurrence.all_parts):
+        place = f"{where}.parts.{number}" if occurrence.parts else where
+        if twice := sorted(part.params.keys() & part.each.keys()):
+            raise ParamsError(f"{place}.each: {twice[0]!r} is in params too; keep one")
+        checked(part.sound, part.params | part.each, place)
+
+
+def _check_label(label: str | None, where: str) -> None:
+    if label is not None and (known := label_named(label)) != label:
+        hint = f"; write {known!r}" if known else did_you_mean(label, sound_labels().labels)
+        raise ParamsError(f"{where}.label: {label!r} is not in {FILE.name}{hint}")
+
+
+def recordings_of(sound: Layer | Occurrence, bank: SoundBank) -> list[Recording]:
+    """The recordings that a bank has for a sound of a scene; without any it is synthesised."""
+    shortest_s = _MIN_BED_S if isinstance(sound, Layer) else 0.0
+    of_label = bank.by_label.get(sound.label or "", [])
+    return [recording for recording in of_label if recording.duration_s >= shortest_s]
+
+
+def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
+    """A layer of the bed, ``n_samples`` long, at any level."""
+    if recordings := recordings_of(layer, bank):
+        recording = recordings[synth.rng.integers(len(recordings))]
+        return as_bed(bank.samples(recording), n_samples, synth.rng), recording
+    values = drawn(layer.sound, checked(layer.sound, layer.params, "", as_bed=True), synth.rng)
+    # The margin at either end is cut off, so that a bed neither starts nor ends.
+    values["seconds"] = n_samples / synth.rate + 2 * _BED_MARGIN_S
+    start = synth.samples(_BED_MARGIN_S)
+    sound = SOUNDS[layer.sound].make(synth, **values)[start : start + n_samples]
+    if layer.swell:
+        slow = synth.wander(sound.size, layer.swell.rate_hz)
+        sound = sound * np.maximum(0.0, 1.0 + layer.swell.depth * slow)
+    return sound, None
+
+
+def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Sound]:
+    """A function that makes an event's sound anew, at any level, for each time that it occurs."""
+    if recordings := recordings_of(occurrence, bank):
+
+        def take() -> Sound:
+            recording = recordings[synth.rng.integers(len(recordings))]
+            return as_event(bank.samples(recording), synth.rng), recording
+
+        return take
+    # What is drawn once for a scene is drawn now, the rest whenever the function is called.
+    prepared = []
+    for part in occurrence.all_parts:
+        values = checked(part.sound, part.params | part.each, "")
+        once = {name: value for name, value in values.items() if name not in part.each}
+        each = {name: values[name] for name in part.each}
+        prepared.append((part, drawn(part.sound, once, synth.rng), each))
+
+    def make() -> Sound:
+        placed = []
+        for part, once, each in prepared:
+            values = once | drawn(part.sound, each, synth.rng)
+            sound = SOUNDS[part.sound].make(synth, **values)
+            peak = max(float(np.max(np.abs(sound))), 1e-12)
+            gain = decibels(draw(part.level_db, synth.rng)) / peak
+            placed.append((draw(part.at_s, synth.rng), gain * sound))
+        return synth.overlay(placed), None
+
+    return make
+
+
+def draw(levels: Range, rng: np.random.Generator) -> float:
+    """A number of a range."""
+    return float(rng.uniform(*levels))
+
+
+def decibels(level_db: float) -> float:
+    """The gain of a level in dB."""
+    return float(10.0 ** (level_db / 20.0))
