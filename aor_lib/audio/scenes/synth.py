@@ -153,6 +153,17 @@ class Synth:
             made += signal.oaconvolve(train, kernel)[:n]
         return unit_rms(made)
 
+    def octave_noise(self, n: int, hz: FloatArray) -> FloatArray:
+        """Gaussian noise in an octave around each centre, ``(bands, n)``, each of RMS 1."""
+        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
+        octaves_up = np.log2(np.maximum(np.arange(size // 2 + 1) * (self.rate / size), 1.0))
+        distance = np.abs(octaves_up - np.log2(hz)[:, None])
+        shape = np.cos(0.5 * np.pi * np.minimum(distance, 1.0))
+        # A band above half the rate has no bins.
+        shape *= size / np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9))[:, None]
+        drawn = self.rng.standard_normal(2 * octaves_up.size).view(np.complex128)
+        return np.asarray(fft.irfft(drawn * shape, size, axis=1)[:, :n])
+
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
         edges = ((low_hz / 8, -72.0), (low_hz, 0.0), (high_hz, 0.0), (high_hz * 8, -72.0))
@@ -201,19 +212,10 @@ class Synth:
         seconds. Centres, levels (by `spread_db`) and decays differ from hit to hit: a heel, a
         fist or a ball never strikes the same place twice.
         """
-        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         hz, level_db, t60_s = np.array(bands, dtype=np.float64).T
-        hz = hz * 2.0 ** self.rng.normal(0.0, 0.15, hz.size)
-        level_db = level_db + self.rng.normal(0.0, spread_db, hz.size)
+        noise = self.octave_noise(n, hz * 2.0 ** self.rng.normal(0.0, 0.15, hz.size))
+        noise *= 10.0 ** ((level_db + self.rng.normal(0.0, spread_db, hz.size))[:, None] / 20.0)
         t60_s = t60_s * np.exp(self.rng.normal(0.0, 0.15, hz.size))
-        octaves = np.log2(np.maximum(np.arange(size // 2 + 1) * (self.rate / size), 1.0))
-        distance = np.abs(octaves - np.log2(hz)[:, None])
-        shape = np.cos(0.5 * np.pi * np.minimum(distance, 1.0))
-        # A band above half the rate has no bins.
-        norms = np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9)) / size
-        shape *= (10.0 ** (level_db / 20.0) / norms)[:, None]
-        drawn = self.rng.standard_normal(2 * octaves.size).view(np.complex128)
-        noise = fft.irfft(drawn * shape, size, axis=1)[:, :n]
         decays = np.exp(np.multiply.outer(-3.0 * np.log(10.0) / t60_s, self.time(n)))
         made = np.einsum("bn,bn->n", noise, decays)
         return np.asarray(made * np.minimum(1.0, self.time(n) / max(attack_s, 1.0 / self.rate)))

@@ -3,10 +3,9 @@
 from typing import Literal
 
 import numpy as np
-from scipy import signal
 
 from aor_lib.audio.scenes.library import Count, Pitch, Seconds, sound
-from aor_lib.audio.scenes.synth import Bands, FloatArray, Points, Synth, octaves
+from aor_lib.audio.scenes.synth import Bands, FloatArray, Points, Synth, octaves, rolloff
 
 _BLOWS: dict[str, tuple[Bands, float]] = {  # octave bands, and the attack in seconds
     "door": (octaves(50, (0, -2, -6, -10, -12, -14, -16, -20), 0.4, 1.15), 0.002),
@@ -16,14 +15,13 @@ _BLOWS: dict[str, tuple[Bands, float]] = {  # octave bands, and the attack in se
     "chest": (octaves(40, (0, -3, -10, -20, -32, -44), 0.3, 1.2), 0.02),
     "block": (octaves(60, (-10, -6, -2, 0, -6, -12, -18, -24), 0.08, 1.2), 0.001),
 }
-_HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.1, 1.2)
+_HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
 _SOLES: dict[str, tuple[Points, float]] = {  # octave bands, and the level of the heel
-    "concrete": (((460, -10), (1000, 0), (2200, -12)), 0.9),
-    "gravel": (((700, -8), (1200, 0), (2600, -6)), 0.6),
-    "boards": (((460, -10), (1000, 0), (2200, -12)), 1.6),
+    "concrete": (((165, -22), (460, -9), (1000, 0), (2200, -9), (5000, -14)), 0.65),
+    "gravel": (((165, -22), (460, -14), (1500, 0), (2200, -1), (5000, -10)), 0.4),
+    "boards": (((165, -16), (460, -5), (900, 0), (2200, -10), (5000, -16)), 1.3),
 }
 _BALL = octaves(90, (-8, -2, 0, -5, -9, -12, -18), 0.06, 1.3)
-_CLICK = octaves(800, (0, 0, -2, -4), 0.02, 1.4)
 
 
 @sound
@@ -55,19 +53,19 @@ def step(
 ) -> FloatArray:
     """A step: a sole lands in many small contacts, the heel strikes, and the foot rolls off."""
     bands, heel = _SOLES[ground]
-    shares = np.array((0.124, 0.095, 0.18)) * synth.rng.uniform(0.8, 1.25, 3)
-    seconds = (0.65 if run else 1.0) * shares
-    n = synth.samples(0.28 if run else 0.41)
-    knots = (0.0, *np.cumsum(seconds), 0.6)
-    rolling = _gain(np.interp(synth.time(n), knots, (-25.0, 0.0, -1.0, -15.0, -19.0)))
-    sole = np.zeros(n)
-    for hz, level_db in bands:
-        spectrum = ((hz / 6, -48.0), (hz / 1.5, 0.0), (hz * 1.5, 0.0), (hz * 6, -48.0))
-        sole += synth.noise(n, spectrum) * _gain(level_db + _uneven(synth, n, 5.0))
-    sole *= rolling * _gain(_uneven(synth, n, 2.3))
+    rise_s, hold_s, fall_s = synth.rng.uniform(0.8, 1.25, 3) * (0.154, 0.112, 0.16)
+    hurry = 0.6 if run else 1.0
+    n = synth.samples(0.5 * hurry)
+    knots = hurry * np.cumsum((0.0, rise_s, hold_s, fall_s, 0.2))
+    rolling = _gain(np.interp(synth.time(n), knots, (-30.0, 0.0, -1.0, -20.0, -24.0)))
+    hz, levels_db = np.array(bands, dtype=np.float64).T
+    uneven = np.stack([_uneven(synth, n, 4.2) for _ in bands])
+    gains = _gain(levels_db[:, None] + uneven)
+    sole = np.einsum("bn,bn->n", synth.octave_noise(n, hz), gains)
+    sole *= rolling * _gain(_uneven(synth, n, 1.9))
     strike = synth.hit(synth.samples(0.15), _HEEL)
     strength = heel * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
-    made = synth.overlay([(0.0, _peaked(sole)), (seconds[0], strength * _peaked(strike))])
+    made = synth.overlay([(0.0, _peaked(sole)), (knots[1], strength * _peaked(strike))])
     return synth.fade(made, 0.02, 0.03)
 
 
@@ -78,23 +76,28 @@ def ball(synth: Synth) -> FloatArray:
 
 
 @sound
-def creak(synth: Synth, *, seconds: Seconds, slips_hz: Pitch = 50) -> FloatArray:
-    """A hinge or a trunk that sticks and slips, now faster and now slower, and clicks."""
-    n, size, rng = synth.samples(seconds), synth.samples(0.15), synth.rng
-    speed = slips_hz * 2.0 ** (1.1 * synth.wander(n, 5.0)) * (1.0 + 0.25 * synth.wander(n, 25.0))
-    slips = np.flatnonzero(np.diff(synth.phase(speed, n).astype(np.int64)))
-    late = rng.normal(0.0, 0.2, slips.size) * synth.rate / speed[slips]
-    forces = np.zeros(n)
-    forces[np.clip(slips + late.astype(np.int64), 0, n - 1)] = rng.lognormal(0.0, 0.7, slips.size)
-    forces *= np.maximum(0.03, 1.0 + 1.2 * synth.wander(n, 10.0))
-    modes_hz = np.exp(rng.uniform(np.log(1_000.0), np.log(7_000.0), 30))
-    wood = synth.modal(size, modes_hz, rng.uniform(0.012, 0.036, 30), rng.normal(0.0, 1.0, 30))
-    answer = _peaked(wood) + 2.0 * _peaked(synth.hit(size, _CLICK))
-    return synth.fade(np.asarray(signal.oaconvolve(forces, answer)[:n]), 0.05, 0.1)
+def squeak(synth: Synth, *, pitch_hz: Pitch = 1_200) -> FloatArray:
+    """A sole or a hinge that slips: its pitch never keeps still, and its level even less."""
+    n = synth.samples(0.14 * synth.rng.uniform(0.6, 1.5))
+    around = synth.rng.uniform(-0.3, 0.3) + 0.2 * synth.wander(n, 3.0)
+    pitch = pitch_hz * 2.0**around * (1.0 + 0.18 * synth.wander(n, 70.0))
+    made = synth.tone(pitch, n, rolloff(20, 0.45)) * np.maximum(0.0, 1.0 + synth.wander(n, 60.0))
+    return synth.fade(made, 0.01, 0.03)
+
+
+@sound
+def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1_200) -> FloatArray:
+    """A hinge or a trunk that sticks, slips and sticks again: squeaks one after another."""
+    parts, at_s = [], 0.0
+    while at_s < seconds:
+        part = squeak(synth, pitch_hz=pitch_hz) * synth.rng.uniform(0.5, 1.0)
+        parts.append((at_s, part))
+        at_s += part.size / synth.rate + synth.rng.uniform(0.05, 0.15)
+    return synth.overlay(parts)
 
 
 def _uneven(synth: Synth, n: int, spread_db: float) -> FloatArray:
-    position = 40.0 * synth.time(n) + synth.rng.uniform()
+    position = 34.0 * synth.time(n) + synth.rng.uniform()
     knots = synth.rng.normal(0.0, spread_db, int(position[-1]) + 2)
     return np.interp(position, np.arange(knots.size), knots)
 
