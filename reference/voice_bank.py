@@ -1,14 +1,14 @@
-"""Recordings of text to speech that the voices of scenes are made of.
+"""Recordings of text to speech that the babble of scenes is made of.
 
 Writes ``aor_lib/audio/scenes/sounds/voices.flac``: slots of ``SLOT_S`` seconds, filled up with
-digital silence, first one sentence of each of the talkers, then the cries, by voice.
+digital silence, one sentence of each of the talkers.
 """
 
 import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from aor_lib.audio.scenes.sounds.bank import BANK, CRIERS, CRIES, RATE, SLOT_S, TALKERS
+from aor_lib.audio.scenes.sounds.bank import BANK, RATE, SLOT_S, TALKERS
 from aor_lib.audio.speech import synthesise
 
 SENTENCES = (
@@ -25,9 +25,8 @@ _STEP = 2**-11
 
 
 def main() -> None:
-    """Speak the sentences and the cries and write the file."""
-    spoken = [(SENTENCES[i % len(SENTENCES)], voice, "normal") for i, voice in enumerate(TALKERS)]
-    spoken += [(cry, voice, "slow") for voice in CRIERS for cry in CRIES]
+    """Speak the sentences and write the file."""
+    spoken = [(SENTENCES[i % len(SENTENCES)], voice) for i, voice in enumerate(TALKERS)]
     slots = np.stack([_slot(synthesise(*what)) for what in spoken])
     soundfile.write(BANK, slots.reshape(-1), RATE, subtype="PCM_16")
     print(f"{BANK}: {BANK.stat().st_size / 1e6:.2f} MB")

@@ -15,18 +15,40 @@ def bark(
     """One bark; a big dog's has a pitch of 350 Hz, a small one's of 600."""
     bend = ((0.0, 0.7), (0.25, 1.0), (0.6, 0.9), (1.0, 0.55))
     seconds, tract = synth.rng.uniform(0.14, 0.22), 0.8 * (pitch_hz / 400.0) ** 0.5
-    cry = formants(synth, seconds, pitch_hz, "a", tract, bend, rough=0.26, air=0.2)
+    cry = formants(
+        synth,
+        seconds,
+        pitch_hz,
+        "a",
+        bend,
+        tract=tract,
+        bandwidth_hz=250,
+        shaky=0.26,
+        breath=0.2,
+        pressed=2,
+    )
     shape = ((0.0, 0.0), (0.08, 1.0), (0.5, 0.7), (1.0, 0.0))
-    made = np.tanh(2.0 * cry) * curve(cry.size, shape)
+    made = cry * curve(cry.size, shape)
     return synth.fade(muffled(synth, muffled(synth, made, 5000.0), muffle_hz), 0.005, 0.03)
 
 
 @sound
-def meow(synth: Synth, *, pitch_hz: library.Pitch = 560) -> FloatArray:
+def meow(synth: Synth, *, pitch_hz: library.Pitch = 780) -> FloatArray:
     """One mew of a cat."""
     bend = ((0.0, 0.8), (0.25, 1.15), (0.6, 1.1), (1.0, 0.75))
     seconds = synth.rng.uniform(0.5, 0.9)
-    made = formants(synth, seconds, pitch_hz, "ieau", 1.7, bend, rough=0.01, air=0.05)
+    made = formants(
+        synth,
+        seconds,
+        pitch_hz,
+        "iau",
+        bend,
+        tract=1.07,
+        shaky=0.02,
+        rough=0.7,
+        rough_hz=165,
+        pressed=1.5,
+    )
     return synth.fade(made * curve(made.size, ((0, 0.2), (0.4, 1), (1, 0.1))), 0.04, 0.15)
 
 
@@ -35,29 +57,51 @@ def quack(synth: Synth, *, pitch_hz: library.Pitch = 240) -> FloatArray:
     """One quack of a duck."""
     bend = ((0.0, 0.9), (0.2, 1.05), (1.0, 0.8))
     seconds = synth.rng.uniform(0.14, 0.2)
-    made = formants(synth, seconds, pitch_hz, "ea", 1.35, bend, rough=0.12, air=0.3)
+    made = formants(synth, seconds, pitch_hz, "ea", bend, tract=1.35, shaky=0.12, breath=0.3)
     return synth.fade(made, 0.01, 0.06)
 
 
 @sound
-def gull(synth: Synth, *, pitch_hz: library.Pitch = 1_000) -> FloatArray:
+def gull(synth: Synth, *, pitch_hz: library.Pitch = 1_550) -> FloatArray:
     """One cry of a gull."""
-    bend = ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7))
-    seconds = synth.rng.uniform(0.3, 0.6)
-    made = formants(synth, seconds, pitch_hz, "iae", 1.9, bend, rough=0.05, air=0.2)
-    made *= np.maximum(0.2, 1.0 + 0.5 * synth.wander(made.size, 120.0))
-    return synth.fade(made, 0.02, 0.1)
+    cry = formants(
+        synth,
+        synth.rng.uniform(0.3, 0.55),
+        pitch_hz,
+        "iae",
+        ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7)),
+        tract=1.35,
+        bandwidth_hz=300,
+        shaky=0.12,
+        breath=1,
+        rough=0.55,
+        rough_hz=240,
+    )
+    cry *= curve(cry.size, ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0)))
+    return muffled(synth, cry, 4_000.0)
 
 
 @sound
 def growl(
-    synth: Synth, *, pitch_hz: library.Pitch = 65, seconds: library.Seconds = 1.0
+    synth: Synth, *, pitch_hz: library.Pitch = 60, seconds: library.Seconds = 1.2
 ) -> FloatArray:
-    """The growl of a dog or, lower, of a monster."""
-    bend = ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7))
-    made = formants(synth, seconds, pitch_hz, "oao", 0.8, bend, rough=0.3, air=0.8)
-    made *= np.maximum(0.1, 1.0 + 0.8 * synth.wander(made.size, 70.0))
-    return synth.fade(np.tanh(2.0 * made), 0.08, 0.15)
+    """The growl of a big dog or of a monster."""
+    cry = formants(
+        synth,
+        seconds,
+        pitch_hz,
+        "ao",
+        ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7)),
+        tract=1.42,
+        bandwidth_hz=120,
+        shaky=0.22,
+        breath=0.06,
+        rough=0.54,
+        rough_hz=62,
+        pressed=2.9,
+    )
+    cry *= curve(cry.size, ((0.0, 0.0), (0.15, 1.0), (0.7, 0.8), (1.0, 0.0)))
+    return muffled(synth, cry, 3_500.0)
 
 
 @sound

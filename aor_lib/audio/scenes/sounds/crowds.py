@@ -8,7 +8,7 @@ from pydantic import Field
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import Speaker, backwards, muffled, throat
+from aor_lib.audio.scenes.sounds.throats import backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 
 People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
@@ -39,17 +39,17 @@ def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
     """A crowd that cheers: long calls and excited talk over a roar, and clapping hands."""
     n = synth.samples(seconds)
     distinct = []
-    for number in range(_DISTINCT):
-        call = throat(
+    for _ in range(_DISTINCT):
+        call = formants(
             synth,
-            synth.rng.uniform(280, 620),
             synth.rng.uniform(0.6, 1.6),
-            "woman" if number % 2 else "man",
-            ((0.0, 0.8), (0.2, 1.0), (0.8, 0.95), (1.0, 0.75)),
-            tilt_db=2.5,
-            breath=0.2,
-            jitter=0.01,
-            vowel_index=number // 2 % 2,
+            synth.rng.uniform(250, 650),
+            synth.rng.choice(("ea", "u", "a", "oa")),
+            ((0.0, 0.75), (0.2, 1.0), (0.8, 0.95), (1.0, 0.7)),
+            tract=synth.rng.uniform(1.0, 1.4),
+            breath=0.4,
+            rough=0.5,
+            pressed=2.5,
         )
         distinct.append(call * curve(call.size, ((0.0, 0.0), (0.15, 1.0), (0.8, 0.8), (1.0, 0.0))))
     calls = _scattered(synth, n, distinct, 25.0)
@@ -67,22 +67,19 @@ def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) ->
     n = synth.samples(seconds + 0.1)
     choir = np.zeros(n)
     for voice in range(6):
-        sung_hz = pitch_hz * (1 + voice % 2) * synth.rng.normal(1.0, 0.02)
-        speaker: Speaker = "woman" if voice % 2 else "man"
-        bend = ((0.0, 0.93), (0.15, 1.0), (1.0, 0.95))
-        sung = throat(
+        sung = formants(
             synth,
-            sung_hz,
             seconds,
-            speaker,
-            bend,
-            tilt_db=3.0,
-            breath=0.2,
-            jitter=0.01,
-            vowel_index=voice // 2 % 2,
+            pitch_hz * (1 + voice % 2),
+            "o",
+            ((0.0, 0.95), (0.15, 1.0), (1.0, 0.97)),
+            drift=0.02,
+            bandwidth_hz=110,
+            shaky=0.02,
+            breath=0.3,
         )
         shape = ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0))
-        sung = np.tanh(2.0 * sung) * curve(sung.size, shape)
+        sung *= curve(sung.size, shape)
         for at_s in synth.rng.uniform(0.0, 0.1, 4):
             start = synth.samples(at_s)
             part = sung[: n - start]
