@@ -31,7 +31,7 @@ def engine(
     made = _firing(synth, speed, n, rough)
     breath = synth.noise(n, ((60, -6.0), (200, 0.0), (800, -10.0), (2500, -20.0), (8000, -35.0)))
     valves = synth.noise(n, ((300, -20.0), (1500, -4.0), (4000, 0.0), (9000, -12.0)))
-    made += (0.2 + 0.9 * rough) * breath * (0.5 + synth.pulses(speed, n, 2.5))
+    made += (0.2 + rough) * breath * (0.3 + 1.4 * synth.pulses(speed, n, 2.5))
     made += clatter * valves * (0.5 + synth.pulses(speed / 2, n, 4.0))
     return synth.fade(made * (0.4 + 0.6 * turning), 0.03, 0.06)
 
@@ -137,10 +137,9 @@ def train(synth: Synth, *, seconds: library.Seconds, joint_s: library.Seconds = 
 
 def _firing(synth: Synth, speed: FloatArray, n: int, rough: float) -> FloatArray:
     # A cylinder's exhaust is short enough to have died away before the next but one fires.
-    size, t60_s = synth.samples(0.15), 3.3 / float(np.max(speed))
-    levels_db = (-12.0, 0.0, -5.5, -11.0, -16.5, -22.0, -27.5, -33.0)
-    bands = octaves(45.0, levels_db, max(t60_s, 0.01), 1.4)
-    shared = synth.hit(size, bands, 0.006)
-    cylinders = [shared + 1.1 * rough * synth.hit(size, bands, 0.006) for _ in range(4)]
-    drive = 1.8 - 0.6 * min(rough, 1.0)
-    return unit_rms(np.tanh(drive * synth.strokes(speed, n, cylinders, 0.4 * rough)))
+    size, t60_s = synth.samples(0.2), 6.0 / float(np.max(speed))
+    levels_db = (-8.0, 0.0, -7.5, -15.0, -22.0, -29.0)
+    bands = octaves(45.0, levels_db, max(t60_s, 0.01), 1.6)
+    shared = synth.hit(size, bands, 0.01)
+    cylinders = [shared + 0.4 * rough * synth.hit(size, bands, 0.01) for _ in range(4)]
+    return unit_rms(np.tanh(synth.strokes(speed, n, cylinders, 0.1 * rough)))

@@ -4,7 +4,7 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
 _RUNNING = ((0.0, 0.3), (0.12, 1.0), (0.85, 1.0), (1.0, 0.3))
@@ -31,7 +31,7 @@ def motor(
     turning = curve(n, revs)
     load = np.clip(0.5 + 1.2 * synth.wander(n, work_hz), 0.0, 1.0)
     slowed = 1.0 - min(0.28, 0.7 * work) * load + 0.02 * synth.wander(n, 10.0)
-    made = _orders(synth, pitch_hz * turning * slowed, n) * (1.0 - 0.3 * load)
+    made = _orders(synth, pitch_hz * turning * slowed, n, 23, 0.9) * (1.0 - 0.3 * load)
     made += air * synth.noise(n, ((300, -18.0), (1200, -6.0), (4000, 0.0), (9000, -6.0)))
     made += work * synth.noise(n, spectrum) * load
     return synth.fade(made * np.square(turning), 0.03, 0.06)
@@ -48,27 +48,28 @@ def hum(
     """Fan, compressor or transformer: the orders of mains or a rotor, and the air it moves."""
     n = synth.samples(seconds)
     moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
-    return _orders(synth, pitch_hz * (1.0 + 0.002 * synth.wander(n, 2.0)), n, 0.9) + air * moved
+    steady = pitch_hz * (1.0 + 0.002 * synth.wander(n, 2.0))
+    return _orders(synth, steady, n, 23, 0.9, fall=0.9) + air * moved
 
 
 @sound
 def jackhammer(
-    synth: Synth, *, seconds: library.Seconds, blows_hz: library.Rate = 20
+    synth: Synth, *, seconds: library.Seconds, blows_hz: library.Rate = 21
 ) -> FloatArray:
     """A chisel that breaks stone `blows_hz` times a second, in the exhaust of compressed air."""
     n, size = synth.samples(seconds), synth.samples(0.12)
-    bands = [(60.0 * 2.0**i, -1.5 * i, 0.05 * 1.25**-i) for i in range(8)]
+    bands = octaves(60, (0, -1, -2.5, -4, -5, -6, -7.5, -9), 0.045, 1.17)
     shared = synth.hit(size, bands, 0.0005)
-    steel_hz = synth.rng.uniform(900.0, 1600.0)
+    steel_hz = synth.rng.uniform(1300.0, 1600.0)
     blows = []
     for _ in range(6):
-        blow = shared + 0.5 * synth.hit(size, bands, 0.0005)
+        blow = shared + 0.9 * synth.hit(size, bands, 0.0005)
         steel = synth.struck(size, steel_hz, "metal", 0.1)
-        blows.append(blow / np.max(np.abs(blow)) + 0.12 * steel)
+        blows.append(blow / np.max(np.abs(blow)) + 0.075 * unit_rms(steel))
     speed = blows_hz * (1.0 + 0.02 * synth.wander(n, 3.0))
     air = synth.noise(n, ((100, -6.0), (400, 0.0), (2000, -3.0), (8000, -8.0)))
-    made = synth.strokes(speed, n, blows, 0.2) + 1.4 * air * synth.pulses(speed, n, 2.0)
-    return synth.fade(made, 0.01, 0.05)
+    air *= synth.pulses(speed, n, 2.0)
+    return synth.fade(synth.strokes(speed, n, blows, 0.2) + 0.9 * unit_rms(air), 0.01, 0.05)
 
 
 @sound
@@ -76,27 +77,27 @@ def chainsaw(
     synth: Synth,
     *,
     seconds: library.Seconds,
-    pitch_hz: library.Pitch = 95,
+    pitch_hz: library.Pitch = 185,
     revs: library.Curve = library.FLAT,
 ) -> FloatArray:
-    """A two-stroke engine without much of a silencer, and the teeth of its chain in wood."""
-    n, size = synth.samples(seconds), synth.samples(0.06)
+    """A two-stroke engine at full throttle, hardly silenced, and the teeth of its chain in wood."""
+    n = synth.samples(seconds)
     turning = curve(n, revs)
-    speed = pitch_hz * turning * (1.0 + 0.03 * synth.wander(n, 5.0))
-    bands = [(300.0 * 2.0**i, -3.2 * i, 0.03 * 1.2**-i) for i in range(6)]
-    bark = synth.hit(size, bands, 0.0005)
-    strokes = [bark + 0.2 * synth.hit(size, bands, 0.0005) for _ in range(6)]
-    made = np.tanh(synth.strokes(speed, n, strokes, 0.25))
+    speed = pitch_hz * turning * (1.0 + 0.05 * synth.wander(n, 10.0))
     chain = synth.noise(n, ((500, -20.0), (1800, -3.0), (4000, 0.0), (8000, -6.0)))
-    chain *= (0.5 + synth.pulses(speed / 2, n, 2.0)) * (1.0 + 0.4 * synth.wander(n, 15.0))
-    return synth.fade((made + chain) * turning, 0.03, 0.06)
+    chain *= 0.5 + synth.pulses(speed / 2, n, 2.0)
+    made = _orders(synth, speed, n, 40, 0.2) + 0.9 * unit_rms(chain)
+    return synth.fade(made * (0.4 + 0.6 * turning), 0.03, 0.06)
 
 
-def _orders(synth: Synth, speed: FloatArray, n: int, fall: float = 0.3) -> FloatArray:
+def _orders(
+    synth: Synth, speed: FloatArray, n: int, count: int, unsteady: float, fall: float = 0.3
+) -> FloatArray:
     """Sines at whole multiples of a speed, whose levels wander each by itself; RMS 1."""
     cycles = synth.phase(speed, n)
     made = np.zeros(n)
-    for order in range(1, min(23, int(10_500 / np.max(speed))) + 1):
-        level = synth.rng.lognormal(0.0, 0.6) * order**-fall * (1.0 + 0.9 * synth.wander(n, 20.0))
+    for order in range(1, min(count, int(10_500 / np.max(speed))) + 1):
+        level = synth.rng.lognormal(0.0, 0.5) * order**-fall
+        level = level * (1.0 + unsteady * synth.wander(n, 20.0))
         made += level * np.sin(2 * np.pi * (order * cycles + synth.rng.uniform()))
     return unit_rms(made)
