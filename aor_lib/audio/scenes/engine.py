@@ -129,12 +129,11 @@ class _Mix:
 
     def add_layer(self, name: str, layer: Layer) -> None:
         rng = self.synth.rng
-        sound, recording = bed(layer, self.samples.size, self.synth, self.bank)
-        rms = np.sqrt(np.mean(np.square(sound)))
+        sound = bed(layer, self.samples.size, self.synth, self.bank)
         level_db = draw(layer.level_db, rng) + rng.uniform(-_BED_SPREAD_DB, _BED_SPREAD_DB)
-        if rms > 0:
-            self.samples += sound * (decibels(level_db) / rms)
-            self._sources[name, recording] = None
+        if sound.amplitude > 0:
+            self.samples += sound.samples * (decibels(level_db) / sound.amplitude)
+            self._sources[name, sound.recording] = None
 
     def add_events(self, event: SceneEvent, downbeat_s: float) -> None:
         rng = self.synth.rng
@@ -180,17 +179,17 @@ class _Mix:
         rng, rate = self.synth.rng, self.synth.rate
         if onset_s >= self.duration_s:
             return onset_s
-        sound, recording = make()
-        end_s = onset_s + sound.size / rate
-        peak = float(np.max(np.abs(sound)))
+        sound = make()
+        end_s = onset_s + sound.samples.size / rate
         level_db = draw(occurrence.level_db, rng) + rng.normal(0.0, _EVENT_SPREAD_DB)
         start = round(onset_s * rate)
-        sound = sound[max(0, -start) :][: self.samples.size - max(0, start)]
-        if peak > 0 and sound.size:
+        part = sound.samples[max(0, -start) :][: self.samples.size - max(0, start)]
+        if sound.amplitude > 0 and part.size:
             start = max(0, start)
-            self.samples[start : start + sound.size] += sound * (decibels(level_db) / peak)
-            self._events.append(Event(occurrence.name, start / rate, sound.size / rate))
-            self._sources[occurrence.name, recording] = None
+            gain = decibels(level_db) / sound.amplitude
+            self.samples[start : start + part.size] += part * gain
+            self._events.append(Event(occurrence.name, start / rate, part.size / rate))
+            self._sources[occurrence.name, sound.recording] = None
         return end_s
 
 

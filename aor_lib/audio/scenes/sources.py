@@ -1,7 +1,7 @@
 """What a scene's sounds are made of: a recording where the bank has the label, else synthesis."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,17 @@ from aor_lib.config.scene import Layer, Occurrence, Range, Scene
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _BED_MARGIN_S = 0.3
+_LOUDEST_S = 0.05
 _MIN_BED_S = 2.0  # a shorter recording that comes again and again is heard as a beat
 
-Sound: TypeAlias = tuple[NDArray[np.floating], Recording | None]
-"""Samples, and the recording that they are from; None if they are synthesised."""
+
+@dataclass(frozen=True)
+class Sound:
+    """Samples; the amplitude in them that the scene's level is about; the recording, if any."""
+
+    samples: NDArray[np.floating]
+    amplitude: float
+    recording: Recording | None = None
 
 
 def check(scene: Scene) -> None:
@@ -58,10 +65,11 @@ def recordings_of(sound: Layer | Occurrence, bank: SoundBank) -> list[Recording]
 
 
 def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
-    """A layer of the bed, ``n_samples`` long, at any level."""
+    """A layer of the bed, ``n_samples`` long; its amplitude is its RMS."""
     if recordings := recordings_of(layer, bank):
         recording = recordings[synth.rng.integers(len(recordings))]
-        return as_bed(bank.samples(recording), n_samples, synth.rng), recording
+        looped = as_bed(bank.samples(recording), n_samples, synth.rng)
+        return Sound(looped, _rms(looped), recording)
     values = drawn(layer.sound, checked(layer.sound, layer.params, "", as_bed=True), synth.rng)
     # The margin at either end is cut off, so that a bed neither starts nor ends.
     values["seconds"] = n_samples / synth.rate + 2 * _BED_MARGIN_S
@@ -70,18 +78,31 @@ def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
     if layer.swell:
         slow = synth.wander(sound.size, layer.swell.rate_hz)
         sound = sound * np.maximum(0.0, 1.0 + layer.swell.depth * slow)
-    return sound, None
+    return Sound(sound, _rms(sound))
 
 
 def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Sound]:
-    """A function that makes an event's sound anew, at any level, for each time that it occurs."""
-    if recordings := recordings_of(occurrence, bank):
+    """A function that makes an event's sound anew for each time; its amplitude is its peak.
 
-        def take() -> Sound:
-            recording = recordings[synth.rng.integers(len(recordings))]
-            return as_event(bank.samples(recording), synth.rng), recording
+    A recording has the amplitude with which its loudest 50 ms are as loud as those of the
+    synthesised sound.
+    """
+    synthesise = _synthesiser(occurrence, synth)
+    recordings = recordings_of(occurrence, bank)
+    if not recordings:
+        return synthesise
+    model = synthesise()
+    crest = model.amplitude / max(_loudest(model.samples, synth.rate), 1e-12)
 
-        return take
+    def take() -> Sound:
+        recording = recordings[synth.rng.integers(len(recordings))]
+        samples = as_event(bank.samples(recording), synth.rng)
+        return Sound(samples, crest * _loudest(samples, synth.rate), recording)
+
+    return take
+
+
+def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
     # What is drawn once for a scene is drawn now, the rest whenever the function is called.
     prepared = []
     for part in occurrence.all_parts:
@@ -98,9 +119,21 @@ def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[],
             peak = max(float(np.max(np.abs(sound))), 1e-12)
             gain = decibels(draw(part.level_db, synth.rng)) / peak
             placed.append((draw(part.at_s, synth.rng), gain * sound))
-        return synth.overlay(placed), None
+        whole = synth.overlay(placed)
+        return Sound(whole, float(np.max(np.abs(whole))))
 
     return make
+
+
+def _rms(samples: NDArray[np.floating]) -> float:
+    return float(np.sqrt(np.mean(np.square(samples))))
+
+
+def _loudest(samples: NDArray[np.floating], rate: int) -> float:
+    # RMS of the loudest 50 ms.
+    length = round(_LOUDEST_S * rate)
+    energy = np.cumsum(np.square(np.pad(samples, length), dtype=np.float64))
+    return float(np.sqrt(np.max(energy[length:] - energy[:-length]) / length))
 
 
 def draw(levels: Range, rng: np.random.Generator) -> float:
