@@ -36,55 +36,50 @@ def murmur(
 
 @sound
 def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
-    """A crowd that cheers: long calls and excited talk over a roar, and clapping hands."""
+    """A cheering crowd: long calls of many throats, excited talk, a roar and applause."""
     n = synth.samples(seconds)
     distinct = []
     for _ in range(_DISTINCT):
         call = formants(
             synth,
-            synth.rng.uniform(0.6, 1.6),
-            synth.rng.uniform(250, 650),
-            synth.rng.choice(("ea", "u", "a", "oa")),
+            1.2 * synth.rng.uniform(0.5, 1.6),
+            600.0 * synth.rng.lognormal(0.0, 0.48),
+            synth.rng.choice(("ea", "u", "a", "oa", "ae")),
             ((0.0, 0.75), (0.2, 1.0), (0.8, 0.95), (1.0, 0.7)),
-            tract=synth.rng.uniform(1.0, 1.4),
-            breath=0.4,
-            rough=0.5,
-            pressed=2.5,
+            tract=1.28 * synth.rng.uniform(0.9, 1.15),
+            breath=0.55,
+            rough=0.16,
+            pressed=2.0,
         )
         distinct.append(call * curve(call.size, ((0.0, 0.0), (0.15, 1.0), (0.8, 0.8), (1.0, 0.0))))
-    calls = _scattered(synth, n, distinct, 25.0)
-    talk = _talk(synth, n, 24, 1.25)
-    clapping = applause(synth, seconds=seconds, people=40)
-    roar = synth.noise(n, ((100, -16), (250, -9), (600, -1), (1200, 0), (2400, -7), (5000, -14)))
-    swell = 1.0 + 0.35 * synth.wander(n, 1.0)
-    voices = calls / _rms(calls) + 0.5 * talk / _rms(talk) + 0.35 * roar
-    return swell * voices + 0.3 * clapping / _rms(clapping)
+    calls, talk = _scattered(synth, n, distinct, 8.0), _talk(synth, n, 22, 1.7)
+    roar = synth.noise(n, ((100, -16), (200, -9), (400, -1), (600, 0), (1200, -7), (2400, -14)))
+    voices = 0.9 * calls / _rms(calls) + 0.4 * np.tanh(0.7 * talk / _rms(talk)) + 0.25 * roar
+    hands = applause(synth, seconds=seconds, people=40)
+    swell = 1.0 + 0.17 * synth.wander(n, 0.5)
+    return muffled(synth, swell * voices + 0.56 * hands / _rms(hands), 3_000.0)
 
 
 @sound
 def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
-    """Many voices that shout one open vowel, not quite together and not quite in tune."""
-    n = synth.samples(seconds + 0.1)
+    """Many voices that hold one open vowel, not quite together and not quite in tune."""
+    n = synth.samples(seconds + 0.05)
     choir = np.zeros(n)
-    for voice in range(6):
+    for voice in range(8):
         sung = formants(
             synth,
             seconds,
             pitch_hz * (1 + voice % 2),
-            "o",
-            ((0.0, 0.95), (0.15, 1.0), (1.0, 0.97)),
+            "oa",
+            ((0.0, 0.95), (0.15, 1.0), (1.0, 0.95)),
             drift=0.02,
             bandwidth_hz=110,
-            shaky=0.02,
-            breath=0.3,
+            shaky=0,
+            breath=0.1,
         )
-        shape = ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0))
-        sung *= curve(sung.size, shape)
-        for at_s in synth.rng.uniform(0.0, 0.1, 4):
-            start = synth.samples(at_s)
-            part = sung[: n - start]
-            choir[start : start + part.size] += part
-    return choir
+        start = synth.samples(synth.rng.uniform(0.0, 0.03))
+        choir[start : start + sung.size] += sung
+    return choir * curve(n, ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0)))
 
 
 @sound
@@ -93,7 +88,7 @@ def applause(
 ) -> FloatArray:
     """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer.
 
-    `together` at 1 lets all clap once, at the start, within a few hundredths of a second.
+    `together` at 1 lets all clap once, within a tenth of a second.
     """
     n = synth.samples(seconds)
     near, far = np.zeros(n), np.zeros(n)
@@ -114,7 +109,7 @@ def applause(
 
 def _starts(synth: Synth, n: int, together: float) -> NDArray[np.int64]:
     if together:
-        at_s = abs(synth.rng.normal(0.0, 0.015))
+        at_s = abs(synth.rng.normal(0.05, 0.03))
         return np.array([min(n - 1, synth.samples(at_s))])
     gap_s = _CLAP_GAP_S * synth.rng.lognormal(0.0, 0.15)
     gaps_s = gap_s * synth.rng.normal(1.0, 0.06, int(n / synth.rate / gap_s) + 2)
