@@ -206,7 +206,20 @@ def test_what_is_taken_follows_from_the_seed_and_the_content_alone(folder, bank,
     made, again = heard(bank, seed=5), heard(tmp_path / "bank2", seed=5)
     assert made.samples.tobytes() == again.samples.tobytes()
     assert made.samples.tobytes() != heard(bank, seed=6).samples.tobytes()
-    assert len([name for name, recording in made.sources if recording and name == "bark"]) > 1
+
+
+def test_one_recording_is_chosen_for_a_scene_and_its_takes_follow_each_other(folder, bank):
+    for number in range(6):
+        name = f"{'ab'[number % 2]}_bark_{number}.wav"
+        put(folder / "dog" / "bark" / name, encoded(hiss(9 + number, 0.4)))
+    import_sounds(folder, bank, quiet)
+    chosen = set()
+    for seed in range(8):
+        files = [one.file for name, one in heard(bank, seed=seed).sources if name == "bark"]
+        assert len(files) > 1
+        assert len({file[9] for file in files}) == 1
+        chosen.add(files[0][9])
+    assert chosen == {"a", "b"}
 
 
 @pytest.mark.parametrize("gain", [0.1, 1.0])

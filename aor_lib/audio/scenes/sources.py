@@ -1,7 +1,9 @@
 """What a scene's sounds are made of: a recording where the bank has the label, else synthesis."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,8 +86,9 @@ def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
 def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Sound]:
     """A function that makes an event's sound anew for each time; its amplitude is its peak.
 
-    A recording has the amplitude with which its loudest 50 ms are as loud as those of the
-    synthesised sound.
+    One recording is chosen for a scene, and each time one of its takes: the recordings whose names
+    end in another number. The amplitude is the one with which a take's loudest 50 ms are as loud as
+    those of the synthesised sound.
     """
     synthesise = _synthesiser(occurrence, synth)
     recordings = recordings_of(occurrence, bank)
@@ -93,13 +96,21 @@ def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[],
         return synthesise
     model = synthesise()
     crest = model.amplitude / max(_loudest(model.samples, synth.rate), 1e-12)
+    chosen = _without_number(recordings[synth.rng.integers(len(recordings))])
+    takes = [recording for recording in recordings if _without_number(recording) == chosen]
 
     def take() -> Sound:
-        recording = recordings[synth.rng.integers(len(recordings))]
+        recording = takes[synth.rng.integers(len(takes))]
         samples = as_event(bank.samples(recording), synth.rng)
         return Sound(samples, crest * _loudest(samples, synth.rate), recording)
 
     return take
+
+
+def _without_number(recording: Recording) -> tuple[str, Path]:
+    file = Path(recording.file)
+    name = re.sub(r"[\W\d_]+[a-z]?$", "", file.stem) or file.stem
+    return recording.source, file.with_name(name)
 
 
 def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
