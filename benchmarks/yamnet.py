@@ -1,23 +1,22 @@
 """What YAMNet, a network trained on recordings, recognises of the scenes and of their sounds.
 
 Make the table anew, in minutes, with YAMNet's files in the user's cache (README.md says where they
-come from): python -m benchmarks.yamnet [--recordings FOLDER]
+come from): python -m benchmarks.yamnet
 
 Each scene is heard alone and under speech at 6 dB; each bed and event that has a label is heard by
-itself, in the room of its scene. Recordings of the same families of labels may stand beside them:
-FOLDER/metadata.csv has the columns ``file`` and ``label``. So does, for each sound, noise of its
-spectrum. Sound is recognised if a class that a listener would expect (params/yamnet.yaml) is among
-the first five.
+itself, in the room of its scene. Where the user's cache has a sound bank, the scenes with its
+recordings stand beside them, and recordings of the families of the sounds. So does, for each sound,
+noise of its spectrum. Sound is recognised if a class that a listener would expect
+(params/yamnet.yaml) is among the first five.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
 from aor_lib.audio.hearing import yamnet
 from aor_lib.config.params import load_scenes
 from aor_lib.config.profile import Mixing
@@ -35,36 +34,43 @@ SPOKEN = {
     "af_bella": "Tell me how far it is from Madrid to Lisbon by train.",
 }
 QUIET = Layer(sound="noise", params={"spectrum": [[60, 0], [1000, -20]]}, level_db=-60)
+SYNTHESISED, RECORDED = "synthesised", "recorded"
 KEYS = ["of", "kind", "name", "condition", "source"]
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--recordings", type=Path)
-    recordings = parser.parse_args().recordings
-    clips = [*of_scenes(), *of_sounds(), *(of_recordings(recordings) if recordings else ())]
-    table = summary(pd.DataFrame(clips))
-    if recordings is None and TABLE.exists():  # those that are not at hand stay as they were
+    try:
+        bank = open_bank(bank_folder())
+    except BankError as error:
+        print(f"{error}; what it would bring stays in the table as it was")
+        bank = SoundBank({})
+    table = summary(pd.DataFrame([*of_scenes(bank), *of_sounds(), *of_recordings(bank)]))
+    if not bank.files and TABLE.exists():
         before = pd.read_csv(TABLE)
-        table = pd.concat([table, before[before["source"].str.startswith("recorded")]])
+        table = pd.concat([table, before[before["source"].str.contains(RECORDED)]])
     table.to_csv(TABLE, index=False)
     print(table.groupby(["of", "condition", "source"])[["top5", "score", "music_first"]].mean())
 
 
-def of_scenes():
-    settings = Mixing()
+def of_scenes(bank):
     for scene in load_scenes().values():
-        keys = {"of": "scene", "kind": str(scene.kind), "name": scene.id}
-        expected = yamnet.load_expected().scenes[scene.id]
-        for seed, (voice, text) in zip(SEEDS, SPOKEN.items(), strict=True):
-            yield from heard(rendered(scene, SECONDS, seed), RATE, seed, expected, keys)
-            spoken = speech.synthesise(text, voice)
-            length = mixing.clip_length(len(spoken), settings)
-            alone = rendered(scene, length / RATE, seed)
-            for source, background in with_noise(alone, seed):
-                clip = mixing.mix(spoken, background, settings).samples
-                keyed = keys | {"condition": "under speech", "source": source}
-                yield keyed | recognised(clip, RATE, expected)
+        yield from of_scene(scene, None, SYNTHESISED)
+        if any(scenes.recordings_of(sound, bank) for _, sound in scene.sounds):
+            yield from of_scene(scene, bank, RECORDED)
+
+
+def of_scene(scene, bank, source):
+    keys = {"of": "scene", "kind": str(scene.kind), "name": scene.id}
+    expected = yamnet.load_expected().scenes[scene.id]
+    settings = Mixing()
+    for seed, (voice, text) in zip(SEEDS, SPOKEN.items(), strict=True):
+        yield from heard(rendered(scene, SECONDS, seed, bank), seed, expected, keys, source)
+        spoken = speech.synthesise(text, voice)
+        seconds = mixing.clip_length(len(spoken), settings) / RATE
+        for of, background in with_noise(rendered(scene, seconds, seed, bank), seed, source):
+            clip = mixing.mix(spoken, background, settings).samples
+            keyed = keys | {"condition": "under speech", "source": of}
+            yield keyed | recognised(clip, expected)
 
 
 def of_sounds():
@@ -75,48 +81,45 @@ def of_sounds():
             for event in scene.events
         ]
         for label, bed, event in beds + events:
-            if label is not None:
-                family, expected = family_of(label)
-                alone = scene.model_copy(update={"bed": tuple(bed), "events": tuple(event)})
-                keys = {"of": "sound", "kind": family, "name": family}
+            alone = scene.model_copy(update={"bed": tuple(bed), "events": tuple(event)})
+            for family, expected in families_of(label):
                 for seed in SEEDS[:2]:
-                    sound = rendered(alone, SECONDS, seed)
-                    yield from heard(sound, RATE, seed, expected, keys)
+                    sound = rendered(alone, SECONDS, seed, None)
+                    yield from heard(sound, seed, expected, family, SYNTHESISED)
 
 
-def of_recordings(folder):
-    for number, row in pd.read_csv(folder / "metadata.csv").iterrows():
-        family, expected = family_of(row["label"])
-        samples, rate = soundfile.read(folder / row["file"], always_2d=True)
-        keys = {"of": "sound", "kind": family, "name": family}
-        sound = samples[: round(SECONDS * rate)].mean(axis=1)
-        yield from heard(sound, rate, number, expected, keys, source="recorded")
+def of_recordings(bank):
+    for number, recording in enumerate(bank.files):
+        sound = bank.samples(recording)[: round(SECONDS * RATE)]
+        for family, expected in families_of(recording.labels[0]):
+            yield from heard(sound, number, expected, family, RECORDED)
 
 
-def family_of(label):
-    """Family that lists the label earliest, and its classes; the label itself if none lists it."""
+def families_of(label):
+    """The family that lists the label earliest, as keys of a row, and its classes; none or one."""
     families = yamnet.load_expected().families
     having = [(family, classes) for family, classes in families.items() if label in classes]
-    return min(having, key=lambda of: of[1].index(label), default=(label, (label,)))
+    for family, classes in sorted(having, key=lambda of: of[1].index(label))[:1]:
+        yield {"of": "sound", "kind": family, "name": family}, classes
 
 
-def rendered(scene, seconds, seed):
-    return scenes.render(scene, seconds, RATE, np.random.default_rng(seed)).samples
+def rendered(scene, seconds, seed, bank):
+    return scenes.render(scene, seconds, RATE, np.random.default_rng(seed), bank).samples
 
 
-def heard(sound, rate, seed, expected, keys, source="synthesised"):
+def heard(sound, seed, expected, keys, source):
     for of, samples in with_noise(sound, seed, source):
-        yield keys | {"condition": "alone", "source": of} | recognised(samples, rate, expected)
+        yield keys | {"condition": "alone", "source": of} | recognised(samples, expected)
 
 
-def with_noise(sound, seed, source="synthesised"):
+def with_noise(sound, seed, source):
     rng = np.random.default_rng(seed)
     yield source, sound
     yield f"{source}, as noise", scenes.spectrum_matched_noise(sound, len(sound), rng)
 
 
-def recognised(samples, rate, expected):
-    found = yamnet.recognise(yamnet.listen(samples, rate), expected)
+def recognised(samples, expected):
+    found = yamnet.recognise(yamnet.listen(samples, RATE), expected)
     music = np.nan if "Music" in expected else float(found.first_class == "Music")
     return {
         "top5": float(found.expected_rank <= 5),
