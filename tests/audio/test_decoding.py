@@ -4,6 +4,7 @@ import contextlib
 import re
 import struct
 
+import av
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -88,6 +89,17 @@ def test_a_whole_file_is_read_and_half_of_it_is_cut_off(tmp_path, kind):
     if kind != "OGG":  # whose header says nothing of its length
         with pytest.raises(UnreadableError, match="cut off"):
             lasts(tmp_path, f"half.{kind}", whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(("kind", "codec"), [("mp4", "aac"), ("webm", "libopus")])
+def test_a_phones_or_a_browsers_recording_is_read(tmp_path, kind, codec):
+    path = tmp_path / f"a.{kind}"
+    with av.open(path, "w") as file:
+        stream = file.add_stream(codec, rate=48_000, layout="mono")
+        frame = av.AudioFrame.from_ndarray(hiss(1, 3.0, 48_000).astype("f4")[None], "fltp", "mono")
+        frame.sample_rate = 48_000
+        file.mux([*stream.encode(frame), *stream.encode(None)])
+    assert len(read_sound(path, 60)) / 24_000 == pytest.approx(3, abs=0.1)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.1])
