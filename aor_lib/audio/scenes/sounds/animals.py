@@ -5,7 +5,7 @@ import numpy as np
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, formants, muffled
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 
 @sound
@@ -138,15 +138,13 @@ def owl(synth: Synth, *, pitch_hz: library.Pitch = 400) -> FloatArray:
 
 @sound
 def crickets(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
-    """Field crickets, near and far: each chirps three or four quick pulses at a time."""
+    """Crickets that trill, one near and one far, in the hiss of all the others and night air."""
     n = synth.samples(seconds)
     made = np.zeros(n)
-    for cricket in range(5):
-        hz = synth.rng.uniform(4000.0, 5000.0)
-        chirps = synth.phase(synth.rng.uniform(1.8, 3.0) * (1 + 0.1 * synth.wander(n, 2.0)), n)
-        pulses = synth.phase(synth.rng.uniform(26.0, 32.0), n)
-        sounding = (chirps + synth.rng.uniform()) % 1.0 < 0.35
-        envelope = np.sin(np.pi * (pulses % 1.0)) ** 2 * sounding
-        pitch = hz * (1.0 + 0.01 * synth.wander(n, 60.0))
-        made += synth.tone(pitch, n, (1.0, 0.05)) * envelope * 0.6**cricket
-    return made
+    for level in (1.0, 0.2):
+        hz = synth.rng.uniform(5500.0, 6200.0) * (1.0 + 0.004 * synth.wander(n, 60.0))
+        pulses = np.sin(np.pi * synth.phase(synth.rng.uniform(26.0, 31.0), n)) ** 4
+        made += level * unit_rms(synth.tone(hz, n, (1.0, 0.3)) * pulses)
+    made += 0.5 * synth.band(n, 4800.0, 7200.0)
+    air = ((100, -6.0), (400, -10.0), (2000, -20.0), (4000, -8.0), (6000, -8.0), (10_000, -20.0))
+    return made + 0.35 * synth.noise(n, air)

@@ -9,7 +9,7 @@ from pydantic import Field
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.sounds.throats import backwards, formants, muffled
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
 _CLAP_GAP_S = 0.26
@@ -31,7 +31,7 @@ def murmur(
     n = synth.samples(seconds)
     near = _talk(synth, n, max(1, talkers // 5), raised)
     far = synth.reverberate(muffled(synth, _talk(synth, n, talkers, raised), 2500.0), 0.9, 0, 3000)
-    return near / _rms(near) + far / _rms(far)
+    return unit_rms(near) + unit_rms(far)
 
 
 @sound
@@ -54,10 +54,10 @@ def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
         distinct.append(call * curve(call.size, ((0.0, 0.0), (0.15, 1.0), (0.8, 0.8), (1.0, 0.0))))
     calls, talk = _scattered(synth, n, distinct, 8.0), _talk(synth, n, 22, 1.7)
     roar = synth.noise(n, ((100, -16), (200, -9), (400, -1), (600, 0), (1200, -7), (2400, -14)))
-    voices = 0.9 * calls / _rms(calls) + 0.4 * np.tanh(0.7 * talk / _rms(talk)) + 0.25 * roar
+    voices = 0.9 * unit_rms(calls) + 0.4 * np.tanh(0.7 * unit_rms(talk)) + 0.25 * roar
     hands = applause(synth, seconds=seconds, people=40)
     swell = 1.0 + 0.17 * synth.wander(n, 0.5)
-    return muffled(synth, swell * voices + 0.56 * hands / _rms(hands), 3_000.0)
+    return muffled(synth, swell * voices + 0.56 * unit_rms(hands), 3_000.0)
 
 
 @sound
@@ -101,7 +101,7 @@ def applause(
             hands[start : start + clap.size] += clap[: n - start]
     spectrum = ((200, -24), (950, -6), (1900, 0), (3800, -4), (7600, -12), (10000, -26))
     dull = muffled(synth, far, 3500.0)
-    made = near / _rms(near) + dull / _rms(dull)
+    made = unit_rms(near) + unit_rms(dull)
     if not together:
         made += 0.5 * synth.noise(n, spectrum) * (1.0 + 0.1 * synth.wander(n, 3.0))
     return synth.fade(made, 0.001, 0.1 * seconds)
@@ -148,7 +148,3 @@ def _scattered(synth: Synth, n: int, calls: list[FloatArray], per_s: float) -> F
         part = call[max(0, -start) : n - start]
         total[max(0, start) : max(0, start) + part.size] += part
     return total
-
-
-def _rms(samples: FloatArray) -> float:
-    return float(np.sqrt(np.mean(np.square(samples)))) + 1e-12

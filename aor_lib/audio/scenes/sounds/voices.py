@@ -104,7 +104,7 @@ def shouting(
 def sobs(
     synth: Synth,
     *,
-    pitch_hz: library.Pitch = 520,
+    pitch_hz: library.Pitch = 580,
     count: library.Count = 5,
     muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
@@ -112,26 +112,24 @@ def sobs(
     rng = synth.rng
     at_s, parts = 0.0, []
     for number in range(count):
-        seconds = rng.uniform(0.4, 0.6) if number == 0 else rng.uniform(0.2, 0.38)
+        seconds = rng.uniform(0.7, 1.3) * (0.8 if number == 0 else 0.38)
         sob = formants(
             synth,
             seconds,
-            pitch_hz * rng.uniform(0.92, 1.05),
+            pitch_hz,
             "a",
             ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7)),
-            tract=1.1,
-            bandwidth_hz=100,
+            tract=1.27,
+            bandwidth_hz=118,
             shaky=0.1,
-            breath=0.4,
-            rough=0.46,
-            rough_hz=165,
-            pressed=1.6,
+            breath=0.5,
+            pressed=1.7,
         )
         sob *= rng.uniform(0.6, 1.0) * curve(sob.size, ((0, 0), (0.2, 1), (0.6, 0.7), (1, 0)))
         parts.append((at_s, sob))
-        at_s += seconds + rng.uniform(0.1, 0.35)
-    parts.append((at_s, 0.3 * _air(synth, rng.uniform(0.25, 0.45), tremble=0.5)))
-    return synth.fade(muffled(synth, synth.overlay(parts), min(muffle_hz, 5_000.0)), 0.01, 0.05)
+        at_s += seconds + rng.uniform(0.02, 0.08)
+    parts.append((at_s, 0.1 * _air(synth, rng.uniform(0.25, 0.5), tremble=0.5)))
+    return synth.fade(muffled(synth, synth.overlay(parts), min(muffle_hz, 4_200.0)), 0.01, 0.05)
 
 
 @sound
