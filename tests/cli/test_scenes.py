@@ -14,7 +14,7 @@ def aor(*arguments):
 def test_scenes_are_listed_and_sounds_with_their_parameters():
     listed = aor("scenes", "list").stdout
     assert all(name in listed for name in scene_ids())
-    sounds = aor("scenes", "list", "--sounds").stdout
+    sounds = aor("scenes", "list", "--procedural").stdout
     assert "creak" in sounds
     assert "ground" in sounds
 
