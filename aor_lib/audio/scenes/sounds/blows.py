@@ -13,6 +13,7 @@ _BLOWS: dict[str, tuple[Bands, float]] = {  # octave bands, and the attack in se
     "floor": (octaves(50, (-4, -2, 0, -3, -8, -14, -18, -24), 0.4, 1.15), 0.002),
     "leather": (octaves(50, (-8, -2, -4, -8, -10, -4, -6, -12), 0.3, 1.1), 0.006),
     "chest": (octaves(40, (0, -3, -10, -20, -32, -44), 0.3, 1.2), 0.02),
+    "rope": (octaves(60, (-16, -13, -10, -8, -7, -8, -6, -12), 0.25, 1.05), 0.004),
     "block": (octaves(60, (-10, -6, -2, 0, -6, -12, -18, -24), 0.08, 1.2), 0.001),
 }
 _HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
@@ -21,18 +22,18 @@ _SOLES: dict[str, tuple[Points, float]] = {  # octave bands, and the level of th
     "gravel": (((165, -22), (460, -14), (1500, 0), (2200, -1), (5000, -10)), 0.4),
     "boards": (((165, -16), (460, -5), (900, 0), (2200, -10), (5000, -16)), 1.3),
 }
-_BALL = octaves(90, (-8, -2, 0, -5, -9, -12, -18), 0.06, 1.3)
+_BALL = octaves(45, (-3, 0, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
 
 
 @sound
 def blow(
     synth: Synth,
     *,
-    target: Literal["door", "wall", "floor", "leather", "chest", "block"],
-    contacts: Count = 1,
-    gap_s: Seconds = 0.05,
+    target: Literal["door", "wall", "floor", "leather", "rope", "chest", "block"],
+    contacts: Count = 2,
+    gap_s: Seconds = 0.03,
 ) -> FloatArray:
-    """One blow; a body that falls, or a door in its frame, makes several `contacts`."""
+    """A blow: a fist or a foot lands in two contacts, a body or furniture that falls in several."""
     bands, attack_s = _BLOWS[target]
     n = synth.samples(max(t60_s for _, _, t60_s in bands))
     parts, at_s, level = [], 0.0, 1.0
@@ -71,8 +72,11 @@ def step(
 
 @sound
 def ball(synth: Synth) -> FloatArray:
-    """One bounce of a heavy ball."""
-    return synth.fade(synth.hit(synth.samples(0.3), _BALL), 0.0, 0.05)
+    """One bounce of a heavy ball, which is pressed flat and springs back."""
+    n = synth.samples(0.3)
+    bounce = _peaked(synth.hit(n, _BALL, attack_s=0.012))
+    back = 0.5 * _peaked(synth.hit(n, _BALL, attack_s=0.003))
+    return synth.overlay([(0.0, bounce), (synth.rng.uniform(0.035, 0.075), back)])
 
 
 @sound
