@@ -104,7 +104,7 @@ def shouting(
 def sobs(
     synth: Synth,
     *,
-    pitch_hz: library.Pitch = 580,
+    pitch_hz: library.Pitch = 540,
     count: library.Count = 5,
     muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
@@ -119,7 +119,7 @@ def sobs(
             pitch_hz,
             "a",
             ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7)),
-            tract=1.27,
+            tract=1.1,
             bandwidth_hz=118,
             shaky=0.1,
             breath=0.5,
