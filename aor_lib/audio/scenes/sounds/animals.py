@@ -57,8 +57,20 @@ def quack(synth: Synth, *, pitch_hz: library.Pitch = 240) -> FloatArray:
     """One quack of a duck."""
     bend = ((0.0, 0.9), (0.2, 1.05), (1.0, 0.8))
     seconds = synth.rng.uniform(0.14, 0.2)
-    made = formants(synth, seconds, pitch_hz, "ea", bend, tract=1.35, shaky=0.12, breath=0.3)
-    return synth.fade(made, 0.01, 0.06)
+    cry = formants(
+        synth,
+        seconds,
+        pitch_hz,
+        "a",
+        bend,
+        tract=2.2,
+        bandwidth_hz=120,
+        shaky=0.1,
+        breath=0.2,
+        pressed=2,
+    )
+    cry *= curve(cry.size, ((0.0, 0.0), (0.08, 1.0), (0.6, 0.8), (1.0, 0.0)))
+    return synth.fade(cry, 0.005, 0.03)
 
 
 @sound
