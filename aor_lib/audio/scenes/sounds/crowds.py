@@ -83,34 +83,29 @@ def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) ->
 
 
 @sound
-def applause(
-    synth: Synth, *, seconds: library.Seconds, people: People = 140, together: library.Ratio = 0
-) -> FloatArray:
-    """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer.
-
-    `together` at 1 lets all clap once, within a tenth of a second.
-    """
+def applause(synth: Synth, *, seconds: library.Seconds, people: People = 140) -> FloatArray:
+    """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer."""
     n = synth.samples(seconds)
     near, far = np.zeros(n), np.zeros(n)
+    claps = [_clap(synth) for _ in range(min(2 * people, 80))]
     for person in range(people):
-        claps = [_clap(synth) for _ in range(2)]
         level = synth.rng.uniform(0.2, 1.0)
         hands = near if person % 12 == 0 else far
-        for start in _starts(synth, n, together):
-            clap = level * synth.rng.lognormal(0.0, 0.25) * claps[synth.rng.integers(len(claps))]
+        for start in _starts(synth, n):
+            clap = (
+                level
+                * synth.rng.lognormal(0.0, 0.25)
+                * claps[(2 * person + synth.rng.integers(2)) % len(claps)]
+            )
             hands[start : start + clap.size] += clap[: n - start]
     spectrum = ((200, -24), (950, -6), (1900, 0), (3800, -4), (7600, -12), (10000, -26))
     dull = muffled(synth, far, 3500.0)
-    made = unit_rms(near) + unit_rms(dull)
-    if not together:
-        made += 0.5 * synth.noise(n, spectrum) * (1.0 + 0.1 * synth.wander(n, 3.0))
-    return synth.fade(made, 0.001, 0.1 * seconds)
+    others = synth.noise(n, spectrum) * (1.0 + 0.1 * synth.wander(n, 3.0))
+    made = unit_rms(near) + unit_rms(dull) + 0.5 * others
+    return synth.fade(made, 0.2 * seconds, 0.3 * seconds)
 
 
-def _starts(synth: Synth, n: int, together: float) -> NDArray[np.int64]:
-    if together:
-        at_s = abs(synth.rng.normal(0.05, 0.03))
-        return np.array([min(n - 1, synth.samples(at_s))])
+def _starts(synth: Synth, n: int) -> NDArray[np.int64]:
     gap_s = _CLAP_GAP_S * synth.rng.lognormal(0.0, 0.15)
     gaps_s = gap_s * synth.rng.normal(1.0, 0.06, int(n / synth.rate / gap_s) + 2)
     at = np.cumsum(gaps_s) - gap_s * synth.rng.uniform(1.0, 2.0)
