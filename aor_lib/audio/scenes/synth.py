@@ -3,11 +3,12 @@
 Arrays are float64, ``(samples,)``; a rate or a pitch is a number or such an array.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import fft, signal
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -104,8 +105,8 @@ class Synth:
         hz, level_db = np.array(spectrum, dtype=np.float64).T
         hz = hz * 2.0 ** self.rng.uniform(-1 / 6, 1 / 6)
         level_db = level_db + self.rng.uniform(-2.5, 2.5, hz.size)
-        bins = np.log2(np.maximum(np.arange(n_bins) * (self.rate / size), 1e-3))
-        amplitude = 10.0 ** (np.interp(bins, np.log2(hz), level_db) / 20.0)
+        octaves_up = _octaves_up(n_bins, self.rate / size)
+        amplitude = np.exp(np.interp(octaves_up, np.log2(hz), level_db * np.log(10.0) / 20.0))
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
         drawn = self.rng.standard_normal(2 * n_bins).view(np.complex128) * amplitude
@@ -156,13 +157,15 @@ class Synth:
     def octave_noise(self, n: int, hz: FloatArray) -> FloatArray:
         """Gaussian noise in an octave around each centre, ``(bands, n)``, each of RMS 1."""
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
-        octaves_up = np.log2(np.maximum(np.arange(size // 2 + 1) * (self.rate / size), 1.0))
+        octaves_up = _octaves_up(size // 2 + 1, self.rate / size)
         distance = np.abs(octaves_up - np.log2(hz)[:, None])
-        shape = np.cos(0.5 * np.pi * np.minimum(distance, 1.0))
+        shape = np.maximum(0.0, 1.0 - np.square(distance))
         # A band above half the rate has no bins.
         shape *= size / np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9))[:, None]
         drawn = self.rng.standard_normal(2 * octaves_up.size).view(np.complex128)
-        return np.asarray(fft.irfft(drawn * shape, size, axis=1)[:, :n])
+        # Single precision, which is twice as fast, is a hundred decibels finer than the sound.
+        drawn = (drawn * shape).astype(np.complex64)
+        return np.asarray(fft.irfft(drawn, size, axis=1)[:, :n], dtype=np.float64)
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
@@ -267,11 +270,12 @@ def unit_rms(sound: FloatArray) -> FloatArray:
     return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
 
 
-def cycle(partials: Sequence[float] | FloatArray, n: int) -> FloatArray:
-    """One cycle of a harmonic wave: the sum of sines with the given amplitudes."""
-    spectrum = np.zeros(n // 2 + 1, dtype=np.complex128)
-    spectrum[1 : len(partials) + 1] = np.asarray(partials) * (-0.5j * n)
-    return np.fft.irfft(spectrum, n)
+def cycle(partials: ArrayLike, n: int) -> FloatArray:
+    """One cycle of each harmonic wave: the sum of sines of amplitudes ``(..., partials)``."""
+    amplitudes = np.asarray(partials)
+    spectrum = np.zeros((*amplitudes.shape[:-1], n // 2 + 1), dtype=np.complex128)
+    spectrum[..., 1 : amplitudes.shape[-1] + 1] = amplitudes * (-0.5j * n)
+    return np.asarray(fft.irfft(spectrum, n))
 
 
 def rolloff(count: int, exponent: float) -> FloatArray:
@@ -287,6 +291,14 @@ def octaves(low_hz: float, levels_db: Sequence[float], t60_s: float, faster: flo
 def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray:
     """Pitches that lie equal-tempered semitones above a root."""
     return root_hz * 2.0 ** (np.asarray(steps, dtype=np.float64) / 12.0)
+
+
+@functools.lru_cache(maxsize=32)
+def _octaves_up(n_bins: int, step_hz: float) -> FloatArray:
+    """Octaves of a spectrum's bins above 1 Hz."""
+    octaves_up = np.log2(np.maximum(np.arange(n_bins) * step_hz, 1e-3))
+    octaves_up.flags.writeable = False
+    return np.asarray(octaves_up)
 
 
 def _rise(n: int) -> FloatArray:

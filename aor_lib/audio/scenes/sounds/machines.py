@@ -4,9 +4,10 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, unit_rms
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
+_CYCLE = 2048  # samples of a stored cycle; a power of two
 _RUNNING = ((0.0, 0.3), (0.12, 1.0), (0.85, 1.0), (1.0, 0.3))
 
 
@@ -94,10 +95,14 @@ def _orders(
     synth: Synth, speed: FloatArray, n: int, count: int, unsteady: float, fall: float = 0.3
 ) -> FloatArray:
     """Sines at whole multiples of a speed, whose levels wander each by itself; RMS 1."""
-    cycles = synth.phase(speed, n)
-    made = np.zeros(n)
-    for order in range(1, min(count, int(10_500 / np.max(speed))) + 1):
-        level = synth.rng.lognormal(0.0, 0.5) * order**-fall
-        level = level * (1.0 + unsteady * synth.wander(n, 20.0))
-        made += level * np.sin(2 * np.pi * (order * cycles + synth.rng.uniform()))
-    return unit_rms(made)
+    # One cycle is stored for each of twenty moments a second, and cycles are faded into the next:
+    # a sine for each order and sample takes five times as long.
+    moment, into_next = np.divmod(20.0 * synth.time(n), 1.0)
+    orders = np.arange(1, min(count, int(10_500 / np.max(speed))) + 1)
+    levels = synth.rng.lognormal(0.0, 0.5, orders.size) * orders**-fall
+    wandering = synth.rng.uniform(-1.0, 1.0, (int(moment[-1]) + 2, orders.size))
+    turned = np.exp(2j * np.pi * synth.rng.uniform(size=orders.size))
+    cycles = cycle(levels * turned * (1.0 + unsteady * wandering), _CYCLE).reshape(-1)
+    at = (synth.phase(speed, n) * _CYCLE).astype(np.int64) & (_CYCLE - 1)
+    at += _CYCLE * moment.astype(np.int64)
+    return unit_rms(cycles[at] * (1.0 - into_next) + cycles[at + _CYCLE] * into_next)
