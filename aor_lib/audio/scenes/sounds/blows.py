@@ -5,7 +5,16 @@ from typing import Literal
 import numpy as np
 
 from aor_lib.audio.scenes.library import Count, Pitch, Seconds, sound
-from aor_lib.audio.scenes.synth import Bands, FloatArray, Points, Synth, octaves, rolloff
+from aor_lib.audio.scenes.synth import (
+    Bands,
+    FloatArray,
+    Points,
+    Synth,
+    curve,
+    octaves,
+    rolloff,
+    unit_rms,
+)
 
 _BLOWS: dict[str, tuple[Bands, float]] = {  # octave bands, and the attack in seconds
     "door": (octaves(50, (0, -2, -6, -10, -12, -14, -16, -20), 0.4, 1.15), 0.002),
@@ -23,6 +32,7 @@ _SOLES: dict[str, tuple[Points, float]] = {  # octave bands, and the level of th
     "boards": (((165, -16), (460, -5), (900, 0), (2200, -10), (5000, -16)), 1.3),
 }
 _BALL = octaves(45, (-3, 0, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
+_GRIND_HZ = np.array([600.0, 1_370.0, 3_140.0, 7_150.0])
 
 
 @sound
@@ -100,8 +110,34 @@ def creak(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1_200) -> FloatAr
     return synth.overlay(parts)
 
 
-def _uneven(synth: Synth, n: int, spread_db: float) -> FloatArray:
-    position = 34.0 * synth.time(n) + synth.rng.uniform()
+@sound
+def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
+    """A spade that is pushed into the ground: it strikes, and grinds over stones."""
+    n = synth.samples(seconds)
+    uneven = np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ])
+    grinding = np.einsum("bn,bn->n", synth.octave_noise(n, _GRIND_HZ), _gain(uneven))
+    grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
+    grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
+    strike = synth.hit(synth.samples(0.2), _HEEL)
+    return synth.fade(
+        synth.overlay([(0.0, _peaked(grinding)), (0.0, 0.7 * _peaked(strike))]), 0.01, 0.03
+    )
+
+
+@sound
+def rustle(synth: Synth, *, seconds: Seconds) -> FloatArray:
+    """Dry leaves or paper: bright crackles by fits and starts, over the hiss of the rest."""
+    n, size = synth.samples(seconds), synth.samples(0.008)
+    density = np.minimum(4.0, _gain(_uneven(synth, n, 4.5, 7.0)))
+    pitches_hz = np.geomspace(3_600.0, 9_000.0, 8)
+    grains = [synth.hit(size, ((hz / 2, -6.0, 0.004), (hz, 0.0, 0.004))) for hz in pitches_hz]
+    crackles = synth.cloud(110.0 * density, grains)
+    hiss = synth.noise(n, ((500, -20), (2_000, -4), (5_000, 0), (10_000, -3)))
+    return synth.fade(unit_rms(crackles) + 0.45 * density * hiss, 0.1, 0.1)
+
+
+def _uneven(synth: Synth, n: int, spread_db: float, rate_hz: float = 34.0) -> FloatArray:
+    position = rate_hz * synth.time(n) + synth.rng.uniform()
     knots = synth.rng.normal(0.0, spread_db, int(position[-1]) + 2)
     return np.interp(position, np.arange(knots.size), knots)
 
