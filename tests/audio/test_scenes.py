@@ -23,9 +23,9 @@ bed:
   - {sound: murmur, params: {talkers: 4}, level_db: -24}
 events:
   - name: cup
-    sound: rattle
-    params: {body: ceramic, pitch_hz: [1600, 2400]}
-    each: {count: [1, 3]}
+    sound: clatter
+    params: {thing: crockery, gap_s: [0.05, 0.1]}
+    each: {contacts: [1, 3]}
     gap_s: 0.8
     level_db: -4
   - name: steam
@@ -74,11 +74,11 @@ def test_a_bad_duration_is_refused(duration_s):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rattle", "ratle", r"events.0.sound: .*'ratle'.*'rattle'"),
-        ("[1600, 2400]", "[2400, 1600]", r"pitch_hz: .*2400, 1600"),
+        ("clatter", "clater", r"events.0.sound: .*'clater'.*'clatter'"),
+        ("[0.05, 0.1]", "[0.1, 0.05]", r"gap_s: .*0.1, 0.05"),
         ("gap_s: 0.8", "gap: 0.8", r"events.0: gap: .*'gap_s'"),
         ("gap_s: 0.8", "beats: [0]", r"'cup' .*tempo_bpm"),
-        ("sound: rattle", "chance: 1", r"'cup' .*sound"),
+        ("sound: clatter", "chance: 1", r"'cup' .*sound"),
         ("murmur, params: {talkers: 4}", "bell", r"bed.0.sound: 'bell'"),
     ],
 )

@@ -30,9 +30,7 @@ Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Fi
 """Ratios of pitches."""
 
 
-Body: TypeAlias = Literal[
-    "none", "wood", "metal", "anvil", "brass", "ceramic", "rock", "ball", "bell"
-]
+Body: TypeAlias = Literal["none", "metal", "bell"]
 """One of the struck ``BODIES``; "none" does not ring."""
 
 

@@ -17,13 +17,7 @@ Bands: TypeAlias = Sequence[tuple[float, float, float]]
 
 BODIES: dict[str, tuple[float, ...]] = {
     "none": (),
-    "wood": (1.0, 1.58, 2.24, 2.92, 3.79, 5.11),
     "metal": (1.0, 1.47, 2.09, 2.76, 3.54, 4.31, 5.63, 7.2),
-    "anvil": (1.0, 1.93, 2.78, 3.61, 4.47, 5.3),
-    "brass": (1.0, 1.34, 1.83, 2.41),
-    "ceramic": (1.0, 1.73, 2.33, 3.46, 4.57),
-    "rock": (1.0, 1.71, 2.36, 3.3),
-    "ball": (1.0, 1.61, 2.16),
     "bell": (0.5, 1.0, 1.19, 1.5, 2.0, 2.74, 3.76, 5.4),
 }
 """Ratios of a struck body's modes to its nominal frequency."""

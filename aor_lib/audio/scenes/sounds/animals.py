@@ -133,15 +133,18 @@ def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2)
 
 
 @sound
-def owl(synth: Synth, *, pitch_hz: library.Pitch = 840) -> FloatArray:
-    """The call of a small owl: a hoot, and after a pause two shorter ones."""
+def owl(synth: Synth, *, pitch_hz: library.Pitch = 400) -> FloatArray:
+    """The call of a tawny owl: one long hoot, and after a pause a trembling one."""
     parts = []
-    for at_s, seconds in ((0.0, 0.5), (1.4, 0.4), (2.05, 0.25)):
+    for at_s, seconds, tremble in ((0.0, 0.6, 0.0), (1.1, 0.15, 0.0), (1.4, 0.9, 1.0)):
         n = synth.samples(seconds)
-        pitch = pitch_hz * curve(n, ((0.0, 0.86), (0.25, 1.02), (0.7, 1.0), (1.0, 0.75)))
-        hoot = synth.tone(pitch * (1.0 + 0.05 * synth.wander(n, 30.0)), n, (1.0, 0.44))
-        hoot += 0.11 * synth.band(n, 0.8 * pitch_hz, 2.5 * pitch_hz)
-        parts.append((at_s, hoot * curve(n, ((0.0, 0.0), (0.2, 1.0), (0.7, 0.8), (1.0, 0.0)))))
+        pitch = pitch_hz * curve(n, ((0.0, 0.9), (0.25, 1.03), (0.7, 1.0), (1.0, 0.9)))
+        hoot = synth.tone(pitch * (1.0 + 0.01 * synth.wander(n, 12.0)), n, (1.0, 0.12, 0.05))
+        hoot += 0.12 * synth.band(n, 0.8 * pitch_hz, 2.2 * pitch_hz)
+        wave = 1.0 - tremble * 0.45 * (1.0 + np.sin(2 * np.pi * synth.phase(13.0, n)))
+        parts.append(
+            (at_s, hoot * wave * curve(n, ((0.0, 0.0), (0.25, 1.0), (0.7, 0.8), (1.0, 0.0))))
+        )
     return synth.overlay(parts)
 
 

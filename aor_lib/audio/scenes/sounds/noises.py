@@ -4,7 +4,9 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves
+
+_KNOCK_DB = (-12.0, -5.0, 0.0, -2.0, -6.0, -12.0)
 
 
 @sound
@@ -51,8 +53,7 @@ def grains(
     kernels = []
     for hz in pitch_hz * 2.0 ** synth.rng.uniform(-0.9, 0.9, 5):
         if body == "none":
-            spectrum = ((hz / 4, -18.0), (hz, 0.0), (2.5 * hz, 0.0), (10 * hz, -24.0))
-            kernels.append(synth.burst(size, spectrum, grain_s))
+            kernels.append(synth.hit(size, octaves(hz / 4, _KNOCK_DB, grain_s, 1.2), 0.0003))
         else:
             kernels.append(synth.struck(size, hz, body, grain_s))
     density = curve(n, shape)
@@ -72,34 +73,3 @@ def bit_noise(
     n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
     steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
     return np.repeat(steps, hold)[:n] * synth.decay(n, 1.8 * seconds)
-
-
-@sound
-def blast(
-    synth: Synth,
-    *,
-    spectrum: library.Spectrum,
-    crack_s: library.Seconds = 0.25,
-    tail_s: library.Seconds = 0.8,
-    tail: library.Gain = 0.3,
-    thump_hz: library.Pitch = 50,
-    thump: library.Gain = 1.5,
-    cracks: library.Count = 1,
-    echo_s: library.Seconds = 0.15,
-    echoes: library.Count = 1,
-    echo: library.Gain = 0,
-) -> FloatArray:
-    """A shot, an explosion or thunder: a crack or a ripple of them, a thump, a tail, echoes."""
-    n = synth.samples(1.2 * max(tail_s, crack_s))
-    far = tuple((hz / 2, level_db - 4.0 * i) for i, (hz, level_db) in enumerate(spectrum))
-    parts = [
-        (0.0, thump * synth.thump(n, thump_hz, 1.5 * crack_s)),
-        (0.0, tail * synth.burst(n, far, tail_s) * (1.0 + 0.6 * synth.wander(n, 12.0))),
-    ]
-    for onset_s in [0.0, *np.sort(synth.rng.uniform(0.0, 0.08, cracks - 1)).tolist()]:
-        crack = synth.burst(synth.samples(1.2 * crack_s), spectrum, crack_s)
-        parts.append((4 * onset_s, crack * synth.rng.uniform(0.6, 1.0)))
-    for order in range(1, echoes + 1 if echo else 1):
-        wall = synth.burst(n, far, (1.0 + 0.5 * order) * crack_s)
-        parts.append((order * echo_s, echo * 0.55 ** (order - 1) * wall))
-    return synth.fade(synth.overlay(parts), 0.001, 0.05)

@@ -169,15 +169,14 @@ def panting(synth: Synth, *, seconds: library.Seconds = 0.5) -> FloatArray:
 @sound
 def cough(synth: Synth, *, pitch_hz: library.Pitch = 270) -> FloatArray:
     """A cough: air that bursts out of the throat, and the voice that closes it."""
-    n = synth.samples(0.1)
-    burst = synth.noise(n, ((90, -12.0), (130, -4.0), (300, -4.0), *_BREATH[1:]))
-    burst *= curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
+    n = synth.samples(0.12)
+    burst = synth.noise(n, _BREATH) * curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
     bend = ((0.0, 1.1), (0.4, 1.2), (1.0, 0.75))
     voice = formants(
-        synth, 0.16, pitch_hz, "oa", bend, bandwidth_hz=235, shaky=0.1, rough=0.65, rough_hz=210
+        synth, 0.12, pitch_hz, "oa", bend, bandwidth_hz=235, shaky=0.1, rough=0.65, rough_hz=210
     )
-    voice *= 0.9 * np.hanning(voice.size)
-    return synth.fade(synth.overlay([(0.0, 0.3 * burst), (0.06, voice)]), 0.002, 0.04)
+    voice *= 0.6 * np.hanning(voice.size)
+    return synth.fade(synth.overlay([(0.0, 0.4 * burst), (0.085, voice)]), 0.002, 0.04)
 
 
 def _air(synth: Synth, seconds: float, tremble: float) -> FloatArray:

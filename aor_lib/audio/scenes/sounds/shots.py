@@ -1,0 +1,59 @@
+"""Gunshots, explosions, thunder and what breaks: broadband fronts with irregular tails."""
+
+import numpy as np
+
+from aor_lib.audio.scenes.library import Seconds, sound
+from aor_lib.audio.scenes.synth import Bands, FloatArray, Synth, octaves
+
+_SHOT = octaves(60, (0, -0.6, -2.4, -3.6, -4.2, -4.8, -6, -8.4), 0.34, 0.94)
+_HUSHED = octaves(60, (-16, -10, -6, -4, 0, -1, -5, -10), 0.16, 1.05)
+_BLAST = octaves(45, (-2, -1, 0, -4, -6, -8, -12, -18), 1.0, 1.0)
+_THUNDER = octaves(35, (-10, -2, 0, -8, -17, -26, -36), 1.6, 1.15)
+
+
+@sound
+def gunshot(synth: Synth, *, suppressed: bool = False) -> FloatArray:
+    """A shot: a front much louder than all else, and a dozen echoes that come when they like."""
+    bands = _HUSHED if suppressed else _SHOT
+    return _echoing(synth, _front(synth, bands, 0.9, 1.5), bands, 0.5)
+
+
+@sound
+def explosion(synth: Synth, *, seconds: Seconds = 1.6) -> FloatArray:
+    """An explosion: several fronts that arrive together, a rolling boom, and echoes."""
+    fronts = [_front(synth, _BLAST, seconds, 0.3) for _ in range(3)]
+    later_s = synth.rng.uniform(0.01, 0.12, 2)
+    made = synth.overlay([(0.0, fronts[0]), (later_s[0], fronts[1]), (later_s[1], fronts[2])])
+    made *= 1.0 + 0.5 * synth.wander(made.size, 9.0)
+    return _echoing(synth, made, _BLAST, 0.5 * seconds)
+
+
+@sound
+def thunder(synth: Synth, *, seconds: Seconds = 3.0) -> FloatArray:
+    """Thunder: peals that come from ever farther along the flash."""
+    made = np.zeros(synth.samples(seconds))
+    for at_s in np.cumsum(synth.rng.exponential(0.18, 8)) - 0.1:
+        start = round(max(0.0, at_s) * synth.rate)
+        peal = synth.hit(made.size, _THUNDER, attack_s=0.03)[: max(0, made.size - start)]
+        made[start : start + peal.size] += peal * synth.rng.lognormal(-2.0 * at_s, 0.4)
+    return synth.fade(made, 0.01, 0.5)
+
+
+def _front(synth: Synth, bands: Bands, seconds: float, sharp: float) -> FloatArray:
+    n = synth.samples(seconds)
+    blast = synth.hit(n, bands, attack_s=0.0004, spread_db=2.0)
+    blast = np.tanh(4.0 * blast / np.max(np.abs(blast)))
+    # The pressure wave itself: up at once, and below the air's for a few milliseconds after.
+    time = synth.time(n) / 0.0012
+    return np.asarray(blast + sharp * (1.0 - time) * np.exp(-time))
+
+
+def _echoing(synth: Synth, made: FloatArray, bands: Bands, within_s: float) -> FloatArray:
+    # A wall throws back another sound than the muzzle's: copies would be heard as a comb.
+    walls = [_front(synth, bands, within_s, 1.5) for _ in range(4)]
+    echoes = []
+    for at_s in synth.rng.uniform(0.04, 1.0, 12) * within_s:
+        level = 0.4 * synth.rng.uniform(0.3, 1.0) * (1.2 - at_s / within_s)
+        dull = np.convolve(walls[synth.rng.integers(len(walls))], np.ones(5) / 5)
+        echoes.append((at_s, level * dull))
+    return synth.fade(synth.overlay([(0.0, made), *echoes]), 0.0, 0.2)
