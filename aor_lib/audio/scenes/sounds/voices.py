@@ -27,7 +27,7 @@ _BREATH = (
 def scream(
     synth: Synth,
     *,
-    pitch_hz: library.Pitch = 500,
+    pitch_hz: library.Pitch = 620,
     seconds: library.Seconds = 1.1,
     muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
@@ -43,14 +43,14 @@ def scream(
         pitch_hz,
         "a",
         bend,
-        tract=1.6,
+        tract=1.4,
         breath=0.7,
         rough=1,
         rough_hz=62,
         pressed=4.4,
     )
     cry *= curve(cry.size, ((0.0, 0.0), (0.06, 1.0), (0.8, 0.85), (1.0, 0.0)))
-    return synth.fade(muffled(synth, cry, min(muffle_hz, 5_000.0)), 0.01, 0.05)
+    return synth.fade(muffled(synth, cry, min(muffle_hz, 3_000.0)), 0.01, 0.05)
 
 
 @sound
