@@ -118,11 +118,12 @@ class Synth:
            auditory periphery", Neuron 71, 2011.
         """
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
-        spectrum_of = fft.rfft(self.noise(size, spectrum))
-        hz = np.clip(np.arange(spectrum_of.size) * (self.rate / size), 62.5, 8000.0)
+        spectrum_of = fft.rfft(self.noise(size, spectrum).astype(np.float32))
+        octaves_up = _octaves_up(spectrum_of.size, self.rate / size) - np.log2(62.5)
+        octaves_up = np.clip(octaves_up, 0.0, 7.0).astype(np.float32)
         made = np.zeros(n)
         for octave in range(8):
-            weights = np.maximum(0.0, 1.0 - np.abs(np.log2(hz / 62.5) - octave))
+            weights = np.maximum(0.0, 1.0 - np.abs(octaves_up - octave))
             part = fft.irfft(spectrum_of * weights, size)[:n]
             made += part * np.exp(depth * self.wander(n, rate_hz * 2.0 ** (0.3 * (octave - 3))))
         return unit_rms(made)
@@ -141,12 +142,11 @@ class Synth:
         cycles = self.phase(rate_hz, n, self.rng.uniform()).astype(np.int64)
         at = np.flatnonzero(np.diff(cycles, prepend=cycles[0] - 1))
         levels = self.rng.lognormal(0.0, uneven, at.size)
-        made = np.zeros(n)
-        for turn, kernel in enumerate(kernels):
-            train = np.zeros(n)
-            train[at[turn :: len(kernels)]] = levels[turn :: len(kernels)]
-            made += signal.oaconvolve(train, kernel)[:n]
-        return unit_rms(made)
+        made = np.zeros(n + max(kernel.size for kernel in kernels))
+        for turn, (start, level) in enumerate(zip(at, levels, strict=True)):
+            kernel = kernels[turn % len(kernels)]
+            made[start : start + kernel.size] += level * kernel
+        return unit_rms(made[:n])
 
     def octave_noise(self, n: int, hz: FloatArray) -> FloatArray:
         """Gaussian noise in an octave around each centre, ``(bands, n)``, each of RMS 1."""
