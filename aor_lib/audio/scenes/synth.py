@@ -103,8 +103,7 @@ class Synth:
         amplitude = np.exp(np.interp(octaves_up, np.log2(hz), level_db * np.log(10.0) / 20.0))
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
-        drawn = self.rng.standard_normal(2 * n_bins).view(np.complex128) * amplitude
-        return np.asarray(fft.irfft(drawn, size)[:n])
+        return self._drawn(amplitude, size)[:n]
 
     def texture(self, n: int, spectrum: Points, depth: float, rate_hz: float) -> FloatArray:
         """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
@@ -156,10 +155,14 @@ class Synth:
         shape = np.maximum(0.0, 1.0 - np.square(distance))
         # A band above half the rate has no bins.
         shape *= size / np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9))[:, None]
-        drawn = self.rng.standard_normal(2 * octaves_up.size).view(np.complex128)
-        # Single precision, which is twice as fast, is a hundred decibels finer than the sound.
-        drawn = (drawn * shape).astype(np.complex64)
-        return np.asarray(fft.irfft(drawn, size, axis=1)[:, :n], dtype=np.float64)
+        return self._drawn(shape, size)[:, :n]
+
+    def _drawn(self, amplitudes: FloatArray, size: int) -> FloatArray:
+        # Noise with a spectrum, ``(..., size)``. Single precision, which is twice as fast, is a
+        # hundred decibels finer than the sound.
+        drawn = self.rng.standard_normal(2 * amplitudes.shape[-1]).astype(np.float32)
+        spectrum = drawn.view(np.complex64) * amplitudes.astype(np.float32)
+        return np.asarray(fft.irfft(spectrum, size), dtype=np.float64)
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
