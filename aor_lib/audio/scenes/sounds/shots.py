@@ -8,7 +8,7 @@ from aor_lib.audio.scenes.synth import Bands, FloatArray, Synth, octaves
 _SHOT = octaves(60, (0, -0.6, -2.4, -3.6, -4.2, -4.8, -6, -8.4), 0.34, 0.94)
 _HUSHED = octaves(60, (-16, -10, -6, -4, 0, -1, -5, -10), 0.16, 1.05)
 _BLAST = octaves(45, (-2, -1, 0, -4, -6, -8, -12, -18), 1.0, 1.0)
-_THUNDER = octaves(35, (-10, -2, 0, -8, -17, -26, -36), 1.6, 1.15)
+_THUNDER = octaves(45, (-1, 0, -1, -5, -9, -13, -17, -22), 1.4, 1.0)
 
 
 @sound
@@ -21,22 +21,20 @@ def gunshot(synth: Synth, *, suppressed: bool = False) -> FloatArray:
 @sound
 def explosion(synth: Synth, *, seconds: Seconds = 1.6) -> FloatArray:
     """An explosion: several fronts that arrive together, a rolling boom, and echoes."""
-    fronts = [_front(synth, _BLAST, seconds, 0.3) for _ in range(3)]
-    later_s = synth.rng.uniform(0.01, 0.12, 2)
-    made = synth.overlay([(0.0, fronts[0]), (later_s[0], fronts[1]), (later_s[1], fronts[2])])
-    made *= 1.0 + 0.5 * synth.wander(made.size, 9.0)
-    return _echoing(synth, made, _BLAST, 0.5 * seconds)
+    return _rolling(synth, _BLAST, seconds, 0.12)
 
 
 @sound
 def thunder(synth: Synth, *, seconds: Seconds = 3.0) -> FloatArray:
-    """Thunder: peals that come from ever farther along the flash."""
-    made = np.zeros(synth.samples(seconds))
-    for at_s in np.cumsum(synth.rng.exponential(0.18, 8)) - 0.1:
-        start = round(max(0.0, at_s) * synth.rate)
-        peal = synth.hit(made.size, _THUNDER, attack_s=0.03)[: max(0, made.size - start)]
-        made[start : start + peal.size] += peal * synth.rng.lognormal(-2.0 * at_s, 0.4)
-    return synth.fade(made, 0.01, 0.5)
+    """Near thunder: peals that come from ever farther along the flash."""
+    return _rolling(synth, _THUNDER, seconds, 0.6)
+
+
+def _rolling(synth: Synth, bands: Bands, seconds: float, within_s: float) -> FloatArray:
+    at_s = (0.0, *synth.rng.uniform(0.01, within_s, 2))
+    made = synth.overlay((at, _front(synth, bands, seconds, 0.3)) for at in at_s)
+    made *= 1.0 + 0.5 * synth.wander(made.size, 9.0)
+    return _echoing(synth, made, bands, 0.5 * seconds)
 
 
 def _front(synth: Synth, bands: Bands, seconds: float, sharp: float) -> FloatArray:
