@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 import soxr
+from scipy import signal
 
 from aor_lib.audio.scenes.synth import FloatArray
 
@@ -22,8 +23,12 @@ TALKERS = (
 
 @functools.cache
 def sentences(rate: int) -> tuple[FloatArray, ...]:
-    """One sentence of each of the talkers at a sample rate, each of an RMS of 1."""
+    """One sentence of each of the talkers at a sample rate, each of an RMS of 1.
+
+    A high-pass filter takes the bass of a near microphone away.
+    """
     samples, _ = soundfile.read(BANK)
     spoken = [np.trim_zeros(slot, "b") for slot in samples.reshape(len(TALKERS), -1)]
-    resampled = [soxr.resample(x, RATE, rate) for x in spoken]
+    highpass = signal.butter(2, 200, "highpass", fs=rate, output="sos")
+    resampled = [signal.sosfilt(highpass, soxr.resample(x, RATE, rate)) for x in spoken]
     return tuple(x / np.sqrt(np.mean(np.square(x))) for x in resampled)

@@ -87,7 +87,7 @@ def applause(synth: Synth, *, seconds: library.Seconds, people: People = 140) ->
     """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer."""
     n = synth.samples(seconds)
     near, far = np.zeros(n), np.zeros(n)
-    claps = [_clap(synth) for _ in range(min(2 * people, 80))]
+    claps = [_clap(synth) for _ in range(min(2 * people, 110))]
     for person in range(people):
         level = synth.rng.uniform(0.2, 1.0)
         hands = near if person % 12 == 0 else far
