@@ -25,8 +25,7 @@ _SMALL = octaves(1000, (-14, -7, 0, -3), 0.05, 1.1)
 _LARGE = octaves(120, (-12, -8, -4, -2, 0, -3, -6), 0.12, 1.1)
 
 _THINGS: dict[str, _Thing] = {
-    "coin": _Thing(2800, 11000, 14, 0.11, 0.6, _SMALL),
-    "keys": _Thing(2500, 11000, 24, 0.09, 0.8, _SMALL),
+    "coin": _Thing(3200, 11000, 30, 0.08, 0.7, _SMALL),
     "chain": _Thing(1200, 10000, 30, 0.09, 0.8, octaves(500, (-12, -8, -3, 0, -3), 0.06, 1.1)),
     "cutlery": _Thing(1800, 11000, 16, 0.22, 0.5, _SMALL),
     "crockery": _Thing(
@@ -36,7 +35,7 @@ _THINGS: dict[str, _Thing] = {
     "sheet": _Thing(180, 8000, 60, 0.3, 1.0, _LARGE),
     "bolt": _Thing(700, 9000, 30, 0.07, 1.0, octaves(250, (-12, -8, -4, 0, -1, -4), 0.05, 1.1)),
     "anvil": _Thing(800, 9000, 14, 0.7, 1.5, octaves(250, (-10, -6, -3, 0, -1, -5), 0.07, 1.1)),
-    "blade": _Thing(1400, 11000, 26, 0.35, 0.9, octaves(500, (-12, -6, 0, -1, -3), 0.08, 1.1)),
+    "blade": _Thing(1400, 11000, 26, 0.4, 0.4, octaves(500, (-12, -6, 0, -1, -3), 0.08, 1.1)),
     "glass": _Thing(2500, 11000, 12, 0.25, 0.6, _SMALL),
     "lumber": _Thing(
         200, 3000, 12, 0.06, 1.5, octaves(80, (-8, -3, 0, -2, -4, -8, -14), 0.08, 1.1)
@@ -44,7 +43,6 @@ _THINGS: dict[str, _Thing] = {
 }
 Thing: TypeAlias = Literal[
     "coin",
-    "keys",
     "chain",
     "cutlery",
     "crockery",

@@ -6,15 +6,9 @@ from aor_lib.audio.scenes.library import Count, Gain, Pitch, Rate, Seconds, soun
 from aor_lib.audio.scenes.synth import FloatArray, Synth, octaves
 
 _BOTTOM = octaves(62.5, (-24, -26, -26, -13, -3, 0, -1, -5), 0.04, 1.0)
-_CASE = octaves(62.5, (-20, -20, -18, -10, -3, 0, -4, -10), 0.4, 1.1)
+_CASE = octaves(62.5, (-22, -26, -28, -12, -3, 0, -4, -10), 0.4, 1.1)
 _AIR = ((60, 0), (300, -8), (1500, -18), (6000, -30))
 _PER_S = 5.5
-
-
-@sound
-def key(synth: Synth) -> FloatArray:
-    """A key of a keyboard: the finger touches it, it reaches the bottom, and it is released."""
-    return _key(synth, _plate(synth, 1000.0))
 
 
 @sound
@@ -26,7 +20,7 @@ def typing(synth: Synth, *, seconds: Seconds, typists: Count = 1) -> FloatArray:
         plate = _plate(synth, 1000.0)
         keys = [_key(synth, plate) for _ in range(8)]
         level = 1.0 if typist == 0 else synth.rng.uniform(0.15, 0.4)
-        at_s = synth.rng.uniform(-1.0, 0.3)
+        at_s = synth.rng.uniform(-0.4, 0.0)
         while at_s < seconds:
             for _ in range(synth.rng.integers(3, 11)):
                 at_s += synth.rng.lognormal(-np.log(_PER_S), 0.35)
@@ -35,7 +29,7 @@ def typing(synth: Synth, *, seconds: Seconds, typists: Count = 1) -> FloatArray:
                     stroke = keys[synth.rng.integers(len(keys))] * synth.rng.lognormal(0.0, 0.35)
                     made[start : start + stroke.size] += level * stroke
             at_s += synth.rng.exponential(0.3)
-    return made[:n] + 0.006 * synth.noise(n, _AIR)
+    return synth.fade(made[:n] + 0.006 * synth.noise(n, _AIR), 0.01, 0.05)
 
 
 @sound
@@ -83,15 +77,15 @@ def _plate(synth: Synth, low_hz: float) -> tuple[FloatArray, FloatArray]:
 
 def _key(synth: Synth, plate: tuple[FloatArray, FloatArray]) -> FloatArray:
     touch_s, held_s = synth.rng.uniform(0.008, 0.02), synth.rng.uniform(0.06, 0.11)
-    back_s = touch_s + held_s + synth.rng.uniform(0.005, 0.015)
     release = synth.rng.lognormal(-0.7, 0.3)
-    parts = ((0.0, 0.15), (touch_s, 1.0), (touch_s + held_s, release), (back_s, 0.5 * release))
-    made = synth.overlay((at_s, level * _contact(synth, *plate)) for at_s, level in parts)
-    return synth.fade(made, 0.0, 0.02)
+    down, up = _contact(synth, *plate), _contact(synth, *plate)
+    back_s = touch_s + held_s + synth.rng.uniform(0.005, 0.015)
+    parts = [(0.0, 0.15 * up), (touch_s, down), (touch_s + held_s, release * up)]
+    return synth.fade(synth.overlay([*parts, (back_s, 0.5 * release * down)]), 0.0, 0.02)
 
 
 def _contact(synth: Synth, hz: FloatArray, t60_s: FloatArray) -> FloatArray:
-    n = synth.samples(0.2)
+    n = synth.samples(0.15)
     bottom = synth.hit(n, _BOTTOM, 0.0003)
     ringing = synth.modal(n, hz, t60_s, synth.rng.normal(0.0, 1.0, hz.size))
     made = 0.6 * bottom / np.max(np.abs(bottom)) + 0.7 * ringing / np.max(np.abs(ringing))

@@ -5,7 +5,7 @@ import numpy as np
 from aor_lib.audio.scenes.library import Seconds, sound
 from aor_lib.audio.scenes.synth import Bands, FloatArray, Synth, octaves
 
-_SHOT = octaves(60, (0, -0.6, -2.4, -3.6, -4.2, -4.8, -6, -8.4), 0.34, 0.94)
+_SHOT = octaves(60, (0, -0.6, -2.4, -3.6, -4.2, -4.8, -7, -11), 0.34, 0.94)
 _HUSHED = octaves(60, (-16, -10, -6, -4, 0, -1, -5, -10), 0.16, 1.05)
 _BLAST = octaves(45, (-2, -1, 0, -4, -6, -8, -12, -18), 1.0, 1.0)
 _THUNDER = octaves(45, (-1, 0, -1, -5, -9, -13, -17, -22), 1.4, 1.0)
