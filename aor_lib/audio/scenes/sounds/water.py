@@ -58,17 +58,12 @@ def bubbles(
     seconds: library.Seconds,
     pitch_hz: library.Pitch = 600,
     per_s: library.Rate = 80,
-    gargle_hz: library.Rate = 0,
 ) -> FloatArray:
-    """Air that rises through a liquid that boils, gargles or gurgles, in the noise of its surface.
-
-    `gargle_hz` lets it come in bursts.
-    """
+    """Air that rises through a liquid that boils or gurgles, in the noise of its surface."""
     n = synth.samples(seconds)
-    density = 0.2 + synth.pulses(gargle_hz, n, 2.0) if gargle_hz else np.ones(n)
-    rising = synth.cloud(per_s * density, _bubbles(synth, pitch_hz))
+    rising = synth.cloud(np.full(n, per_s + 1e-9), _bubbles(synth, pitch_hz))
     surface = ((pitch_hz / 4, -14.0), (pitch_hz, 0.0), (3 * pitch_hz, -8.0), (11_000, -34.0))
-    made = unit_rms(rising) + 0.5 * synth.texture(n, surface, 0.6, 30.0) * density
+    made = unit_rms(rising) + 0.5 * synth.texture(n, surface, 0.6, 30.0)
     return synth.fade(made, 0.05, 0.1)
 
 
