@@ -9,7 +9,7 @@ from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 @sound
 def fire(
-    synth: Synth, *, seconds: library.Seconds, roar: library.Gain = 1.3, crackle: library.Gain = 0.8
+    synth: Synth, *, seconds: library.Seconds, roar: library.Gain = 0.9, crackle: library.Gain = 0.8
 ) -> FloatArray:
     """Burning wood: flames that roar and flap, small crackles, and now and then a larger crack."""
     n = synth.samples(seconds)
@@ -23,9 +23,10 @@ def fire(
         small.append(synth.hit(synth.samples(0.02), bands, 0.0003))
         bands = ((400 * at, -4.0, 0.05), (900 * at, 0.0, 0.03), (2500 * at, 0.0, 0.02))
         large.append(synth.hit(size, (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
+    busy = 1.0 + 0.8 * synth.wander(n, 2.0)  # crackles come in spells
     made = roar * flames * flap + 0.06 * hiss * np.sqrt(flap)
     for per_s, kernels, share in ((190.0, small, 0.8), (16.0, large, 0.9)):
-        made += crackle * share * unit_rms(synth.cloud(np.full(n, per_s), kernels))
+        made += crackle * share * unit_rms(synth.cloud(per_s * busy, kernels))
     return np.asarray(made)
 
 

@@ -8,7 +8,6 @@ from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves,
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
 _CYCLE = 2048  # samples of a stored cycle; a power of two
-_RUNNING = ((0.0, 0.3), (0.12, 1.0), (0.85, 1.0), (1.0, 0.3))
 
 
 @sound

@@ -4,9 +4,10 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, unit_rms
 
 _KNOCK_DB = (-12.0, -5.0, 0.0, -2.0, -6.0, -12.0)
+_COLLAPSE = ((0.0, 1.0), (0.4, 0.45), (1.0, 0.02))
 
 
 @sound
@@ -73,3 +74,29 @@ def bit_noise(
     n, hold = synth.samples(seconds), max(1, round(synth.rate / max(steps_hz, 20.0)))
     steps = synth.rng.choice((-1.0, 1.0), n // hold + 1)
     return np.repeat(steps, hold)[:n] * synth.decay(n, 1.8 * seconds)
+
+
+@sound
+def rubble(
+    synth: Synth,
+    *,
+    seconds: library.Seconds,
+    pitch_hz: library.Pitch = 450,
+    shape: library.Curve = _COLLAPSE,
+) -> FloatArray:
+    """Stones of many sizes that fall on each other: masonry, a rockfall, gravel on a belt.
+
+    The small ones are the most; the larger all of them are, the lower the pitch.
+    """
+    n, size = synth.samples(seconds), synth.samples(0.25)
+    density = curve(n, shape)
+    made = np.zeros(n)
+    for octave in range(3):
+        low_hz = pitch_hz * 2.0**octave
+        stones = [
+            synth.hit(size, octaves(low_hz * at, (0, 1.5, 2.5, 3), 0.15 * 0.7**octave, 1.3))
+            for at in (0.6, 0.8, 1.0, 1.3)
+        ]
+        falling = synth.cloud(22.0 * 2.2**octave * density + 1e-9, stones)
+        made += 0.8**octave * unit_rms(falling)
+    return synth.fade(made, 0.002, min(0.2, 0.2 * seconds))
