@@ -49,7 +49,7 @@ def hum(
     n = synth.samples(seconds)
     moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
     steady = pitch_hz * (1.0 + 0.002 * synth.wander(n, 2.0))
-    return _orders(synth, steady, n, 23, 0.9, fall=0.9) + air * moved
+    return _orders(synth, steady, n, 20, 0.1, fall=0.6) + air * moved
 
 
 @sound
