@@ -25,7 +25,7 @@ def fire(
         large.append(synth.hit(size, (*bands, (6000 * at, -2.0, 0.01)), 0.0003))
     busy = 1.0 + 0.8 * synth.wander(n, 2.0)  # crackles come in spells
     made = roar * flames * flap + 0.06 * hiss * np.sqrt(flap)
-    for per_s, kernels, share in ((190.0, small, 0.8), (16.0, large, 0.9)):
+    for per_s, kernels, share in ((190.0, small, 0.8), (16.0, large, 0.5)):
         made += crackle * share * unit_rms(synth.cloud(per_s * busy, kernels))
     return np.asarray(made)
 
