@@ -1,0 +1,86 @@
+"""Water, fire and machines have the spectra and the changes over time of real ones."""
+
+import numpy as np
+import pytest
+from scipy import signal
+
+from aor_lib.audio.scenes.sounds.engines import engine, train
+from aor_lib.audio.scenes.sounds.fire import fire
+from aor_lib.audio.scenes.sounds.machines import chainsaw
+from aor_lib.audio.scenes.sounds.water import rain, running_water, waves
+from aor_lib.audio.scenes.synth import Synth
+
+RATE = 24_000
+SEEDS = range(4)
+
+
+def synth(seed):
+    return Synth(RATE, np.random.default_rng(seed))
+
+
+def share(samples, low_hz, high_hz):
+    """Share of the energy between two frequencies."""
+    hz, power = signal.welch(samples, RATE, nperseg=8192)
+    return power[(hz >= low_hz) & (hz < high_hz)].sum() / power.sum()
+
+
+def level_spread_db(samples, window_s):
+    """Range of the levels of all windows but the softest and the loudest tenth."""
+    blocks = samples[: samples.size - samples.size % round(window_s * RATE)]
+    levels = np.square(blocks.reshape(-1, round(window_s * RATE))).mean(axis=1)
+    return float(np.diff(np.percentile(10 * np.log10(levels), (10, 90)))[0])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rain_is_no_hiss(seed):
+    assert share(rain(synth(seed), seconds=8.0), 3000, 12_000) < 0.5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_third_of_a_fire_is_a_low_roar_and_a_tenth_a_crackle(seed):
+    made = fire(synth(seed), seconds=8.0)
+    assert share(made, 0, 250) > 0.3
+    assert share(made, 2000, 12_000) > 0.1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_engine_and_a_chainsaw_have_noise_between_their_harmonics(seed):
+    for made in (
+        engine(synth(seed), seconds=8.0, pitch_hz=40.0),
+        chainsaw(synth(seed), seconds=8.0, pitch_hz=180.0),
+    ):
+        _, power = signal.welch(made, RATE, nperseg=8192)
+        strongest = np.sort(power)[::-1][: power.size // 50].sum()
+        assert strongest < 0.9 * power.sum()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_waves_swell_and_a_tap_does_not(seed):
+    assert level_spread_db(waves(synth(seed), seconds=20.0), 0.5) > 5.0
+    assert level_spread_db(running_water(synth(seed), seconds=20.0), 0.5) < 3.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_train_clatters_over_a_rail_joint_at_regular_intervals(seed):
+    made = train(synth(seed), seconds=15.0, joint_s=0.75)
+    envelope = np.square(made[: 14 * RATE]).reshape(-1, RATE // 100).mean(axis=1)
+    envelope -= envelope.mean()
+    repeats = np.correlate(envelope, envelope, "full")[envelope.size :]
+    assert 70 <= 50 + repeats[50:110].argmax() <= 80
+
+
+def test_strokes_come_at_their_rate_and_all_differ():
+    made = synth(0).strokes(10.0, 5 * RATE, [np.ones(1)], uneven=0.3)
+    struck = made[made != 0]
+    assert abs(struck.size - 50) <= 1
+    assert np.unique(struck).size == struck.size
+
+
+def test_octaves_of_a_texture_wander_each_by_itself():
+    made = synth(0).texture(20 * RATE, ((60, 0.0), (10_000, 0.0)), 0.8, 5.0)
+    sos = [signal.butter(4, (hz, 1.4 * hz), "band", fs=RATE, output="sos") for hz in (400, 3200)]
+    levels = [
+        np.log(np.square(signal.sosfilt(s, made)).reshape(-1, RATE // 10).mean(axis=1)) for s in sos
+    ]
+    assert min(np.std(level) for level in levels) > 0.3
+    assert abs(np.corrcoef(levels)[0, 1]) < 0.4
