@@ -62,7 +62,7 @@ def test_waves_swell_and_a_tap_does_not(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_train_clatters_over_a_rail_joint_at_regular_intervals(seed):
-    made = train(synth(seed), seconds=15.0, joint_s=0.75)
+    made = train(synth(seed), seconds=15.0)
     envelope = np.square(made[: 14 * RATE]).reshape(-1, RATE // 100).mean(axis=1)
     envelope -= envelope.mean()
     repeats = np.correlate(envelope, envelope, "full")[envelope.size :]

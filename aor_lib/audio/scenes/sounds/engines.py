@@ -7,6 +7,7 @@ from aor_lib.audio.scenes.library import sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, unit_rms
 
 _TYRES = ((50, -8.0), (100, -4.0), (300, -4.0), (900, 0.0), (1800, -7.0), (4000, -21.0))
+_JOINT_S = 0.75  # rails of 19 m at 90 km/h
 _TRAFFIC = ((40, -6.0), (80, 0.0), (300, -4.0), (1000, -10.0), (3000, -28.0), (8000, -48.0))
 
 
@@ -17,13 +18,12 @@ def engine(
     seconds: library.Seconds,
     pitch_hz: library.Pitch = 32,
     rough: library.Ratio = 1,
-    clatter: library.Gain = 0.08,
     revs: library.Curve = library.FLAT,
 ) -> FloatArray:
     """Combustion engine that fires `pitch_hz` times a second, in four unlike cylinders.
 
-    A large or idling engine is `rough`; a fast one is even. `clatter` is its valves and belts,
-    `revs` its speed over the length.
+    A large or idling engine is `rough`; a fast one is even. `revs` is its speed over
+    the length.
     """
     n = synth.samples(seconds)
     turning = curve(n, revs)
@@ -32,7 +32,7 @@ def engine(
     breath = synth.noise(n, ((60, -6.0), (200, 0.0), (800, -10.0), (2500, -20.0), (8000, -35.0)))
     valves = synth.noise(n, ((300, -20.0), (1500, -4.0), (4000, 0.0), (9000, -12.0)))
     made += (0.2 + rough) * breath * (0.3 + 1.4 * synth.pulses(speed, n, 2.5))
-    made += clatter * valves * (0.5 + synth.pulses(speed / 2, n, 4.0))
+    made += 0.08 * valves * (0.5 + synth.pulses(speed / 2, n, 4.0))
     return synth.fade(made * (0.4 + 0.6 * turning), 0.03, 0.06)
 
 
@@ -76,24 +76,19 @@ def passing_car(
 
 
 @sound
-def traffic(
-    synth: Synth, *, seconds: library.Seconds, every_s: library.Seconds = 3.5
-) -> FloatArray:
-    """A street: distant traffic that never stops, and cars that pass, one `every_s` seconds."""
+def traffic(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+    """A street: distant traffic that never stops, and cars that pass."""
     n = synth.samples(seconds)
-    idling_hz = synth.rng.uniform(28.0, 40.0)
-    waiting = engine(synth, seconds=seconds, pitch_hz=idling_hz) * (
-        1.0 + 0.3 * synth.wander(n, 1.0)
-    )
+    waiting = engine(synth, seconds=seconds, pitch_hz=synth.rng.uniform(28.0, 40.0))
     made = 0.1 * synth.noise(n, _TRAFFIC) + 0.1 * unit_rms(waiting)
-    at_s = -synth.rng.uniform(0.0, every_s)
+    at_s = -synth.rng.uniform(0.0, 3.5)
     while at_s < seconds:
         size = synth.rng.uniform(0.6, 1.4)
         car = passing_car(synth, seconds=4.0, pitch_hz=65.0 / size, close_s=0.9 * size)
         start = round(at_s * synth.rate)
         car = synth.rng.uniform(0.4, 0.9) * car[max(0, -start) : max(0, n - start)]
         made[max(0, start) : max(0, start) + car.size] += car
-        at_s += every_s * synth.rng.uniform(0.5, 1.5)
+        at_s += 3.5 * synth.rng.uniform(0.5, 1.5)
     return made
 
 
@@ -115,7 +110,7 @@ def tyre_squeal(
 
 
 @sound
-def train(synth: Synth, *, seconds: library.Seconds, joint_s: library.Seconds = 0.75) -> FloatArray:
+def train(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
     """Inside a train: the roar of wheels, and the four axles of two bogies at each rail joint."""
     n, size = synth.samples(seconds), synth.samples(0.35)
     roar = synth.noise(n, ((25, -7.0), (400, 0.0), (1600, -15.0), (6400, -30.0), (11_000, -36.0)))
@@ -123,14 +118,14 @@ def train(synth: Synth, *, seconds: library.Seconds, joint_s: library.Seconds = 
     rails = synth.modal(n, pitches_hz, np.full(12, np.inf), synth.rng.uniform(0.02, 0.1, 12))
     bands = octaves(50, (-16, -9, -4, 0, -3, -8, -13, -18), 0.33, 1.0)
     hits = np.zeros(n + size)
-    at_s = -synth.rng.uniform(0.0, joint_s)
+    at_s = -synth.rng.uniform(0.0, _JOINT_S)
     while at_s < seconds:
         for axle_s, level in ((0.0, 1.0), (0.19, 0.9), (0.4, 0.75), (0.59, 0.7)):
             start = round((at_s + axle_s + synth.rng.normal(0.0, 0.003)) * synth.rate)
             if 0 <= start < n:
                 hit = synth.hit(size, bands, attack_s=0.012)
                 hits[start : start + size] += level * synth.rng.lognormal(0.0, 0.2) * hit
-        at_s += joint_s * synth.rng.normal(1.0, 0.02)
+        at_s += _JOINT_S * synth.rng.normal(1.0, 0.02)
     rails *= np.maximum(0.0, synth.wander(n, 2.0))
     return np.asarray(roar + rails + unit_rms(hits)[:n])
 

@@ -78,16 +78,16 @@ def drip(synth: Synth, *, pitch_hz: library.Pitch = 900) -> FloatArray:
 
 
 @sound
-def waves(synth: Synth, *, seconds: library.Seconds, every_s: library.Seconds = 5) -> FloatArray:
+def waves(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
     """The sea at a beach: waves that rise, break and run out in foam, over others further out."""
     n = synth.samples(seconds)
     breaking, foaming = np.full(n, 0.15), np.zeros(n)
-    at_s = -synth.rng.uniform(0.0, every_s)
+    at_s = -synth.rng.uniform(0.0, 5.0)
     while at_s < seconds + 1.0:
         height = synth.rng.uniform(0.6, 1.3)
         breaking += height * _crest(synth.time(n) - at_s, 0.4, 1.6)
         foaming += height * _crest(synth.time(n) - at_s - 0.5, 0.5, 1.7)
-        at_s += every_s * synth.rng.uniform(0.6, 1.4)
+        at_s += 5.0 * synth.rng.uniform(0.6, 1.4)
     water = synth.texture(
         n, ((60, -1.0), (250, 0.0), (900, -4.0), (3000, -11), (9000, -24)), 0.3, 15
     )
