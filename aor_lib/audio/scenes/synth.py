@@ -25,6 +25,8 @@ BODIES: dict[str, tuple[float, ...]] = {
 _TABLE_SIZE = 4096  # a power of two, so that a bit mask wraps the position
 _BLOCK = 512
 _MIN_NOISE = 1024
+_STORED = 2**15
+_STEPS = 8  # an octave: of the centres of stored noise
 
 
 class Synth:
@@ -103,7 +105,9 @@ class Synth:
         amplitude = np.exp(np.interp(octaves_up, np.log2(hz), level_db * np.log(10.0) / 20.0))
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
-        return self._drawn(amplitude, size)[:n]
+        # Single precision is a hundred decibels finer than the sound, and twice as fast.
+        drawn = self.rng.standard_normal(2 * n_bins).astype(np.float32).view(np.complex64)
+        return np.asarray(fft.irfft(drawn * amplitude.astype(np.float32), size)[:n], np.float64)
 
     def texture(self, n: int, spectrum: Points, depth: float, rate_hz: float) -> FloatArray:
         """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
@@ -149,20 +153,12 @@ class Synth:
 
     def octave_noise(self, n: int, hz: FloatArray) -> FloatArray:
         """Gaussian noise in an octave around each centre, ``(bands, n)``, each of RMS 1."""
-        size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
-        octaves_up = _octaves_up(size // 2 + 1, self.rate / size)
-        distance = np.abs(octaves_up - np.log2(hz)[:, None])
-        shape = np.maximum(0.0, 1.0 - np.square(distance))
-        # A band above half the rate has no bins.
-        shape *= size / np.sqrt(np.maximum(4.0 * np.sum(np.square(shape), axis=1), 1e-9))[:, None]
-        return self._drawn(shape, size)[:, :n]
+        return np.array([self._octave(n, centre_hz) for centre_hz in hz])
 
-    def _drawn(self, amplitudes: FloatArray, size: int) -> FloatArray:
-        # Noise with a spectrum, ``(..., size)``. Single precision, which is twice as fast, is a
-        # hundred decibels finer than the sound.
-        drawn = self.rng.standard_normal(2 * amplitudes.shape[-1]).astype(np.float32)
-        spectrum = drawn.view(np.complex64) * amplitudes.astype(np.float32)
-        return np.asarray(fft.irfft(spectrum, size), dtype=np.float64)
+    def _octave(self, n: int, hz: float) -> FloatArray:
+        stored = _octave_noise(round(_STEPS * float(np.log2(hz))), self.rate)
+        start = int(self.rng.integers(max(1, stored.size - n)))
+        return np.resize(stored[start : start + n], n)
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
@@ -181,6 +177,7 @@ class Synth:
     ) -> FloatArray:
         """Sum of exponentially decaying sines; infinite decays are steady tones."""
         kept = pitches_hz < 0.46 * self.rate
+        length, n = n, min(n, 1 + int(1.3 * self.rate * min(60.0, np.max(t60s_s, initial=0.0))))
         poles = (-3.0 * np.log(10.0) / t60s_s[kept] + 2j * np.pi * pitches_hz[kept]) / self.rate
         # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials for the starts of blocks and within
         # one block, and a product for the rest. Calling exp and sin for every sample of every
@@ -191,7 +188,9 @@ class Synth:
         # BLAS spends most of the time on waking its threads.
         left = np.concatenate([at_start.real, at_start.imag], axis=1)
         right = np.concatenate([within.imag, within.real])
-        return np.asarray(np.einsum("am,mb->ab", left, right).reshape(-1)[:n])
+        made = np.zeros(length)
+        made[:n] = np.einsum("am,mb->ab", left, right).reshape(-1)[:n]
+        return made
 
     def thump(self, n: int, pitch_hz: float, t60_s: float) -> FloatArray:
         """Decaying sine that falls to `pitch_hz`: a drum skin, a heavy bag, a muzzle's blast."""
@@ -213,11 +212,13 @@ class Synth:
         fist or a ball never strikes the same place twice.
         """
         hz, level_db, t60_s = np.array(bands, dtype=np.float64).T
-        noise = self.octave_noise(n, hz * 2.0 ** self.rng.normal(0.0, 0.15, hz.size))
-        noise *= 10.0 ** ((level_db + self.rng.normal(0.0, spread_db, hz.size))[:, None] / 20.0)
+        hz = hz * 2.0 ** self.rng.normal(0.0, 0.15, hz.size)
+        gains = 10.0 ** ((level_db + self.rng.normal(0.0, spread_db, hz.size)) / 20.0)
         t60_s = t60_s * np.exp(self.rng.normal(0.0, 0.15, hz.size))
-        decays = np.exp(np.multiply.outer(-3.0 * np.log(10.0) / t60_s, self.time(n)))
-        made = np.einsum("bn,bn->n", noise, decays)
+        made = np.zeros(n)
+        for centre_hz, gain, band_s in zip(hz, gains, t60_s, strict=True):
+            lasting = min(n, self.samples(1.3 * band_s))
+            made[:lasting] += gain * self._octave(lasting, centre_hz) * self.decay(lasting, band_s)
         return np.asarray(made * np.minimum(1.0, self.time(n) / max(attack_s, 1.0 / self.rate)))
 
     def cloud(self, per_s: FloatArray, kernels: Sequence[FloatArray]) -> FloatArray:
@@ -296,6 +297,15 @@ def _octaves_up(n_bins: int, step_hz: float) -> FloatArray:
     octaves_up = np.log2(np.maximum(np.arange(n_bins) * step_hz, 1e-3))
     octaves_up.flags.writeable = False
     return np.asarray(octaves_up)
+
+
+@functools.lru_cache(maxsize=128)
+def _octave_noise(step: int, rate: int) -> FloatArray:
+    """Noise in an octave, of RMS 1, that repeats without a seam: hits are excerpts of it."""
+    octaves_up = _octaves_up(_STORED // 2 + 1, rate / _STORED)
+    shape = np.maximum(0.0, 1.0 - np.square(octaves_up - step / _STEPS))
+    drawn = np.random.default_rng(step).standard_normal(2 * shape.size).view(np.complex128)
+    return unit_rms(fft.irfft(drawn * shape, _STORED))
 
 
 def _rise(n: int) -> FloatArray:
