@@ -82,11 +82,12 @@ def sound_file(collection: Path, sha256: str) -> Path:
 
 
 def open_bank(folder: Path) -> SoundBank:
-    """Read all tables of a bank; BankError if there is none, or one is damaged."""
+    """Read all tables of a bank; BankError if it holds no recordings, or a table is damaged."""
     tables = sorted(folder.glob(f"*/{TABLE}"))
-    if not tables:
+    bank = _read(tuple((table, table.stat().st_mtime_ns) for table in tables))
+    if not bank.files:
         raise BankError(f"{folder}: the sound bank is empty; run 'aor import FOLDER --sounds'")
-    return _read(tuple((table, table.stat().st_mtime_ns) for table in tables))
+    return bank
 
 
 @functools.lru_cache(maxsize=2)
