@@ -11,7 +11,7 @@ from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.provenance import Provenance
-from aor_lib.inference.store import STORE, STUDY, Store
+from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.stored import study_verdicts
 from aor_lib.stimuli.manifest import load_manifest
@@ -42,9 +42,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     """
     build = Path(build)
     manifest = load_manifest(build)
-    if not (build / STORE).is_file():
-        raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
-    with Store(build / STORE) as store:
+    with open_results(build) as store:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
         if trials["label"].isna().all() and judge is not None:

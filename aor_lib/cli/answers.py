@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, print_table, require, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, print_table, study_of
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.steering import MAX_HRR_LOSS
 from aor_lib.storage.progress import progress
@@ -63,14 +63,11 @@ def run(
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Count the answers and verdicts of each model, and of each mitigation that lacks some."""
     from aor_lib.analysis.results import load_results
-    from aor_lib.inference.store import STORE
-    from aor_lib.stimuli.manifest import MANIFEST, load_manifest
+    from aor_lib.stimuli.manifest import load_manifest
 
     study, folder = study_of(params, build)
-    require(folder / MANIFEST, "aor data")
     manifest = load_manifest(folder)
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
-    require(folder / STORE, "aor run")
     results = load_results(folder, study.profile.judge)
     by = ["model", "mitigation"]
     counts = results.groupby(by)["status"].value_counts().unstack(fill_value=0)
@@ -97,16 +94,15 @@ def judge(
     build: BuildFolder = None,
 ) -> None:
     """Judge a study's responses that have no verdict of the present judge, or a table's answers."""
-    from aor_lib.inference.store import STORE, Store
+    from aor_lib.inference.store import open_results
     from aor_lib.judge import load_judge
     from aor_lib.judge.stored import judge_study, judge_table
 
     if file.suffix in (".yaml", ".yml"):
         study, folder = study_of(file, build)
         chosen = load_judge(judge_id or study.profile.judge)
-        require(folder / STORE, "aor run")
         if judge_id is None:
-            with Store(folder / STORE) as store:
+            with open_results(folder) as store:
                 store.set_judge(chosen.id)
         with progress("verdicts") as report:
             count = judge_study(folder, chosen, report)
@@ -130,13 +126,11 @@ def steer(
     ] = MAX_HRR_LOSS,
 ) -> None:
     """Steer a study's models away from over-refusal: fit and choose on dev, score on test."""
-    from aor_lib.inference.store import STORE
     from aor_lib.judge import load_judge
     from aor_lib.models.registry import load_model
     from aor_lib.steering.study import steer_study
 
     study, folder = study_of(params, build)
-    require(folder / STORE, "aor run")
     # One after the other, so that no two need to be in memory.
     models: Iterator[Any] = (load_model(card) for card in study.models)
     chosen = load_judge(study.profile.judge)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from aor_lib.cli.steps import BuildFolder, ParamsFile, require, study_of
+from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.storage.progress import progress
 
@@ -104,14 +104,12 @@ def import_(
         _import_sounds(sources[0], build)
         return
     from aor_lib.inference.exchange import forget_model, import_results
-    from aor_lib.stimuli.manifest import MANIFEST
 
     *bundles, params = sources
     study, folder = study_of(params, build)
     if forget is not None:
         typer.echo(f"{forget}: {forget_model(forget, folder)} imported trials removed")
         return
-    require(folder / MANIFEST, "aor data")
     for source in bundles:
         done = import_results(source, study, folder, model or ())
         typer.echo(

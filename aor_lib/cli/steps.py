@@ -21,12 +21,6 @@ def study_of(params: Path, build: Path | None) -> tuple[StudyParams, Path]:
     return study, build or Path("build") / study.profile.name
 
 
-def require(path: Path, verb: str) -> None:
-    """Raise an error if a file does not exist that another verb makes."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run '{verb}' first")
-
-
 def print_table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
     """Print rows, wrapped to the width of the terminal."""
     from rich.console import Console

@@ -69,7 +69,7 @@ def _parse(text: str) -> Any:
     return yaml.load(text, _Loader)  # once per process: every stage reads the same hundred files
 
 
-def validated(data: dict[str, Any], kind: type[T], where: str) -> T:
+def validated(data: object, kind: type[T], where: str) -> T:
     """Convert ``data`` to ``kind``, or raise a :class:`ParamsError` that begins with ``where``."""
     try:
         return kind.model_validate(data)

@@ -13,7 +13,7 @@ from aor_lib import __version__
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Status, Trial
 from aor_lib.inference.bundle import Bundle, BundleError, read_bundle, write_bundle
-from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
+from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, open_results
 from aor_lib.stimuli import manifest
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli
 
@@ -41,13 +41,11 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
 
     Raises
     ------
-    BundleError
-        If there are no results, or the file exists.
+    BundleError, FileNotFoundError
+        If the file exists, or there are no results.
     """
-    if not (build / STORE).is_file():
-        raise BundleError(f"{build / STORE}: there are no results; run 'aor run' first")
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
-    with Store(build / STORE) as store, store.transaction():  # of one moment of a run
+    with open_results(build) as store, store.transaction():  # of one moment of a run
         trials = sorted(store.planned(), key=order)
         models = {trial.arm.model for trial in trials}
         bundle = Bundle(

@@ -73,7 +73,7 @@ def _cost(trial: Trial, stimulus: Stimulus, prices: Prices) -> tuple[float, floa
     audio_s = stimulus.duration_s or 0.0
     for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
-            audio_s += (stimulus.lead_in_s or 0.0) + _speech_s(turn["text"])
+            audio_s += (stimulus.lead_in_s or 0.0) + len(turn["text"].split()) / _WORDS_PER_S
         else:
             texts.append(turn["text"])
     tokens = usd = earlier = 0.0
@@ -85,7 +85,3 @@ def _cost(trial: Trial, stimulus: Stimulus, prices: Prices) -> tuple[float, floa
         usd += prices.usd(sent, audio_s, most)
         earlier += most  # the next step is asked with the answer to this one
     return tokens, usd
-
-
-def _speech_s(text: str) -> float:
-    return len(text.split()) / _WORDS_PER_S

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,7 +64,7 @@ class StoreError(AorError):
     """A results file that cannot be opened, read or written; the message names it."""
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Responses and verdicts by trial key. Use it in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
@@ -75,10 +75,6 @@ class Store:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
-
-    def __enter__(self) -> Store:
-        """Return the store itself, open."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Close the file."""
@@ -263,6 +259,13 @@ class Store:
             yield
         except (sqlite3.Error, pd.errors.DatabaseError, OSError) as error:
             raise StoreError(f"{self.path}: {error}") from error
+
+
+def open_results(build: Path) -> Store:
+    """Open the results of a study's folder; FileNotFoundError if it has none."""
+    if not (build / STORE).is_file():
+        raise FileNotFoundError(f"{build / STORE} does not exist; run 'aor run' first")
+    return Store(build / STORE)
 
 
 @lru_cache(maxsize=1000)

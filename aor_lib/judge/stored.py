@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from aor_lib.config.records import FLAGS, Label, Response, Verdict
 from aor_lib.config.typed_yaml import AorError, one_line
-from aor_lib.inference.store import STORE, Store
+from aor_lib.inference.store import Store, open_results
 from aor_lib.judge.judgement import Judge, Judgement, judge_responses
 from aor_lib.judge.reading import has_final_answer
 from aor_lib.stimuli.manifest import load_manifest
@@ -31,7 +31,7 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
     Verdicts are kept batch by batch. ``report`` is called with the number of responses judged so
     far, and of all to judge.
     """
-    with Store(build / STORE) as store:
+    with open_results(build) as store:
         unjudged = store.unjudged(judge.id, judge.version)
         done = 0
         for batch, total in study_verdicts(store, judge, load_manifest(build), unjudged):

@@ -23,7 +23,7 @@ import pandas as pd
 from aor_lib.analysis.agreement import agreement, shares
 from aor_lib.config.records import Condition, Label, content_hash
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.store import STORE, Store
+from aor_lib.inference.store import open_results
 from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.display import Prose, paragraph
 from aor_lib.report.estimates import Estimates
@@ -191,10 +191,7 @@ def load_labels(build: Path | str, task: Task) -> pd.DataFrame:
 
 def load_answers(build: Path | str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
     """Each pair of request and answer once, also harmful: item, text, response, judge's label."""
-    path = Path(build) / STORE
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; run 'aor run' first")
-    with Store(path) as store:
+    with open_results(Path(build)) as store:
         trials = store.frame(judge)
     answered = trials[trials["status"].eq("ok") & trials["response"].notna()]
     rows = answered.merge(load_manifest(build)[["stimulus_id", "text"]], on="stimulus_id")

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 import pandas as pd
-from pydantic import ValidationError
 
 from aor_lib.config.records import DATASET_VERSION, Stimulus
-from aor_lib.config.typed_yaml import AorError
+from aor_lib.config.typed_yaml import AorError, ParamsError, validated
 from aor_lib.storage.atomic_write import atomic_write
 
 MANIFEST = "manifest.parquet"
@@ -41,13 +40,11 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
     rows = load_manifest(build).astype(object)
     rows = rows.where(rows.notna(), None)
     try:
-        return [Stimulus.model_validate(row) for row in rows.to_dict("records")]
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = ".".join(map(str, first["loc"])) + f": {first['msg']}"
+        return [validated(row, Stimulus, "a row") for row in rows.to_dict("records")]
+    except ParamsError as error:
         raise DatasetError(
             f"{Path(build) / MANIFEST}: is not of version {DATASET_VERSION} of the data set "
-            f"({problem}); make it again with 'aor data'"
+            f"({error}); make it again with 'aor data'"
         ) from error
 
 
