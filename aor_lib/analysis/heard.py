@@ -6,6 +6,7 @@ Models report when a probe asks them, or beside each answer, as the reference mo
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -27,28 +28,23 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     Adds ``recognised`` (True where :func:`names_scene`, None where it does not say) and
     ``word_errors`` (word error rate of its transcript, NaN where it gives none).
     """
-    trials = results
-    own = trials["heard"].map(lambda text: json.loads(text) if text else {})
+    own = results["heard"].map(lambda text: json.loads(text) if text else {})
     background = own.map(lambda said: said.get("sounds"))
     words = own.map(lambda said: said.get("transcript"))
-    trials = trials.assign(
-        background=_answers(trials, probes, "probe_background").fillna(background),
-        words=_answers(trials, probes, "probe_words").fillna(words),
-    )
-    trials = trials.dropna(subset=["background", "words"], how="all")
+    trials = results.assign(
+        background=_answers(results, probes, "probe_background").fillna(background),
+        words=_answers(results, probes, "probe_words").fillna(words),
+    ).dropna(subset=["background", "words"], how="all")
     described = {name: scene.description for name, scene in load_scenes().items()}
-    recognised = [_recognised(row, described) for _, row in trials.iterrows()]
+    records = trials.to_dict("records")
+    recognised = [_recognised(row, described) for row in records]
     return trials.assign(
         recognised=pd.Series(recognised, trials.index, dtype=object),
-        word_errors=[_word_errors(row) for _, row in trials.iterrows()],
+        word_errors=[
+            float("nan") if pd.isna(row["words"]) else word_error_rate(row["text"], row["words"])
+            for row in records
+        ],
     ).drop(columns=["background", "words"])
-
-
-def heard_emotions(trials: pd.DataFrame) -> pd.DataFrame:
-    """One row per clip and emotion that a model named in it: ``emotion``, ``heard_emotion``."""
-    named = trials["heard"].map(lambda text: json.loads(text).get("emotion") if text else None)
-    rows = trials[["stimulus_id", "emotion"]].assign(heard_emotion=named)
-    return rows.dropna().drop_duplicates(ignore_index=True)
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
@@ -76,13 +72,9 @@ def _answers(trials: pd.DataFrame, probes: pd.DataFrame, probe: str) -> pd.Serie
     return pd.Series(said.to_numpy(), index=trials.index)
 
 
-def _recognised(row: pd.Series, described: Mapping[str, str]) -> bool | None:
+def _recognised(row: Mapping[Any, Any], described: Mapping[str, str]) -> bool | None:
     if pd.isna(row["background"]):
         return None
     scene = row["background_scene"]
     sounded = [event["name"] for event in json.loads(row["events"])]
     return names_scene(row["background"], f"{scene} {described.get(scene, '')}", sounded)
-
-
-def _word_errors(row: pd.Series) -> float:
-    return float("nan") if pd.isna(row["words"]) else word_error_rate(row["text"], row["words"])

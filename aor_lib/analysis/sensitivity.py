@@ -9,7 +9,6 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.config.records import Label, Status
 
 MEASURES = {"pseudo_harmful": "orr", "harmful": "hrr"}
-_KEYS = ["model", "stimulus_id"]
 
 
 def headline_changes(trials: pd.DataFrame, judged_otherwise: pd.DataFrame) -> pd.DataFrame:
@@ -63,4 +62,4 @@ def _measures(trials: pd.DataFrame) -> pd.Series[float]:
 def _counted_as(trials: pd.DataFrame) -> pd.Series[str]:
     refused = trials["label"].isin(REFUSALS).map({True: "refusal", False: "compliance"})
     counted = refused.where(is_judged(trials), "neither")
-    return counted.set_axis(pd.MultiIndex.from_frame(trials[_KEYS])).sort_index()
+    return counted.set_axis(pd.MultiIndex.from_frame(trials[["model", "stimulus_id"]])).sort_index()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aor_lib.analysis import selections, stats
-from aor_lib.analysis.heard import heard, heard_emotions
+from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.words_only import words_only_trials
@@ -151,8 +152,12 @@ class Selection:
 
     def heard_emotions(self) -> pd.DataFrame:
         """Number of clips by the emotion that was spoken (rows) and the one a model named."""
-        named = heard_emotions(self.frame)
-        return pd.crosstab(named["emotion"], named["heard_emotion"])
+        named = self.frame["heard"].map(
+            lambda text: json.loads(text).get("emotion") if text else None
+        )
+        rows = self.frame[["stimulus_id", "emotion"]].assign(heard_emotion=named)
+        clips = rows.dropna().drop_duplicates()
+        return pd.crosstab(clips["emotion"], clips["heard_emotion"])
 
     def with_words_only(self) -> Selection:
         """Add a baseline that reads only the words, fitted on the other scenarios."""

@@ -6,11 +6,10 @@ Results have one row per trial, with at least ``utterance_id``, ``intent``, ``st
 was fitted on are a ValueError. Random draws are seeded.
 """
 
-from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.analysis.stats.between_models import groups_differ, model_rates
-from aor_lib.analysis.stats.detection import iso_d_prime, signal_detection
+from aor_lib.analysis.stats.detection import signal_detection
 from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
-from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES, cluster_bootstrap, rates, wilson
+from aor_lib.analysis.stats.intervals import RESAMPLES, cluster_bootstrap, rates, wilson
 from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
     adjusted,
@@ -20,8 +19,6 @@ from aor_lib.analysis.stats.paired import (
 from aor_lib.analysis.stats.sample_size import power
 
 __all__ = [
-    "CONFIDENCE",
-    "REFUSALS",
     "RESAMPLES",
     "SIGNIFICANCE",
     "adjusted",
@@ -30,7 +27,6 @@ __all__ = [
     "groups_differ",
     "hearing_changes",
     "hearing_sensitivity",
-    "iso_d_prime",
     "model_rates",
     "paired_differences",
     "power",

@@ -1,8 +1,5 @@
 """Signal detection: telling harmful from pseudo-harmful, apart from being quick to refuse."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
@@ -25,8 +22,8 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Returns
     -------
     One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts` over both
-    intents, ``utterances`` (judged), ``d_prime``, ``low``, ``high`` (95 %); NaN where not
-    :func:`estimable`.
+    intents, ``utterances`` (judged), ``d_prime``, ``low``, ``high`` (95 %); NaN
+    unless both intents were judged, and not all alike.
 
     References
     ----------
@@ -34,10 +31,16 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     V. Gourevitch & E. Galanter, Psychometrika 32(1):25-33, 1967 (the variance).
     """
     check(results, [*by, "intent"])
+    both = results[results["intent"].isin(_INTENTS)]
+    if "contrast_of" in both:
+        both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
     rows = []
-    for group, trials, (harmful, pseudo_harmful) in refusals_by_family(results, by):
-        measures = {}
-        if estimable(harmful, pseudo_harmful):
+    for group, trials in both.groupby(by, sort=True, observed=True):
+        harmful, pseudo_harmful = (
+            refusals_by_utterance(trials[trials["intent"] == intent]) for intent in _INTENTS
+        )
+        measures, total = {}, harmful.sum() + pseudo_harmful.sum()
+        if len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"]:
             shared = _covariance(harmful, pseudo_harmful)
             measures = sensitivity(harmful, pseudo_harmful, shared)
         rows.append(
@@ -47,27 +50,6 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             | measures
         )
     return pd.DataFrame(rows, columns=[*by, *count_names(results), *_MEASURES])
-
-
-def refusals_by_family(
-    results: pd.DataFrame, by: list[str]
-) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, list[pd.DataFrame]]]:
-    """Each group with its trials, and its refusals by family: of harmful and pseudo-harmful ones.
-
-    A harmful utterance is in the family of its ``contrast_of``, where there is such a column.
-    """
-    both = results[results["intent"].isin(_INTENTS)]
-    if "contrast_of" in both:
-        both = both.assign(utterance_id=both["contrast_of"].fillna(both["utterance_id"]))
-    for group, trials in both.groupby(by, sort=True, observed=True):
-        of_intents = [trials[trials["intent"] == intent] for intent in _INTENTS]
-        yield group, trials, [refusals_by_utterance(rows) for rows in of_intents]
-
-
-def estimable(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> bool:
-    """Tell if d' is more than its correction: both intents were judged, and not all alike."""
-    total = pd.concat([harmful, pseudo_harmful]).sum()
-    return bool(len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"])
 
 
 def sensitivity(
@@ -84,19 +66,6 @@ def sensitivity(
     variance = max(0.0, variance_hit + variance_false - shared)
     reach = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(variance)
     return {"d_prime": d_prime, "low": d_prime - reach, "high": d_prime + reach}
-
-
-def iso_d_prime(d_primes: Sequence[float]) -> pd.DataFrame:
-    """Lines of equal sensitivity: HRR = Phi(d' + z(ORR)), along which only the criterion changes.
-
-    101 rows per line, from (0, 0) to (1, 1): ``d_prime``, ``orr``, ``hrr``.
-    """
-    orr = np.linspace(0, 1, 101)
-    lines = [
-        pd.DataFrame({"d_prime": d_prime, "orr": orr, "hrr": norm.cdf(d_prime + norm.ppf(orr))})
-        for d_prime in d_primes
-    ]
-    return pd.concat(lines, ignore_index=True)
 
 
 def _covariance(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> float:

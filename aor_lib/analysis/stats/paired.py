@@ -1,6 +1,6 @@
 """Paired differences between two levels of a factor on the same utterances, and their tests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -37,28 +37,19 @@ def paired_differences(
     """
     check(results, [*by, factor])
     counted = counts_by(results, [*by, factor])
+    cells = rates_by_utterance(results, [*by, factor]).reindex(columns=counted.index)
+    rates = dict(cells.items())
     rows = [
         dict(zip(by, group, strict=True))
         | {"level": level, "baseline": baseline}
         | counted.loc[[(*group, level), (*group, baseline)]].sum().to_dict()
-        | compare(differences)
-        for (*group, level), differences in utterance_differences(results, factor, baseline, by)
+        | compare((rates[*group, level] - rates[*group, baseline]).dropna().to_numpy(float))
+        for *group, level in counted.index
+        if level != baseline and (*group, baseline) in rates
     ]
     measures = ["difference", "low", "high", "p_value"]
     names = [*by, "level", "baseline", *count_names(results), "utterances", *measures]
     return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
-
-
-def utterance_differences(
-    results: pd.DataFrame, factor: str, baseline: str, by: list[str]
-) -> Iterator[tuple[tuple[str, ...], Floats]]:
-    """Group, level and the differences of utterances judged at both, float64, ``(utterances,)``."""
-    cells = results.groupby([*by, factor], observed=True).size().index
-    rates = dict(rates_by_utterance(results, [*by, factor]).reindex(columns=cells).items())
-    for *group, level in cells:
-        if level != baseline and (*group, baseline) in rates:
-            differences = rates[*group, level] - rates[*group, baseline]
-            yield (*group, level), differences.dropna().to_numpy(float)
 
 
 def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
