@@ -103,12 +103,14 @@ def import_(
             raise ParamsError("import: name one folder of sounds, and --build for --clips alone")
         _import_sounds(sources[0], build)
         return
-    from aor_lib.inference.exchange import forget_model, import_results
+    from aor_lib.inference.exchange import import_results
+    from aor_lib.inference.store import open_results
 
     *bundles, params = sources
     study, folder = study_of(params, build)
     if forget is not None:
-        typer.echo(f"{forget}: {forget_model(forget, folder)} imported trials removed")
+        with open_results(folder) as store:
+            typer.echo(f"{forget}: {store.forget_imported(forget)} imported trials removed")
         return
     for source in bundles:
         done = import_results(source, study, folder, model or ())

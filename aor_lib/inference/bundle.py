@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,15 +74,12 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
         raise BundleError(f"{into}: exists; remove it or name another file")
     fields = bundle.model_dump(mode="json")
     tables = {f"{name}.parquet": _parquet(fields.pop(name)) for name in _TABLES}
-    fields["files"] = {name: sha256(content).hexdigest() for name, content in tables.items()}
+    files = ((f"{STUDY}/{name}", path.read_bytes()) for name, path in study.items())
     into.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(into) as stream, zipfile.ZipFile(stream, "w") as archive:
-        for name, content in tables.items():
+        for name, content in chain(tables.items(), files):
+            fields["files"][name] = sha256(content).hexdigest()
             archive.writestr(zipfile.ZipInfo(name), content)
-        for name, path in study.items():
-            content = path.read_bytes()
-            fields["files"][f"{STUDY}/{name}"] = sha256(content).hexdigest()
-            archive.writestr(zipfile.ZipInfo(f"{STUDY}/{name}"), content)
         archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(fields, indent=2))
 
 

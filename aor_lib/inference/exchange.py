@@ -108,16 +108,6 @@ def import_results(
     return Imported(names, len(trials), answered, len(chosen) - len(trials))
 
 
-def forget_model(model: str, build: Path) -> int:
-    """Take what was imported of a model out of a study, and return the number of its trials."""
-    with Store(build / STORE) as store:
-        imported = {trial.arm.model for trial in store.planned(IMPORTED)}
-        if model not in imported:
-            names = ", ".join(sorted(imported)) or "none"
-            raise BundleError(f"{build / STORE}: no imported model {model!r}; imported: {names}")
-        return store.forget_imported(model)
-
-
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
 

@@ -116,11 +116,18 @@ class Store(AbstractContextManager["Store"]):
         return list(dict.fromkeys(Trial(name, sha256, _arm(arm)) for name, sha256, arm in rows))
 
     def forget_imported(self, model: str) -> int:
-        """Take what was imported of a model out of the plan; return the number of its trials."""
+        """Take what was imported of a model out of the plan; return the number of its trials.
+
+        StoreError if there is nothing.
+        """
         which = "part = 'imported' AND arm_id IN (SELECT arm_id FROM arms WHERE model = ?)"
         with self.transaction():
             self._write("DELETE FROM provenance WHERE model = ? AND profile != ''", [(model,)])
-            return self._write(f"DELETE FROM plan WHERE {which}", [(model,)])
+            if count := self._write(f"DELETE FROM plan WHERE {which}", [(model,)]):
+                return count
+            names = ", ".join(sorted({trial.arm.model for trial in self.planned(IMPORTED)}))
+            problem = f"no imported model {model!r}; imported: {names or 'none'}"
+            raise StoreError(f"{self.path}: {problem}")
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
         """Keys of trials that were answered or blocked, or brought an empty answer twice."""

@@ -13,11 +13,10 @@ from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.exchange import (
     export_results,
-    forget_model,
     import_results,
     unpack_study,
 )
-from aor_lib.inference.store import StoreError
+from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import VALIDATION
 from tests.audio.sounds import put
@@ -98,7 +97,8 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     take(bundle, fresh)
     with pytest.raises(StoreError, match="--forget own"):
         fresh.ask(model("own"))
-    assert forget_model("own", fresh.build) == 6
+    with open_results(fresh.build) as store:
+        assert store.forget_imported("own") == 6
     fresh.ask(model("own"))
     assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
 
