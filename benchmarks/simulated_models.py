@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.scene_use import ALONE, BENIGN, HEARD, NEUTRAL, NOISE, scene_use
+from aor_lib.analysis.known_effects import ALONE, BENIGN, HEARD, NEUTRAL, NOISE, scene_use
 from aor_lib.config.records import Condition
 
 STUDIES = 2_000

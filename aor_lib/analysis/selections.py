@@ -49,24 +49,12 @@ def context(results: pd.DataFrame) -> pd.DataFrame:
 
 def snr(results: pd.DataFrame) -> pd.DataFrame:
     """Select the benign scene, at every SNR, of the utterances whose SNR is varied."""
-    plain = unmitigated(results)
-    swept = plain.loc[plain["block"] == "snr_sweep", "utterance_id"]
-    return plain[
-        plain["utterance_id"].isin(swept)
-        & plain["block"].isin(["core", "snr_sweep"])
-        & (plain["condition"] == Condition.BENIGN_SCENE)
-    ]
+    return _varied(results, "snr_sweep", Condition.BENIGN_SCENE)
 
 
 def speaker(results: pd.DataFrame) -> pd.DataFrame:
     """Select speech alone, in every voice, of the utterances whose voice is varied."""
-    plain = unmitigated(results)
-    varied = plain.loc[plain["block"] == "paralinguistics", "utterance_id"]
-    return plain[
-        plain["utterance_id"].isin(varied)
-        & plain["block"].isin(["core", "paralinguistics"])
-        & (plain["condition"] == Condition.SPEECH_ONLY)
-    ]
+    return _varied(results, "paralinguistics", Condition.SPEECH_ONLY)
 
 
 def histories(results: pd.DataFrame) -> pd.DataFrame:
@@ -101,3 +89,9 @@ def steering(results: pd.DataFrame, arm: str = STEERING) -> pd.DataFrame:
     same = ["model", "revision", "stimulus_id"]
     plain = unmitigated(results).merge(steered[same].drop_duplicates(), on=same)
     return pd.concat([plain, steered], ignore_index=True)
+
+
+def _varied(results: pd.DataFrame, block: str, condition: Condition) -> pd.DataFrame:
+    plain = unmitigated(results)
+    varied = plain["utterance_id"].isin(plain.loc[plain["block"] == block, "utterance_id"])
+    return plain[varied & plain["block"].isin(["core", block]) & (plain["condition"] == condition)]

@@ -67,17 +67,9 @@ def harm_by_words(utterances: Sequence[Utterance], measure: str) -> pd.Series:
 def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> pd.DataFrame:
     """Trials of a model that refuses where :data:`DECIDING` gives harm at least one half.
 
-    Parameters
-    ----------
-    trials
-        As of :func:`aor_lib.analysis.results.load_results`.
-    utterances
-        What it learns from, without the scenario that it answers.
-
-    Returns
-    -------
-    One row per stimulus of an utterance among ``utterances``: the columns of ``trials``, with
-    :data:`aor_lib.analysis.selections.WORDS_ONLY` as ``model``.
+    One row per stimulus of an utterance among ``utterances``, which it learns from without the
+    scenario that it answers: the columns of ``trials`` (those of
+    :func:`aor_lib.analysis.results.load_results`), with ``model`` :data:`WORDS_ONLY`.
     """
     harm = harm_by_words(utterances, DECIDING)
     known = trials[trials["utterance_id"].isin(harm.index)].drop_duplicates("stimulus_id")

@@ -36,10 +36,6 @@ _NOBODY = paragraph("No annotator is named, so no session is shown.")
 _SIDES = [str(Condition.BENIGN_SCENE), str(Condition.SPEECH_ONLY)]
 
 
-class AnnotationError(AorError, ValueError):
-    """A session that cannot be held, or labels that cannot be read."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A question about each item, and the labels that answer it."""
@@ -53,12 +49,12 @@ class Task:
         return Path(build) / FOLDER / f"{self.name}-{annotator}.csv"
 
     def read(self, path: Path) -> pd.DataFrame:
-        """Labels in a file; raises :class:`AnnotationError` for other columns or labels."""
+        """Labels in a file; raises AorError for other columns or labels."""
         rows = pd.read_csv(path, dtype=str)
         if list(rows) != _COLUMNS:
-            raise AnnotationError(f"{path}: its columns must be {', '.join(_COLUMNS)}")
+            raise AorError(f"{path}: its columns must be {', '.join(_COLUMNS)}")
         for label in set(rows["label"]) - set(self.labels):
-            raise AnnotationError(f"{path}: label {label!r} is none of {', '.join(self.labels)}")
+            raise AorError(f"{path}: label {label!r} is none of {', '.join(self.labels)}")
         return rows.drop_duplicates(["annotator", "item"], keep="last")
 
 
@@ -162,7 +158,7 @@ def listen(build: Path | str, annotator: str, utterances: int, seed: int) -> Ann
     for row in clips.set_index(["utterance_id", "condition"]).loc[asked].to_dict("records"):
         path = Path(build) / row["path"]
         if not path.is_file():
-            raise AnnotationError(f"{path}: does not exist; run 'aor data' to make it again")
+            raise AorError(f"{path}: does not exist; run 'aor data' to make it again")
         items[row["sha256"]] = partial(widgets.Audio.from_file, path, autoplay=True, loop=False)
     return Annotation(build, CLIPS, annotator, items)
 
@@ -237,7 +233,7 @@ def _clips(build: Path | str) -> pd.DataFrame:
 def _balanced(frame: pd.DataFrame, by: list[str], n: int, seed: int) -> pd.DataFrame:
     """Sample ``n`` rows, as equally from the groups as their sizes allow."""
     if not 1 <= n <= len(frame):
-        raise AnnotationError(f"{n} items asked for: ask for 1 to {len(frame)}")
+        raise AorError(f"{n} items asked for: ask for 1 to {len(frame)}")
     shuffled = frame.sample(frac=1, random_state=seed)
     turn = shuffled.groupby(by).cumcount().to_numpy()
     return shuffled.iloc[np.argsort(turn, kind="stable")[:n]]
@@ -245,7 +241,7 @@ def _balanced(frame: pd.DataFrame, by: list[str], n: int, seed: int) -> pd.DataF
 
 def _own_rng(annotator: str, seed: int) -> np.random.Generator:
     if not re.fullmatch(r"[a-z0-9_-]{1,60}", annotator):
-        raise AnnotationError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
+        raise AorError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
     return np.random.default_rng([seed, *annotator.encode()])
 
 

@@ -70,14 +70,7 @@ class Estimates:
     about: str = ""
 
     def where(self, **values: Any) -> Estimates:
-        """Keep the estimates whose columns have these values (a value, or a list of values).
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"model": ["a", "b"], "rate": [0.2, 0.4]})
-        >>> Estimates(frame, ("model",), "rate").where(model="b").frame["rate"].tolist()
-        [0.4]
-        """
+        """Keep the estimates whose columns have these values (a value, or a list of values)."""
         return replace(self, frame=rows_where(self.frame, values))
 
     def plot(
@@ -116,14 +109,7 @@ class Estimates:
         return Figures(figures)
 
     def table(self, title: str = "") -> Html | Prose:
-        """Table of the estimates: their keys, intervals, p values and sample sizes.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"model": ["<b>"], "rate": [0.2], "low": [0.1], "high": [0.4]})
-        >>> "&lt;b&gt;" in Estimates(frame, ("model",), "rate").table().html
-        True
-        """
+        """Table of the estimates: their keys, intervals, p values and sample sizes."""
         about = self.about or measure_of(self.measure).about
         return nothing_for(title or about) if self.frame.empty else table(self.rows(), title)
 

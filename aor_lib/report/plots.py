@@ -88,7 +88,6 @@ class _Picture:
         return varying[-1] if varying else self.keys[-1]
 
     def forest(self) -> Drawn:
-        """Estimates with their intervals, by row and, within a row, by colour."""
         colour, shape = self.colour, self.shape
         base = self._base().encode(y=self._row_axis())
         if self.named == [self.hue]:
@@ -111,7 +110,6 @@ class _Picture:
         return alt.layer(*layers), height, f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:
-        """Estimates over a numeric column, with a band for their intervals."""
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
         ticks = alt.Axis(values=sorted(set(self.rows[x])), format="~r")
         over = alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12))
@@ -133,7 +131,6 @@ class _Picture:
         return alt.layer(*layers), 280, f"{self._range()}, over {title}."
 
     def bars(self) -> Drawn:
-        """Stacked bars of counts."""
         self.rows["order"] = self.rows[self.hue].map(self.hues.index)
         x = alt.X(f"{self.measure}:Q", title=self.axis)
         bars = self._base().mark_bar()
@@ -143,7 +140,6 @@ class _Picture:
         return chart, 32 * self.rows["row"].nunique(), f"{self.axis}: {words}."
 
     def trade_off(self) -> Drawn:
-        """Harmful refusal over over-refusal, with both intervals and the line of no sensitivity."""
         whole = alt.Scale(domain=[0, 1])
         x = alt.X("orr:Q", axis=_PERCENT, title=measure_of("orr").about, scale=whole)
         y = alt.Y("hrr:Q", axis=_PERCENT, title=measure_of("hrr").about, scale=whole)

@@ -7,12 +7,12 @@ import ipywidgets as widgets
 import pandas as pd
 import pytest
 
+from aor_lib.config.typed_yaml import AorError
 from aor_lib.report import annotation
 from aor_lib.report.annotation import (
     CLIPS,
     FOLDER,
     Annotation,
-    AnnotationError,
     listen,
     load_labels,
 )
@@ -103,7 +103,7 @@ def test_a_label_that_cannot_be_kept_is_said_and_the_item_stays(tmp_path):
 def test_a_file_of_other_labels_is_refused(tmp_path):
     (tmp_path / FOLDER).mkdir()
     CLIPS.path(tmp_path, "ann").write_text("annotator,item,label,created\na,x,evil,\n")
-    with pytest.raises(AnnotationError, match=r"clips-ann\.csv.*evil"):
+    with pytest.raises(AorError, match=r"clips-ann\.csv.*evil"):
         load_labels(tmp_path, CLIPS)
 
 
@@ -137,11 +137,11 @@ def test_the_page_holds_the_sound_and_nothing_about_it(build):
 
 def test_a_session_that_cannot_be_held_is_refused(build):
     for annotator, n, named in (("ann", 13, "1 to 12"), ("Ann Smith", 2, "annotator: 'Ann Smith'")):
-        with pytest.raises(AnnotationError, match=named):
+        with pytest.raises(AorError, match=named):
             listen(build, annotator, n, 1)
     for path in (build / "clips").iterdir():
         path.unlink()
-    with pytest.raises(AnnotationError, match=r"\.flac"):
+    with pytest.raises(AorError, match=r"\.flac"):
         listen(build, "ann", 3, 1)
 
 
