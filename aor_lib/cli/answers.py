@@ -31,7 +31,6 @@ def run(
 ) -> None:
     """Ask every model what the study plans for it; exits with 1 where a trial has no answer."""
     from aor_lib.inference.engine import Progress, run_study
-    from aor_lib.inference.forecast import forecast
 
     study, folder = study_of(params, build)
     known = {card.id: card for card in study.models}
@@ -40,6 +39,8 @@ def run(
             raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
     chosen = [name for name in known if not model or name in model]
     if dry_run:
+        from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
+
         forecasts = forecast(study, folder, [known[name] for name in chosen])
         shown = forecasts.round({"tokens": 0, "usd": 2, "hours": 1}).astype(object)
         print_table(shown, shown.where(shown.notna(), "").to_numpy())

@@ -62,7 +62,7 @@ def run_study(
     models
         Ids of the models that are asked; none means all of the profile.
     max_failures
-        See :class:`Run`.
+        Failures that a model is allowed; see :data:`MAX_FAILURES`.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
@@ -110,8 +110,7 @@ class Run:
     build
         The folder that the stimuli's paths are relative to.
     max_failures
-        Failures that a model is allowed in this run: below 1 a share of its trials, otherwise a
-        number of them.
+        Failures that a model is allowed in this run; see :data:`MAX_FAILURES`.
     """
 
     def __init__(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,10 +12,9 @@ from aor_lib.config.params import ModelCard, StudyParams, card_settings
 from aor_lib.config.records import Stimulus, Trial
 from aor_lib.inference.planning import absent, plan_trials
 from aor_lib.inference.store import STORE, STUDY, Store
+from aor_lib.models.api_budget import Prices
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.stimuli.manifest import load_stimuli
-
-if TYPE_CHECKING:
-    from aor_lib.models.api_budget import Prices
 
 _WORDS_PER_S = 2.5
 _BYTES_PER_TOKEN = 4
@@ -32,8 +30,6 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
     write), tokens and usd (at most, without retries), cap_usd (of the card), hours (at the pace of
     earlier answers); NaN where unknown.
     """
-    from aor_lib.models.api_settings import ApiSettings  # with the SDK: a run needs it not
-
     stimuli = load_stimuli(build)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     revisions, finished, pace_s = _answered(build / STORE)
