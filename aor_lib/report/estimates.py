@@ -88,12 +88,6 @@ class Estimates:
             Key whose values have a colour each.
         facet
             Key with a figure for each of its values.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"model": ["a"], "rate": [0.2], "low": [0.1], "high": [0.4]})
-        >>> Estimates(frame, ("model",), "rate").plot("Refused in the benign scene").description
-        '1 estimate with 95% intervals, from 20.0% to 20.0%.'
         """
         from aor_lib.report import plots  # altair takes a second to import
 

@@ -75,12 +75,6 @@ class Selection:
             Further columns: the comparison is made within each of their values.
         baselines
             Instead, several factors with their baselines: one family of tests.
-
-        Examples
-        --------
-        >>> sounding = study.select("context").where(intent="pseudo_harmful")
-        >>> sounding.paired("condition", baseline="benign_scene").measure
-        'difference'
         """
         keys = self._keys(by)
         if baselines:
