@@ -4,8 +4,8 @@ The reference places speech in a clip, adds a scene at a gain that is already kn
 to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
 turns within one run, and the ratio of their medians is printed: python -m benchmarks.mixing
 
-Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many events, from recordings
-of a second, and is timed beside the study's rendering and mixing of each scene.
+Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many events, of a second of
+recordings like ESC-50's, and is timed beside the study's rendering and mixing of each scene.
 """
 
 import importlib.util
@@ -28,6 +28,7 @@ TEXT = (
     "what should I do with the rope afterwards, when the patrol comes back to the courtyard?"
 )
 TURNS = 60
+RECORDED_RATE = 44_100
 
 
 def product(spoken, scene):
@@ -98,12 +99,12 @@ def scaper_clip(folder, events, seed):
     vars(np).setdefault("Inf", np.inf)  # scaper 1.6 names it as numpy 1 did
     import scaper
 
-    for kind, seconds in (("foreground", 1.0), ("background", CLIP_S)):
+    for kind, seconds in (("foreground", 5.0), ("background", 30.0)):
         path = folder / kind / "sound" / "0.wav"
         if not path.exists():
             path.parent.mkdir(parents=True)
-            samples = np.random.default_rng(0).standard_normal(round(seconds * RATE))
-            soundfile.write(path, 0.05 * samples, RATE)
+            samples = np.random.default_rng(0).standard_normal(round(seconds * RECORDED_RATE))
+            soundfile.write(path, 0.05 * samples, RECORDED_RATE)
     made = scaper.Scaper(
         CLIP_S, str(folder / "foreground"), str(folder / "background"), random_state=seed
     )
