@@ -41,7 +41,7 @@ data: $(ENV)  ## Make and validate the stimuli only
 results: $(ENV)  ## Make the stimuli, run the models, judge their answers and steer them
 	@$(AOR) make $(PARAMS)
 
-check: lint  ## Check style, types and imports, and run the fast tests, in about a minute
+check: lint  ## Check style, types and imports, and run the fast tests, in under a minute
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 -m "not slow and not nightly" tests
 
 lint: $(ENV)

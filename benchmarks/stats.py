@@ -25,7 +25,6 @@ def study(seed):
             "utterance_id": np.repeat(np.arange(len(intents)).astype(str), ANSWERS),
             "intent": np.repeat(intents, ANSWERS),
             "condition": np.tile(["speech_only", *["benign_scene"] * (ANSWERS - 1)], len(intents)),
-            "emotion": np.tile(["neutral", "angry", "sad", "happy", "fearful"], len(intents)),
         }
     )
     refused = rng.random(len(frame)) < np.repeat(own, ANSWERS)
@@ -65,14 +64,6 @@ def main():
         lambda: stats.paired_differences(pseudo, "condition", "speech_only", ["model"]),
     )
     timed("signal_detection", lambda: stats.signal_detection(results, ["model"]))
-    timed(
-        "factor_effects: 5 emotions",
-        lambda: stats.factor_effects(pseudo, {"emotion": "neutral"}, ["model"]),
-    )
-    timed(
-        "utterances_needed: 3 differences",
-        lambda: stats.utterances_needed([0.5], [-0.05, -0.1, -0.2], 0.5),
-    )
 
 
 if __name__ == "__main__":
