@@ -53,7 +53,8 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_
     (tags,) = read(model, in_scene).heard
     assert answer.heard["sounds"] == ", ".join(tags.top(4))
     assert answer.heard["emotion"] in dict(tags.emotion)
-    assert "kitchen" not in str(read(model, in_scene))
+    prompt = str(read(model, in_scene)).replace("_", " ")
+    assert "home kitchen" not in prompt  # a kitchen timer is a sound
 
 
 def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(
