@@ -33,7 +33,7 @@ from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 3
+VERSION = 4
 """Counts the changes to what the compositions hold; it is part of the cache's key."""
 NOISE, SILENCE = "steady noise", "silence"
 VOICES = (
