@@ -1,4 +1,4 @@
-"""What YAMNet, a network trained on recordings, recognises of the scenes and of their sounds.
+"""Recognition of the scenes and their sounds by YAMNet, a network trained on recordings.
 
 Make the table anew, in minutes, with YAMNet's files in the user's cache (README.md says where they
 come from): python -m benchmarks.yamnet

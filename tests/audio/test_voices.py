@@ -17,7 +17,7 @@ SHORTEST = 5
 
 
 def words(samples: np.ndarray) -> set[str]:
-    """What Whisper understands of a waveform."""
+    """Words that Whisper transcribes from a waveform."""
     stream = io.BytesIO()
     soundfile.write(stream, 0.5 * samples / np.abs(samples).max(), RATE, format="WAV")
     heard = re.findall(r"[a-z']+", transcribe(stream.getvalue()).transcript.lower())

@@ -22,7 +22,7 @@ def build(tmp_path_factory):
 
 
 def received(build, name):
-    """What a script hands to the page."""
+    """Data that a script hands to the page."""
     script = (build / "explorer" / f"{name}.js").read_text("ascii")
     return json.loads(script.removeprefix(f'aorExplorer.receive("{name}",').strip()[:-1])
 

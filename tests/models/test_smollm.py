@@ -1,4 +1,4 @@
-"""What the cascades' language model reads of a clip, and its arithmetic with integers."""
+"""Prompts of the cascades' language model, and its arithmetic with integers."""
 
 import torch
 

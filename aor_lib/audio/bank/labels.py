@@ -1,4 +1,4 @@
-"""What scenes and recordings call a sound: AudioSet's display names (params/sound_labels.yaml)."""
+"""Labels of sounds, of scenes and of recordings: AudioSet's names (params/sound_labels.yaml)."""
 
 import functools
 import re

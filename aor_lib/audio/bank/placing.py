@@ -20,7 +20,7 @@ def as_event(samples: Samples, rng: np.random.Generator) -> Samples:
 
 
 def as_bed(samples: Samples, n_samples: int, rng: np.random.Generator) -> Samples:
-    """So many samples of a recording, which comes again with cross-fades if it is shorter."""
+    """``n_samples`` of a recording, which is repeated with cross-fades if it is shorter."""
     if len(samples) >= n_samples:
         return _excerpt(samples, n_samples, rng)
     faded = _faded(samples, _CROSS_FADE_S)

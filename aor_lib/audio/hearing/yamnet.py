@@ -67,7 +67,7 @@ def revision() -> str | None:
 def recognise_scene(
     samples: npt.NDArray[np.floating], sample_rate: int, scene: str | None
 ) -> Recognition | None:
-    """What YAMNet recognises of a scene; None without YAMNet, or if no class is expected of it."""
+    """Rank and score of a scene's expected classes; None without YAMNet or expected classes."""
     expected = load_expected().scenes.get(scene or "")
     if expected is None or revision() is None:
         return None
@@ -75,7 +75,7 @@ def recognise_scene(
 
 
 def recognise(scores: Scores, expected: Collection[str]) -> Recognition:
-    """What is recognised of the expected classes; ValueError if one is no class of YAMNet."""
+    """Rank and score of the best expected class; ValueError if YAMNet lacks one of them."""
     names = class_names()
     score = max(scores[names.index(name)] for name in expected)
     return Recognition(names[scores.argmax()], int((scores > score).sum()) + 1, float(score))

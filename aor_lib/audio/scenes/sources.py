@@ -1,4 +1,4 @@
-"""What a scene's sounds are made of: a recording where the bank has the label, else synthesis."""
+"""Sounds of a scene: a recording where the bank has one of the label, otherwise synthesis."""
 
 import re
 from collections.abc import Callable

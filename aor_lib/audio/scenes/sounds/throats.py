@@ -1,4 +1,4 @@
-"""What cries and crowds are made of: formants, and sentences backwards."""
+"""Building blocks of cries and crowds: formants, and sentences played backwards."""
 
 import numpy as np
 from scipy import signal
