@@ -52,7 +52,7 @@ lint: $(ENV)
 
 test: $(ENV) $(INSPECT)  ## Check everything that CI does: lint, build the smoke report, run all but nightly tests
 	$(MAKE) --jobs=2 --output-sync=target lint smoke-book
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile -m "not nightly" --junitxml=build/tests.xml
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "not nightly" --junitxml=build/tests.xml
 
 .PHONY: smoke-book
 smoke-book: $(ENV)

@@ -29,6 +29,7 @@ from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Identifier
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, read
+from aor_lib.stimuli import dataset
 from aor_lib.storage import assets
 from aor_lib.storage.assets import Arrays, load_or_make
 from aor_lib.storage.workers import map_jobs
@@ -134,7 +135,7 @@ def compositions(
     report
         Called with the clips made and their number.
     """
-    origin = [VERSION, transcription.VERSION, count, settings, seed]
+    origin = [VERSION, dataset.VERSION, transcription.VERSION, count, settings, seed]
     made = load_or_make(
         "compositions", origin, lambda: _made(count, settings, seed, workers, report)
     )
