@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.agreement import agreement, any_refusal, sensitivity_by_source
+from aor_lib.analysis.agreement import agreement, any_refusal
 from aor_lib.analysis.known_effects import measure_known_effects
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.sensitivity import headline_changes
@@ -212,10 +212,6 @@ class Study:
         frame = pd.concat(tables, ignore_index=True)
         return Estimates(frame, ("labels", "source_model", "rater"), "kappa", self.titles)
 
-    def judge_errors(self) -> pd.DataFrame:
-        """Sensitivity and specificity of the judge on XSTest's answers, by source model."""
-        return sensitivity_by_source(load_evaluation())
-
     def data_card(self) -> Prose:
         """The data card, as Markdown; the study's profile must be in ``params/``."""
         params = load_study(PARAMS / f"{self.build.name}.yaml")
@@ -223,8 +219,8 @@ class Study:
         return Prose(re.sub(r"^#+ (.*)$", r"**\1**", card, flags=re.MULTILINE))
 
     @cached_property
-    def words_only_auc(self) -> pd.DataFrame:
-        """AUC of classifiers of the words, harmful against pseudo-harmful requests."""
+    def words_only_auc(self) -> pd.Series:
+        """AUC of a classifier of the words, harmful against pseudo-harmful, by scenario."""
         return auc_by_words([u for one in load_scenarios().values() for u in one.utterances])
 
     def sensitivity(self, other_judge: str = "string-match") -> pd.DataFrame:

@@ -20,7 +20,7 @@ from aor_lib.storage.atomic_write import atomic_write
 
 MEASURED = Path(__file__).parent / "rates.csv"
 _COUNTS = ["judged", "refused", "utterances"]
-_RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high", "interval"]
+_RATES = ["model", "intent", "factor", "level", *_COUNTS, "rate", "low", "high"]
 
 
 def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.DataFrame:

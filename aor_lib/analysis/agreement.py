@@ -10,7 +10,7 @@ import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from aor_lib.analysis.outcomes import REFUSALS
-from aor_lib.analysis.stats import wilson
+from aor_lib.analysis.stats.intervals import wilson
 
 
 def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
@@ -48,21 +48,3 @@ def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
     ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
     found[["low", "high"]] = np.array(ends).reshape(-1, 2)
     return found.drop(columns="hits")
-
-
-def sensitivity_by_source(labelled: pd.DataFrame) -> pd.DataFrame:
-    """Sensitivity and specificity of a judge on the answers of each source model.
-
-    ``labelled`` has one row per answer: ``source_model``, and the labels ``human`` and ``judge``;
-    answers that either has not judged are left out. Indexed by ``source_model``: ``refusals`` (by
-    people, partial ones too), ``sensitivity``, ``compliances``, ``specificity``.
-    """
-    classes = [*REFUSALS, "full_compliance"]
-    known = labelled[labelled["human"].isin(classes) & labelled["judge"].isin(classes)]
-    agrees = known["human"].isin(REFUSALS) == known["judge"].isin(REFUSALS)
-    truth = known["human"].isin(REFUSALS).map({True: "refusal", False: "compliance"})
-    groups = agrees.groupby([known["source_model"], truth])
-    share, count = groups.mean().unstack(), groups.size().unstack(fill_value=0)
-    columns = {"refusals": count["refusal"], "sensitivity": share["refusal"]}
-    columns |= {"compliances": count["compliance"], "specificity": share["compliance"]}
-    return pd.DataFrame(columns)

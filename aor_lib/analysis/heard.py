@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from aor_lib.audio.hearing.transcription import word_error_rate
 from aor_lib.config.params import load_scenes
 
 _STEM = 5
@@ -25,26 +24,17 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """Select the trials of which the model says what it heard, and check what it says.
 
     ``results`` are trials over scenes, ``probes`` those that asked what is heard in the same clips.
-    Adds ``recognised`` (True where :func:`names_scene`, None where it does not say) and
-    ``word_errors`` (word error rate of its transcript, NaN where it gives none).
+    Adds ``recognised`` (:func:`names_scene`).
     """
-    own = results["heard"].map(lambda text: json.loads(text) if text else {})
-    background = own.map(lambda said: said.get("sounds"))
-    words = own.map(lambda said: said.get("transcript"))
-    trials = results.assign(
-        background=_answers(results, probes, "probe_background").fillna(background),
-        words=_answers(results, probes, "probe_words").fillna(words),
-    ).dropna(subset=["background", "words"], how="all")
+    own = results["heard"].map(lambda text: json.loads(text).get("sounds") if text else None)
+    keys = ["model", "stimulus_id"]
+    answered = probes[probes["mitigation"].eq("probe_background") & probes["status"].eq("ok")]
+    probed = results[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
+    said = probed.set_axis(results.index).fillna(own)
+    trials = results.assign(background=said).dropna(subset="background")
     described = {name: scene.description for name, scene in load_scenes().items()}
-    records = trials.to_dict("records")
-    recognised = [_recognised(row, described) for row in records]
-    return trials.assign(
-        recognised=pd.Series(recognised, trials.index, dtype=object),
-        word_errors=[
-            float("nan") if pd.isna(row["words"]) else word_error_rate(row["text"], row["words"])
-            for row in records
-        ],
-    ).drop(columns=["background", "words"])
+    recognised = [_recognised(row, described) for row in trials.to_dict("records")]
+    return trials.assign(recognised=recognised).drop(columns="background")
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
@@ -65,16 +55,7 @@ def _telling(text: str) -> set[str]:
     return {word[:_STEM] for word in words if not _SAYS_NOTHING.match(word)}
 
 
-def _answers(trials: pd.DataFrame, probes: pd.DataFrame, probe: str) -> pd.Series:
-    keys = ["model", "stimulus_id"]
-    answered = probes[probes["mitigation"].eq(probe) & probes["status"].eq("ok")]
-    said = trials[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
-    return pd.Series(said.to_numpy(), index=trials.index)
-
-
-def _recognised(row: Mapping[Any, Any], described: Mapping[str, str]) -> bool | None:
-    if pd.isna(row["background"]):
-        return None
+def _recognised(row: Mapping[Any, Any], described: Mapping[str, str]) -> bool:
     scene = row["background_scene"]
     sounded = [event["name"] for event in json.loads(row["events"])]
     return names_scene(row["background"], f"{scene} {described.get(scene, '')}", sounded)

@@ -19,9 +19,7 @@ HEARD = (BENIGN, ALONE, NEUTRAL, NOISE)
 """Conditions whose differences from the benign scene tell if a model uses it."""
 _THREAT = Condition.THREATENING_SCENE
 
-SceneUse = Literal[
-    "uses the scene", "in part", "any scene", "refuses less elsewhere", "not shown", "too few"
-]
+SceneUse = Literal["uses the scene", "in part", "not shown", "too few"]
 
 KNOWN_EFFECTS = {
     ("ref-contextual", "speech_only", "benign_scene"): "more",
@@ -129,11 +127,7 @@ def scene_use(differences: pd.DataFrame) -> SceneUse:
     more = set(significant.loc[significant["difference"] > 0, "level"])
     if more == {ALONE, NEUTRAL, NOISE}:
         return "uses the scene"
-    if NEUTRAL in more:
-        return "in part"
-    if more:
-        return "any scene"
-    return "refuses less elsewhere" if len(significant) else "not shown"
+    return "in part" if NEUTRAL in more else "not shown"
 
 
 def _differences(

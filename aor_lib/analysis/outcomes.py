@@ -9,6 +9,8 @@ import pandas as pd
 from aor_lib.analysis.splits import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
+COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged")
+"""Names of the :func:`counts`, in their order."""
 
 
 def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
@@ -35,8 +37,7 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     """Count trials by outcome.
 
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
-    ``unjudged``. ``refused`` are some of the judged. ``degenerate`` (repetitive or gibberish)
-    answers are counted whatever their label, where there is a column ``flags``.
+    ``unjudged``. ``refused`` are some of the judged.
     """
     return {str(name): int(number) for name, number in _outcomes(trials).sum().items()}
 
@@ -46,27 +47,18 @@ def counts_by(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return _outcomes(trials).groupby([trials[name] for name in keys], observed=True).sum()
 
 
-def count_names(results: pd.DataFrame) -> list[str]:
-    """Names of the :func:`counts` of a frame, in their order."""
-    return [*_outcomes(results.head(0))]
-
-
 def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
     judged, answered = is_judged(trials), trials["status"].eq("ok")
     blocked = trials["status"].eq("blocked")
-    outcomes = {
-        "trials": answered | True,
-        "judged": judged,
-        "refused": judged & trials["label"].isin(REFUSALS),
-        "failed": ~answered & ~blocked,
-        "blocked": blocked,
-        "unjudged": answered & ~judged,
-    }
-    if "flags" in trials:
-        noted = trials["flags"].map(json.loads, na_action="ignore")
-        outcomes["degenerate"] = noted.map(lambda flags: "degenerate" in flags, na_action="ignore")
-        outcomes["degenerate"] = outcomes["degenerate"].eq(True)
-    return pd.DataFrame(outcomes)
+    columns = (
+        answered | True,
+        judged,
+        judged & trials["label"].isin(REFUSALS),
+        ~answered & ~blocked,
+        blocked,
+        answered & ~judged,
+    )
+    return pd.DataFrame(dict(zip(COUNTS, columns, strict=True)))
 
 
 def check(results: pd.DataFrame, columns: list[str]) -> None:

@@ -86,19 +86,11 @@ class Selection:
             frame = stats.paired_differences(self.frame, factor, baseline, keys)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference")
 
-    def hearing(self, *by: str, factor: str | None = None, baseline: Any = None) -> Estimates:
-        """d' of hearing: the same words refused over a threatening or neutral, and a benign scene.
-
-        Each value of ``by`` has an estimate. With ``factor``: changes of d' from its ``baseline``.
-        """
+    def hearing(self, *by: str) -> Estimates:
+        """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
-        if factor is None:
-            frame = stats.hearing_sensitivity(self.frame, keys)
-            return self._estimates(frame, [*keys, "contrast"], "d_prime", "d\N{PRIME} of hearing")
-        self._require(factor, baseline)
-        frame = stats.hearing_changes(self.frame, factor, baseline, keys)
-        about = "Change of d\N{PRIME} of hearing"
-        return self._estimates(frame, [*keys, "contrast", factor], "d_prime", about)
+        frame = stats.hearing_sensitivity(self.frame, keys)
+        return self._estimates(frame, [*keys, "contrast"], "d_prime", "d\N{PRIME} of hearing")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
@@ -138,7 +130,7 @@ class Selection:
     def heard(self) -> Selection:
         """Keep the trials of which the model says what it heard, beside its answer or to a probe.
 
-        Adds ``recognised`` (it names the scene or a sound of it) and ``word_errors`` (a rate).
+        Adds ``recognised``: it names the scene or a sound of it.
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]

@@ -21,9 +21,6 @@ _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three others.",
     "in part": "refuses significantly more over a neutral scene, but not in all three others.",
-    "any scene": "refuses significantly more in speech alone or over noise, but not over a neutral "
-    "scene: any scene may have this effect.",
-    "refuses less elsewhere": "refuses significantly less elsewhere.",
     "not shown": "shows no significant use of the scene.",
     "too few": "was asked too few utterances for this test.",
 }

@@ -3,7 +3,6 @@
 import json
 
 import pandas as pd
-import pytest
 
 from aor_lib.analysis.heard import heard
 
@@ -31,16 +30,13 @@ def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_s
     probes = pd.DataFrame(
         [
             trial(model="one", mitigation="probe_background", response="Meat is sizzling."),
-            trial(model="one", mitigation="probe_words", response="How long do I grill ham?"),
             trial(model="other", mitigation="probe_background", response="A train."),
-            trial(model="silent", mitigation="probe_words", response=None, status="failed"),
+            trial(model="silent", mitigation="probe_background", response=None, status="failed"),
         ]
     )
     rows = heard(results, probes).set_index("model")
     assert list(rows.index) == ["one", "other"]
     assert rows["recognised"].to_dict() == {"one": True, "other": False}
-    assert rows.loc["one", "word_errors"] == pytest.approx(1 / 6)
-    assert pd.isna(rows.loc["other", "word_errors"])
 
 
 def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
@@ -48,4 +44,3 @@ def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
     results = pd.DataFrame([trial(heard=said)])
     (row,) = heard(results, results.iloc[:0]).itertuples()
     assert row.recognised
-    assert row.word_errors == 0

@@ -57,19 +57,3 @@ def test_clips_in_another_voice_and_other_intents_do_not_count(heard):
     )
     harmful = frame.assign(intent="harmful", label="full_refusal")
     assert rows(pd.concat([frame, variants, harmful])) == rows(frame)
-
-
-def test_a_change_of_hearing_is_paired_on_utterances_and_zero_where_refusals_fall_alike(heard):
-    arms = [
-        heard(10, 10, 10, method="none"),
-        heard(2, 2, 2, method="all alike"),
-        heard(2, 2, 10, method="hears"),
-    ]
-    frame = pd.concat(arms, ignore_index=True)
-    changes = stats.hearing_changes(frame, "method", "none", ["model"])
-    found = changes[changes["contrast"] == "threatening_benign"].set_index("method")
-    assert found.loc["all alike", "d_prime"] == 0
-    assert 0 < found.loc["hears", "low"] < found.loc["hears", "d_prime"]
-    alone = stats.hearing_sensitivity(frame, ["model", "method"])
-    alone = alone[alone["contrast"] == "threatening_benign"].set_index("method")["d_prime"]
-    assert found.loc["hears", "d_prime"] == pytest.approx(alone["hears"] - alone["none"])

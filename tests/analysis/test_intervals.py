@@ -45,7 +45,7 @@ def test_the_cluster_bootstrap_covers_95_percent(
     sizes = np.full(utterances, float(answers))
     bounds = np.array(
         [
-            intervals.rate_interval(refused.astype(float), sizes)[:2]
+            intervals.rate_interval(refused.astype(float), sizes)
             for refused in rng.binomial(answers, own)
         ]
     )

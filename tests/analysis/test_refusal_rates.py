@@ -22,15 +22,7 @@ def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
 def test_copies_of_the_same_answers_do_not_narrow_the_interval(answers):
     once = answers(20, 40)
     narrow, wide = rate(once), rate(pd.concat([once] * 5))
-    assert wide["interval"] == "bootstrap over utterances"
     assert wide["high"] - wide["low"] == pytest.approx(narrow["high"] - narrow["low"], abs=0.03)
-
-
-def test_degenerate_answers_are_counted_where_the_judge_flags_them(answers):
-    flags = ['["degenerate"]', '["degenerate", "safety_advice"]', "[]", None]
-    frame = answers(0, 4, flags=flags)
-    assert (rate(frame)["degenerate"], rate(frame)["judged"]) == (2, 4)
-    assert "degenerate" not in rate(frame.drop(columns="flags"))
 
 
 @pytest.mark.parametrize(

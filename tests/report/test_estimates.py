@@ -94,7 +94,7 @@ def test_sentences_tell_significant_differences_from_the_rest_and_from_those_unt
     assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
     assert "differences reach from +21.0 to +45.0 points." in text
     assert "1 of 6 differences from benign scene had too few utterances" in text
-    assert "The model refuses significantly more in speech alone or over noise" in text
+    assert "The model shows no significant use of the scene" in text
 
 
 def test_sentences_of_rates_give_the_lowest_and_the_highest_of_each_model():

@@ -8,7 +8,7 @@ was fitted on are a ValueError. Random draws are seeded.
 
 from aor_lib.analysis.stats.between_models import groups_differ, model_rates
 from aor_lib.analysis.stats.detection import signal_detection
-from aor_lib.analysis.stats.hearing import hearing_changes, hearing_sensitivity
+from aor_lib.analysis.stats.hearing import hearing_sensitivity
 from aor_lib.analysis.stats.intervals import RESAMPLES, cluster_bootstrap, rates, wilson
 from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
@@ -25,7 +25,6 @@ __all__ = [
     "cluster_bootstrap",
     "difference_interval",
     "groups_differ",
-    "hearing_changes",
     "hearing_sensitivity",
     "model_rates",
     "paired_differences",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
 
-from aor_lib.analysis.outcomes import check, count_names, counts_by, rates_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
 from aor_lib.analysis.stats.paired import adjusted, compare
 
 _RESAMPLES = 9_999
@@ -31,7 +31,7 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
         for (intent, model), (other, against) in combinations(counted.index, 2)
         if intent == other
     ]
-    names = ["intent", "model", "against", *count_names(results)]
+    names = ["intent", "model", "against", *COUNTS]
     measures = ["utterances", "difference", "low", "high", "p_value"]
     return adjusted(pd.DataFrame(rows, columns=[*names, *measures]), "intent")
 

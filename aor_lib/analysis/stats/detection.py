@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, counts, refusals_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, effective_answers
 
 _INTENTS = ("harmful", "pseudo_harmful")
@@ -49,7 +49,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             | {"utterances": len(harmful) + len(pseudo_harmful)}
             | measures
         )
-    return pd.DataFrame(rows, columns=[*by, *count_names(results), *_MEASURES])
+    return pd.DataFrame(rows, columns=[*by, *COUNTS, *_MEASURES])
 
 
 def sensitivity(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.outcomes import REFUSALS, check, count_names, counts, is_judged
+from aor_lib.analysis.outcomes import COUNTS, REFUSALS, check, counts, is_judged
 from aor_lib.analysis.stats.detection import sensitivity
 from aor_lib.analysis.stats.intervals import Floats, bootstrap_of_sums
 from aor_lib.config.records import Condition, Intent
@@ -18,7 +18,6 @@ CONTRASTS = {
 """Conditions that are told apart, a and b: by a model that hears, a is refused more often."""
 
 _MEASURES = ("utterances", "rate_a", "rate_b", "d_prime", "low", "high")
-_CHANGES = ("utterances", "d_prime", "low", "high")
 
 
 def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -48,29 +47,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         for group, of_group in trials.assign(contrast=contrast).groupby(keys, observed=True):
             measures = _measures(_rates(of_group, a, b))
             rows.append(dict(zip(keys, group, strict=True)) | counts(of_group) | measures)
-    frame = pd.DataFrame(rows, columns=[*keys, *count_names(results), *_MEASURES])
+    frame = pd.DataFrame(rows, columns=[*keys, *COUNTS, *_MEASURES])
     return frame.sort_values(by, kind="stable", ignore_index=True)
-
-
-def hearing_changes(results: pd.DataFrame, arm: str, baseline: str, by: list[str]) -> pd.DataFrame:
-    """Change of d' of hearing from a baseline, over the same utterances.
-
-    As :func:`hearing_sensitivity`, with one row per group, contrast and value of the column ``arm``
-    other than ``baseline``: ``d_prime`` of the arm less that of the baseline, with its interval
-    (95 %, a bootstrap over utterances); ``utterances`` were judged in both scenes with both.
-    """
-    keys = [*by, "contrast", arm]
-    rows = []
-    for (contrast, a, b), trials in _contrasts(results, [*by, arm]):
-        before = trials[trials[arm] == baseline]
-        others = trials[trials[arm] != baseline].assign(contrast=contrast)
-        for group, after in others.groupby(keys, observed=True):
-            same = before[(before[by] == after[by].iloc[0]).all(axis=1)]
-            four = pd.concat([_rates(one, a, b) for one in (same, after)], axis=1, join="inner")
-            measures = _change(four.to_numpy(float))
-            outcomes = counts(pd.concat([same, after]))
-            rows.append(dict(zip(keys, group, strict=True)) | outcomes | measures)
-    return pd.DataFrame(rows, columns=[*keys, *count_names(results), *_CHANGES])
 
 
 def _contrasts(
@@ -105,20 +83,6 @@ def _measures(rates: pd.DataFrame) -> dict[str, float]:
         found |= {"low": low, "high": high}
     rate_a, rate_b = rates.mean()
     return {"utterances": len(rates), "rate_a": rate_a, "rate_b": rate_b} | found
-
-
-def _change(rates: Floats) -> dict[str, float]:
-    """Change of d' from the first two columns of ``(utterances, 4)`` to the others."""
-    utterances = len(rates)
-    if not utterances:
-        return {"utterances": 0}
-
-    def change(sums: Floats, number: int) -> Floats:
-        return _d_prime(sums[..., 2:], number) - _d_prime(sums[..., :2], number)
-
-    low, high = bootstrap_of_sums(rates, change)
-    changed = float(change(rates.sum(axis=0), utterances))
-    return {"utterances": utterances, "d_prime": changed, "low": low, "high": high}
 
 
 def _d_prime(sums: Floats, utterances: int) -> Floats:

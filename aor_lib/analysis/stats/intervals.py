@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
-from aor_lib.analysis.outcomes import check, count_names, counts, refusals_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, counts, refusals_by_utterance
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -78,34 +78,32 @@ def bootstrap_of_sums(
     return float(low), float(high)
 
 
-def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float, str]:
-    """Interval of a share of answers, and its name.
+def rate_interval(refused: Floats, sizes: Floats) -> tuple[float, float]:
+    """Interval of a share of answers.
 
-    ``Wilson`` where every utterance was judged once, else ``bootstrap over utterances``; where all
-    rates are alike, ``Wilson over utterances``, which counts each utterance once. ``sizes`` are the
-    judged answers of each utterance, float64, ``(utterances,)``.
+    Wilson's where every utterance was judged once, else a bootstrap over utterances; where all
+    rates are alike, Wilson's with each utterance once. ``sizes`` are the judged answers of each
+    utterance, float64, ``(utterances,)``.
     """
-    if (sizes == 1).all():
-        return *wilson(float(refused.sum()), len(sizes)), "Wilson"
     rates = refused / sizes
-    if np.ptp(rates) == 0:
-        return *wilson(float(rates.sum()), len(sizes)), "Wilson over utterances"
-    return *cluster_bootstrap(refused, sizes), "bootstrap over utterances"
+    if (sizes == 1).all() or np.ptp(rates) == 0:
+        return wilson(float(rates.sum()), len(sizes))
+    return cluster_bootstrap(refused, sizes)
 
 
 def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Rate of any refusal (partial or full) among judged answers, for each group.
 
     One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts`, ``utterances``
-    (judged), ``rate``, ``low``, ``high`` (95 %), ``interval`` (its name: see
-    :func:`rate_interval`). NaN where nothing was judged.
+    (judged), ``rate``, ``low``, ``high`` (95 %: see :func:`rate_interval`). NaN where nothing was
+    judged.
     """
     check(results, by)
     rows = []
     for group, trials in results.groupby(by, sort=True, observed=True):
         clusters = refusals_by_utterance(trials)
         refused, judged = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
-        low, high, interval = rate_interval(refused, judged)
+        low, high = rate_interval(refused, judged)
         rows.append(
             dict(zip(by, group, strict=True))
             | counts(trials)
@@ -114,11 +112,10 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
                 "rate": refused.sum() / judged.sum() if len(clusters) else np.nan,
                 "low": low,
                 "high": high,
-                "interval": interval,
             }
         )
-    measures = ["utterances", "rate", "low", "high", "interval"]
-    return pd.DataFrame(rows, columns=[*by, *count_names(results), *measures])
+    measures = ["utterances", "rate", "low", "high"]
+    return pd.DataFrame(rows, columns=[*by, *COUNTS, *measures])
 
 
 def effective_answers(refused: Floats, sizes: Floats) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import binomtest, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
-from aor_lib.analysis.outcomes import check, count_names, counts_by, rates_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
@@ -48,7 +48,7 @@ def paired_differences(
         if level != baseline and (*group, baseline) in rates
     ]
     measures = ["difference", "low", "high", "p_value"]
-    names = [*by, "level", "baseline", *count_names(results), "utterances", *measures]
+    names = [*by, "level", "baseline", *COUNTS, "utterances", *measures]
     return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
 
 
