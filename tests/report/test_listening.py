@@ -32,7 +32,7 @@ ANSWER = {
 def card(row=None, **answer):
     """The card of the clip with one answer, with some fields of each changed."""
     clips = pd.DataFrame([CLIP | (row or {})])
-    return gallery(clips, "clips", pd.DataFrame([ANSWER | answer])).html
+    return gallery(clips, "clips", pd.DataFrame([ANSWER | answer]), {}).html
 
 
 def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances():
@@ -108,7 +108,7 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     other = {"stimulus_id": "other", "response": "Not here."}
     results = pd.DataFrame([ANSWER, ANSWER | other])
     clips = pd.DataFrame([CLIP, CLIP | {"stimulus_id": "other"}])
-    cards = re.split("(?=<article)", gallery(clips, "clips", results).html)[1:]
+    cards = re.split("(?=<article)", gallery(clips, "clips", results, {}).html)[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
 
@@ -125,4 +125,4 @@ def test_earlier_turns_come_before_the_request_and_are_escaped():
 
 
 def test_no_clips_make_a_note():
-    assert "nothing to show" in str(gallery(pd.DataFrame(), "clips"))
+    assert "nothing to show" in str(gallery(pd.DataFrame(), "clips", pd.DataFrame(), {}))
