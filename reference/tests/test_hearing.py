@@ -45,12 +45,12 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
     assert texts.isdisjoint(comp.SENTENCES)
 
 
-def test_the_tagger_knows_every_sound_that_it_could_have_met():
+def test_every_sound_that_the_tagger_knows_is_one_that_it_could_have_met():
     with np.load(TAGGER_WEIGHTS) as weights:
         known = set(weights["sounds"])
     names = load_names()
     events = {event.name for scene in comp.pool(None) for event in scene.events}
-    assert known == {comp.NOISE, *names.beds.values(), *events}
+    assert known <= {comp.NOISE, *names.beds.values(), *events}
 
 
 def clip(sounds, bands):

@@ -35,10 +35,10 @@ def test_ids_are_unique_and_about_a_third_of_the_utterances_is_for_choosing():
     assert 0.2 < np.mean([u.split is Split.DEV for u in UTTERANCES]) < 0.45
 
 
-def test_every_benign_and_threatening_scene_is_some_utterances_and_training_lacks_some():
+def test_utterances_are_of_benign_and_threatening_scenes_of_which_training_lacks_some():
     scenes = load_scenes().values()
     named = {name for u in UTTERANCES for name in (*u.scenes, *u.threatening_scenes)}
-    assert named == {scene.id for scene in scenes if scene.kind != "neutral"}
+    assert named <= {scene.id for scene in scenes if scene.kind != "neutral"}
     for kind in ("neutral", "threatening"):
         unseen = [scene.unseen for scene in scenes if scene.kind == kind]
         assert len(unseen) >= 6
