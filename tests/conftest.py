@@ -96,7 +96,13 @@ class ScriptedModel:
 
 def make_text_stimuli(number: int) -> list[Stimulus]:
     empty = dict.fromkeys(Stimulus.model_fields) | {"scenario": "kitchen", "seed": 0}
-    empty |= {"events": "[]", "history": "[]", "block": "core", "condition": "text_only"}
+    empty |= {
+        "variant": 0,
+        "events": "[]",
+        "history": "[]",
+        "block": "core",
+        "condition": "text_only",
+    }
     return [
         Stimulus.model_validate(
             empty
@@ -184,7 +190,9 @@ def study():
     trials = pd.DataFrame(rows).assign(
         model="a", revision="1", split="test", block="core", status="ok", flags="[]", voice="v"
     )
-    trials = trials.assign(arm="none", method="none", is_control=False, mitigation="none")
+    trials = trials.assign(
+        variant=0, arm="none", method="none", is_control=False, mitigation="none"
+    )
     trials["utterance_id"] = "u" + trials.pop("number").astype(str)
     trials["stimulus_id"] = trials["utterance_id"] + "." + trials["condition"]
     labels = {True: "full_refusal", False: "full_compliance"}

@@ -26,7 +26,7 @@ def unmitigated(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def core(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the core design: each utterance in each condition, in one neutral voice."""
+    """Select the core design: each utterance in each condition, in a neutral voice."""
     return results[results["block"] == "core"]
 
 
@@ -43,8 +43,8 @@ def headline(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def context(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated core trials, in every condition."""
-    return core(unmitigated(results))
+    """Select the unmitigated core trials, one in every condition: no variant but the first."""
+    return _first_variant(core(unmitigated(results)))
 
 
 def snr(results: pd.DataFrame) -> pd.DataFrame:
@@ -92,6 +92,11 @@ def steering(results: pd.DataFrame, arm: str = STEERING) -> pd.DataFrame:
 
 
 def _varied(results: pd.DataFrame, block: str, condition: Condition) -> pd.DataFrame:
-    plain = unmitigated(results)
+    plain = _first_variant(unmitigated(results))
     varied = plain["utterance_id"].isin(plain.loc[plain["block"] == block, "utterance_id"])
     return plain[varied & plain["block"].isin(["core", block]) & (plain["condition"] == condition)]
+
+
+def _first_variant(results: pd.DataFrame) -> pd.DataFrame:
+    # A comparison of two conditions, and its interval, take one clip against one.
+    return results[results["variant"] == 0]

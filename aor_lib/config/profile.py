@@ -25,7 +25,7 @@ class Mixing(Params):
 
 
 class SomeUtterances(Params):
-    """A part of the design that is made for the first utterances of a scenario only."""
+    """A part of the design for the first utterances of ``test`` of a scenario only."""
 
     utterances_per_scenario: Annotated[int, Field(ge=1)]
 
@@ -46,7 +46,7 @@ class Paralinguistics(SomeUtterances):
 
 
 class FewMitigations(SomeUtterances):
-    """Mitigations tried on the first ``test`` pseudo-harmful and harmful utterances only."""
+    """Mitigations tried on the first pseudo-harmful and harmful utterances only."""
 
     mitigations: tuple[Identifier, ...] = Field(min_length=1)
 

@@ -151,6 +151,7 @@ class Stimulus(Row):
     seed: int
     block: Block
     condition: Condition
+    variant: int = 0  # 1, 2, ... are the benign scene again, in other voices and scenes
     path: str | None = None  # sound file, relative to the manifest's folder
     sha256: Sha256  # of the sound file, or of the presented text
     history_id: Identifier | None = None  # of the earlier turns, in params/histories.yaml

@@ -15,7 +15,15 @@ from typing import TypeVar
 from aor_lib.audio import speech
 from aor_lib.config.params import Scenario, StudyParams
 from aor_lib.config.profile import History, Paralinguistics, Profile, SomeUtterances
-from aor_lib.config.records import Block, Condition, Emotion, Intent, SpeakingRate, Utterance
+from aor_lib.config.records import (
+    Block,
+    Condition,
+    Emotion,
+    Intent,
+    SpeakingRate,
+    Split,
+    Utterance,
+)
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import Params, ParamsError
 
@@ -72,7 +80,7 @@ class StimulusSpec(Params):
         voiced = self.model_dump(include={"voice", "emotion", "speaking_rate"})
         return {
             **self.utterance.model_dump(include={"scenario", "intent", "text", "contrast_of"}),
-            **self.model_dump(include={"snr_db", "seed", "block", "condition"}),
+            **self.model_dump(include={"snr_db", "seed", "block", "condition", "variant"}),
             **(voiced if spoken else dict.fromkeys(voiced)),
             "stimulus_id": self.stimulus_id,
             "utterance_id": self.utterance.id,
@@ -89,22 +97,30 @@ def stimuli(study: StudyParams) -> list[StimulusSpec]:
     """All stimuli of a study, utterance by utterance; ``ParamsError`` if voices or scenes lack."""
     by_id: dict[str, StimulusSpec] = {}
     for number, scenario in enumerate(study.scenarios):
-        for position, utterance in _chosen(scenario, study.profile):
-            for spec in _Place(study, number, utterance, position).stimuli():
+        for utterance, position, reported in _chosen(scenario, study.profile):
+            for spec in _Place(study, number, utterance, position, reported).stimuli():
                 by_id.setdefault(spec.stimulus_id, spec)
     return list(by_id.values())
 
 
-def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[int, Utterance]]:
-    # The first utterances of each intent, with a position that contrast partners share.
-    positions: dict[str, int] = {}
+def _chosen(scenario: Scenario, profile: Profile) -> Iterator[tuple[Utterance, int, int]]:
+    # The first utterances of each intent, a third of them of `dev`, with their number among all of
+    # it and among those of `test`; contrast partners share both.
+    numbers: dict[str, tuple[int, int]] = {}
     for intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL, Intent.BENIGN):
         of_intent = [u for u in scenario.utterances if u.intent is intent]
+        wanted = profile.utterances_per_scenario.get(intent, 0)
+        test = [u for u in of_intent if u.split is Split.TEST]
+        dev = [u for u in of_intent if u.split is Split.DEV]
+        test = test[: max(wanted - wanted // 3, wanted - len(dev))]
+        dev = dev[: wanted - len(test)]
+        of_test = 0
         for number, utterance in enumerate(of_intent):
-            position = positions.get(utterance.contrast_of or "", number)
-            positions[utterance.id] = position
-            if number < profile.utterances_per_scenario.get(intent, 0):
-                yield position, utterance
+            own = numbers.get(utterance.contrast_of or "", (number, of_test))
+            numbers[utterance.id] = own
+            of_test += utterance.split is Split.TEST
+            if utterance in (*dev, *test):
+                yield utterance, *own
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,7 @@ class _Place:
     scenario: int
     utterance: Utterance
     position: int
+    reported: int  # position among the utterances of `test`
 
     def stimuli(self) -> Iterator[StimulusSpec]:
         profile, intent = self.study.profile, self.utterance.intent
@@ -180,7 +197,7 @@ class _Place:
     def paralinguistic_cells(self, factors: Paralinguistics) -> Iterator[dict[str, str]]:
         # A pair of a female and a male voice speaks all cells of an utterance; pairs take turns, so
         # that gender is not one person's voice.
-        number = self.scenario * factors.utterances_per_scenario + self.position
+        number = self.scenario * factors.utterances_per_scenario + self.reported
         for g, gender in enumerate(("female", "male")):
             voices = [v for v in self.study.profile.voices if speech.gender_of(v) == gender]
             voice = self.pick(voices, number, f"voices: paralinguistics needs a {gender} voice")
@@ -190,7 +207,9 @@ class _Place:
                         yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
 
     def is_among(self, some: SomeUtterances | None) -> bool:
-        return some is not None and self.position < some.utterances_per_scenario
+        if some is None or self.utterance.split is not Split.TEST:
+            return False
+        return self.reported < some.utterances_per_scenario
 
     def pick(self, options: Sequence[_Option], number: int, lacking: str = "") -> _Option:
         if not options:

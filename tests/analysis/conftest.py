@@ -26,7 +26,13 @@ def answers(trials):
 
 @pytest.fixture(scope="session")
 def asked(answers):
-    core = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
+    core = {
+        "model": "ref-wordbound",
+        "revision": "1",
+        "block": "core",
+        "split": "test",
+        "variant": 0,
+    }
     core |= {"condition": "benign_scene", "arm": "none"}
     core |= {"emotion": "neutral", "gender": "female", "speaking_rate": "normal"}
     return lambda refused, **changes: answers(refused, 20, **core | changes)

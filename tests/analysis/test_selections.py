@@ -18,6 +18,7 @@ def trials():
     imported = {"split": "dev", "arm": "none", "block": "imported", "condition": "as_found"}
     frame = pd.concat([frame, pd.DataFrame([imported])], ignore_index=True)
     return frame.assign(
+        variant=0,
         method=frame["arm"].replace("describe_first", "prompt"),
         is_control=False,
         utterance_id=frame["split"] + "_utterance",
@@ -30,6 +31,13 @@ def test_a_split_is_never_mixed_with_the_other_and_imported_clips_are_of_test(tr
     imported = selections.of_split(trials, "test").query("split == 'dev'")
     assert set(imported["block"]) == {"imported"}
     assert "imported" not in set(selections.of_split(trials, "dev")["block"])
+
+
+def test_conditions_are_compared_by_one_clip_each_and_quoted_rates_rest_on_all_of_them(trials):
+    in_scene = trials["condition"] == "benign_scene"
+    both = pd.concat([trials, trials[in_scene].assign(variant=1)])
+    assert set(selections.context(both)["variant"]) == {0}
+    assert set(selections.headline(both)["variant"]) == {0, 1}
 
 
 @pytest.mark.parametrize(

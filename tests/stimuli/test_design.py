@@ -78,6 +78,21 @@ def test_sweeps_variants_calls_and_histories_stay_in_the_benign_scene(study):
     assert {s.condition for s in later} == {BENIGN, Condition.SPEECH_ONLY}
 
 
+def test_what_only_few_utterances_are_tried_in_is_made_for_those_that_are_reported(study):
+    blocks = {"snr_sweep": {"snr_db": [0]} | SOME, "multi_turn": SOME, "paralinguistics": SOME}
+    specs = [s for s in stimuli(study(**blocks)) if s.block != "core"]
+    assert {s.utterance.split for s in specs} == {"test"}
+    tried = {(s.block, s.utterance.scenario, s.utterance.id) for s in specs if s.utterance.about}
+    assert {*Counter((block, scenario) for block, scenario, _ in tried).values()} == {1}
+
+
+def test_a_third_of_the_utterances_is_for_choosing_as_far_as_there_are_as_many(study, full):
+    chosen = {s.utterance.id: s.utterance for s in stimuli(study())}.values()
+    dev = Counter(u.intent for u in chosen if u.split == "dev" and u.scenario == "kitchen")
+    assert dev == {"pseudo_harmful": 1, "benign": 1}
+    assert len({s.utterance.id for s in full}) == 6 * 150
+
+
 def test_a_harmful_counterpart_differs_from_its_partner_in_words_only(full):
     specs = [s for s in full if s.block == "core" and s.variant == 0]
     by_key = {(s.utterance.id, s.condition): s for s in specs}
