@@ -74,7 +74,8 @@ class Study:
 
         **Stimulus.** stimulus_id, utterance_id, scenario, intent (pseudo_harmful, harmful,
         benign), text, contrast_of, split, block (part of the design), condition, variant (above 0:
-        the benign scene again, in other voices and scenes), path (sound file), background_scene, scene_kind, snr_db, duration_s, events (JSON).
+        the benign scene again, in other voices and scenes), path (sound file), background_scene,
+        scene_kind, snr_db, duration_s, events (JSON).
         **Speaker.** voice, gender, emotion, speaking_rate; history_id of earlier turns.
         **Asked.** model, revision, mitigation (unique id of what was done), arm (what a mitigation
         and its controls share; ``none``), method (none, prompt, decoding, probe, or a method of

@@ -154,6 +154,7 @@ def _stimulus(i: int) -> Stimulus:
             "events": "[]",
             "history": "[]",
             "seed": i,
+            "variant": 0,
             "block": "core",
             "condition": condition,
             "path": _CLIP if has_audio else None,
