@@ -19,7 +19,6 @@ _PERCENT = alt.Axis(format="~%", grid=True)
 _POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 _POINTS = alt.Axis(labelExpr=_POINT_LABEL, labelSeparation=8, grid=True)
 _WIDE = alt.Axis(labelLimit=340)
-_DASHES = [[1, 0], [4, 4], [1, 3], [8, 3]]
 
 
 def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) -> Figure | Prose:
@@ -32,8 +31,6 @@ def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) ->
     picture = _Picture(estimates, known, x, colour)
     if is_trade_off:
         chart, height, words = picture.trade_off()
-    elif measure_of(estimates.measure).scale == "count":
-        chart, height, words = picture.bars()
     elif x is not None:
         chart, height, words = picture.lines(x)
     else:
@@ -79,8 +76,6 @@ class _Picture:
         self.shape = alt.Shape(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=shapes))
 
     def _hue(self, varying: list[str], by_model: bool) -> str:
-        if measure_of(self.measure).scale == "count":
-            return self.keys[-1]
         if {"model", "against"} <= set(self.keys):
             return self.keys[0]
         if "model" in self.keys and ("model" in varying or not varying or by_model):
@@ -89,7 +84,8 @@ class _Picture:
 
     def forest(self) -> Drawn:
         colour, shape = self.colour, self.shape
-        base = self._base().encode(y=self._row_axis())
+        in_order = list(dict.fromkeys(self.rows["row"]))
+        base = self._base().encode(y=alt.Y("row:N", title=None, sort=in_order, axis=_WIDE))
         if self.named == [self.hue]:
             colour, shape = colour.legend(None), shape.legend(None)
         else:
@@ -114,30 +110,16 @@ class _Picture:
         ticks = alt.Axis(values=sorted(set(self.rows[x])), format="~r")
         over = alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12))
         base = self._base().encode(x=over, color=self.colour, detail="row:N")
-        line = base
-        if self.named:
-            dashes = alt.Scale(domain=self._in_order("row"), range=_DASHES)
-            legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=900)
-            line = base.encode(strokeDash=alt.StrokeDash("row:N", scale=dashes, legend=legend))
         scale, ticks = self._scale()
         y = alt.Y(f"{self.measure}:Q", title=self.axis, scale=scale, axis=ticks)
         layers = [
-            line.mark_line(strokeWidth=2).encode(y=y),
+            base.mark_line(strokeWidth=2).encode(y=y),
             base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=self.shape),
         ]
         if self.has_intervals:
             band = base.mark_area(opacity=0.15)
             layers.insert(0, band.encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"))
         return alt.layer(*layers), 280, f"{self._range()}, over {title}."
-
-    def bars(self) -> Drawn:
-        self.rows["order"] = self.rows[self.hue].map(self.hues.index)
-        x = alt.X(f"{self.measure}:Q", title=self.axis)
-        bars = self._base().mark_bar()
-        chart = bars.encode(x=x, y=self._row_axis(), color=self.colour, order="order:Q")
-        totals = self.rows.groupby(self.hue)[self.measure].sum()
-        words = ", ".join(f"{name} {totals[name]:,.0f}" for name in self.hues)
-        return chart, 32 * self.rows["row"].nunique(), f"{self.axis}: {words}."
 
     def trade_off(self) -> Drawn:
         whole = alt.Scale(domain=[0, 1])
@@ -161,12 +143,6 @@ class _Picture:
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
         chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)
         return chart
-
-    def _row_axis(self) -> alt.Y:
-        return alt.Y("row:N", title=None, sort=self._in_order("row"), axis=_WIDE)
-
-    def _in_order(self, column: str) -> list[str]:
-        return list(dict.fromkeys(self.rows[column]))
 
     def _scale(self) -> tuple[alt.Scale, alt.Axis]:
         """Scale and axis of the measure; small rates must not look large."""

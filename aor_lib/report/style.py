@@ -10,10 +10,10 @@ from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.analysis.splits import REFERENCE_MODELS
 from aor_lib.config.params import load_prompts, load_scenarios
-from aor_lib.config.records import Condition, Intent
+from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.measures import signed
 
-_PALETTE = {
+DARK = {
     "#0072B2": "#5AB4EE",
     "#C65A11": "#F0975C",
     "#009E73": "#45CFA3",
@@ -22,25 +22,15 @@ _PALETTE = {
     "#6F6FC8": "#A9A9F5",
     "#5E8C31": "#A3D06F",
 }
-_OUTCOMES = {
-    "full_compliance": ("#7B95A1", "#93A9B3"),
-    "partial_refusal": ("#A2805F", "#C9A988"),
-    "full_refusal": ("#45505A", "#E3E8EC"),
-    "unjudged": ("#8A7FA8", "#BDB4D6"),
-    "blocked": ("#3A9BC1", "#86D3F2"),
-    "failed": ("#757575", "#A8A8A8"),
-    "missing": ("#929292", "#C4C4C4"),
-}
-PALETTE = tuple(_PALETTE)
-"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
-OUTCOMES = {outcome: light for outcome, (light, _) in _OUTCOMES.items()}
-"""Outcomes of a trial, and their colours, none of them a model's."""
-DARK = _PALETTE | dict(_OUTCOMES.values())
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
+PALETTE = tuple(DARK)
+"""Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
 SHAPES = ("circle", "square", "diamond", "cross", "wedge", *_TRIANGLES)
 NEUTRAL = "#757575"
 """Legible on white and on near-black."""
+OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))
+"""Outcomes of a trial."""
 
 METHODS = {
     "none": "No mitigation",
@@ -136,7 +126,7 @@ def looks(
         return [(cell_title(column, model, titles), *model_look(model)) for model in models]
     found = ordered(values, titles)
     places = list(METHODS) if column == "method" else found
-    colours = [OUTCOMES.get(v, PALETTE[places.index(v) % len(PALETTE)]) for v in found]
+    colours = [PALETTE[places.index(v) % len(PALETTE)] for v in found]
     return [
         (cell_title(column, value, titles), colours[place], SHAPES[place % len(SHAPES)])
         for place, value in enumerate(found)

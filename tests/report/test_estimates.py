@@ -42,14 +42,6 @@ def test_estimates_over_a_number_are_lines_with_a_band_in_a_figure_for_each_face
     assert {row["intent"] for row in data_of(figures[0])} == {"Harmful", "Benign"}
 
 
-def test_counts_are_stacked_bars_by_the_last_key():
-    frame = pd.DataFrame({"model": ["a", "a", "b"], "count": [3, 1, 2]})
-    frame["label"] = ["full_refusal", "failed", "failed"]
-    figure = Estimates(frame, ("model", "label"), "count", about="Trials").plot("Outcomes")
-    assert marks_of(figure) == ["bar"]
-    assert figure.description == "Trials: Full refusal 3, Failed 3."
-
-
 def test_two_rates_a_row_are_points_in_the_plane_of_both():
     numbers = {"": 0.5, "_low": 0.4, "_high": 0.6}
     frame = pd.DataFrame({"model": ["a"], "arm": ["none"]})

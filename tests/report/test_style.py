@@ -54,7 +54,7 @@ def contrast(one, other):
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@pytest.mark.parametrize("colour", sorted({*style.PALETTE, *style.OUTCOMES.values()}))
+@pytest.mark.parametrize("colour", style.PALETTE)
 def test_a_colour_of_the_charts_stands_out_on_white_and_its_lighter_twin_on_a_dark_page(colour):
     dark_page = "#14181E"  # the theme's
     assert contrast(colour, "#FFFFFF") >= 3
