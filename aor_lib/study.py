@@ -172,7 +172,7 @@ class Study:
         return Selection(self, selected)
 
     def steering(self, table: str) -> pd.DataFrame:
-        """A table of ``aor steer``: ``points``, ``layer_sweep``, ``compared`` or ``left_out``."""
+        """A table of ``aor steer``: ``points``, ``layer_sweep`` or ``left_out``."""
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
@@ -180,9 +180,7 @@ class Study:
 
         ``role`` is none, chosen, tried (another method), random or random_gate.
         """
-        strengths = self.steering("strengths")
-        trials = trials.merge(strengths, on=["model", "mitigation"], how="left")
-        strength = trials["strength"].mask(trials["method"].eq("none"), 0.0)
+        strength = trials["mitigation"].map(tables.STRENGTHS).mask(trials["method"].eq("none"), 0.0)
         points = self.steering("points")
         chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
         role = trials["method"].where(trials["is_control"] | trials["method"].eq("none"), "tried")

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from aor_lib.config.records import Generation, content_hash
@@ -133,26 +132,6 @@ def save_vector(
     metadata = {"steering": json.dumps(about | {"intervention": numbers}, sort_keys=True)}
     with atomic_write(path) as stream:
         stream.write(save(arrays, metadata))
-
-
-def load_vector(path: Path, model: OpenModel) -> tuple[Intervention, frozenset[str]]:
-    """Read an intervention for this model, and the ids of the utterances it was fitted on."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})["steering"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        numbers = about["intervention"]
-        if numbers["gate"]:
-            numbers["gate"] = Gate(normal=arrays["gate"], **numbers["gate"])
-        intervention = Intervention(direction=arrays["direction"], **numbers)
-        of_vector, fitted_on = (about["model"], about["revision"]), frozenset(about["fitted_on"])
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise SteeringError(f"{path}: holds no steering vector: {error}") from error
-    if of_vector != (model.card.id, model.revision):
-        raise SteeringError(
-            f"{path}: model, revision: it is for {' '.join(of_vector)}; fit one with 'aor steer'"
-        )
-    return intervention, fitted_on
 
 
 def _addition(change: torch.Tensor) -> Change:

@@ -24,7 +24,7 @@ from aor_lib.steering.activations import OpenModel, Report
 from aor_lib.steering.candidates import Requests, candidates, variants
 from aor_lib.steering.choice import Rates, best
 from aor_lib.steering.interventions import Intervention, steered
-from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP, SOURCES
+from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP
 from aor_lib.storage.workers import in_threads
 
 # Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
@@ -62,26 +62,6 @@ class LayerSweep:
         for _, points in self.points.groupby("method", sort=False):
             chosen.add(int(best(points, self.unsteered["hrr"], max_hrr_loss).index[0]))
         return [self.tried[place] for place in sorted(chosen)]
-
-    def compared(self, max_hrr_loss: float) -> pd.DataFrame:
-        """The best point of each method and source: :data:`aor_lib.steering.tables.COMPARED`.
-
-        ``cosine`` is that with the difference in means. Sources that lack have empty rows.
-        """
-        groups = self.points.groupby(["method", "source"], sort=False)
-        hrr = self.unsteered["hrr"]
-        rows = pd.concat([best(points, hrr, max_hrr_loss).head(1) for _, points in groups])
-        rows["cosine"] = [self._cosine(self.tried[place]) for place in rows.index]
-        none = pd.DataFrame([{"method": "none", "within": True} | self.unsteered])
-        absent = [source for source in SOURCES if source not in set(self.points["source"])]
-        lacking = pd.DataFrame({"method": "difference_in_means", "source": absent})
-        return pd.concat([none, rows, lacking], ignore_index=True)
-
-    def _cosine(self, tried: Intervention) -> float:
-        # The first candidate of each layer is the difference in means at the clip's last token.
-        means = next(other.direction for other in self.tried if other.layer == tried.layer)
-        lengths = np.linalg.norm(means) * np.linalg.norm(tried.direction)
-        return float(means @ tried.direction / lengths)
 
 
 def layer_sweep(

@@ -29,7 +29,6 @@ from aor_lib.storage.progress import finished, up_to_date
 
 NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
 """Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""
-STRENGTHS = {"steering_at_half": 0.5, "steering_at_full": 1.0, "steering_at_one_and_a_half": 1.5}
 
 
 def steer_study(
@@ -114,9 +113,7 @@ def steer_model(
         file = f"steering_{intervention.method}.safetensors"
         path = trials.build / tables.FOLDER / name / file
         save_vector(path, intervention, trials.model, utterances)
-    strengths = pd.DataFrame(STRENGTHS.items(), columns=["mitigation", "strength"])
-    fitted_on = pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]})
-    return made | {tables.STRENGTHS: strengths, tables.FITTED: fitted_on}
+    return made | {tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]})}
 
 
 def fit_on_dev(
@@ -146,9 +143,7 @@ def fit_on_dev(
             gated = behind_a_gate(candidate, under, tried, requests, held_out, max_hrr_loss)
             points.append(gated)
     table, best = choose(points, arm_rates(tried), max_hrr_loss)
-    compared = sweep.compared(max_hrr_loss)
-    made = {tables.LAYER_SWEEP: sweep.table(), tables.COMPARED: compared, tables.POINTS: table}
-    return best, made
+    return best, {tables.LAYER_SWEEP: sweep.table(), tables.POINTS: table}
 
 
 def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFrame) -> None:
@@ -172,7 +167,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
         hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)
         parts.append((hearing, chosen, trials.stimuli(over_scenes)))
     if chosen.coefficient is not None:
-        for name, share in STRENGTHS.items():
+        for name, share in tables.STRENGTHS.items():
             other = replace(chosen, coefficient=share * chosen.coefficient)
             parts.append((as_mitigation(name, chosen.method, tables.STRENGTH), other, stimuli))
     trials.ask(parts, Split.TEST)

@@ -1,11 +1,10 @@
 """Tables that ``aor steer`` leaves in a study's folder, for charts and reports; needs no torch.
 
-- ``layer_sweep``: estimates on ``dev`` of every layer and coefficient that was looked at;
-  ``compared``: the best of them for each method and source.
+- ``layer_sweep``: estimates on ``dev`` of every layer and coefficient that was looked at.
 - ``points``: what was tried in full on ``dev``, the ``mitigation`` as which it was tried on
   ``test`` (None if it was not), and which was ``chosen``.
-- ``strengths``: shares of the chosen strength, by mitigation. ``fitted``: utterances that a model's
-  vectors were fitted on, as a JSON list. ``left_out``: models that could not be steered, and why.
+- ``fitted``: utterances that a model's vectors were fitted on, as a JSON list.
+- ``left_out``: models that could not be steered, and why.
 
 Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.trials`):
 
@@ -28,15 +27,13 @@ from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "steering"
 TESTED, HEARING, STRENGTH = "steering", "steering_hearing", "steering_strength"
-SOURCES = ("audio", "audio_tokens", "text")
-LAYER_SWEEP, COMPARED, POINTS = "layer_sweep", "compared", "points"
-STRENGTHS, FITTED, LEFT_OUT = "strengths", "fitted", "left_out"
+STRENGTHS = {"steering_at_half": 0.5, "steering_at_full": 1.0, "steering_at_one_and_a_half": 1.5}
+"""Shares of the chosen strength, by mitigation."""
+LAYER_SWEEP, POINTS, FITTED, LEFT_OUT = "layer_sweep", "points", "fitted", "left_out"
 COLUMNS = {
     LAYER_SWEEP: "model method source layer coefficient projected_share components orr hrr",
-    COMPARED: "model method source layer coefficient components cosine orr hrr within",
     POINTS: "model method found_by source layer coefficient projected_share components gate_layer "
     "threshold orr hrr plain degenerate within mitigation chosen",
-    STRENGTHS: "model mitigation strength",
     FITTED: "model fitted_on",
     LEFT_OUT: "model reason",
 }

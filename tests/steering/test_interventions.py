@@ -11,7 +11,7 @@ from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import hooked, record
-from aor_lib.steering.interventions import Gate, Intervention, load_vector, save_vector, steered
+from aor_lib.steering.interventions import Gate, Intervention, steered
 from tests.models import checkpoints
 
 GENERATION = Generation(max_new_tokens=6)
@@ -111,32 +111,6 @@ def test_layers_that_a_model_has_not_are_refused(steerable, away, layer, gate_la
     gated = Intervention(layer, away, 1.0, Gate(gate_layer, away, 0.0, 0.0))
     with pytest.raises(SteeringError, match="layer"), steered(steerable(), gated):
         pass
-
-
-GATED = Intervention(2, DIRECTION, -0.75, Gate(1, DIRECTION[::-1].copy(), 0.25, -1.5))
-
-
-@pytest.mark.parametrize("intervention", [ADDITION, ABLATION, GATED])
-def test_a_vector_is_read_as_it_was_saved(tmp_path, steerable, intervention):
-    saved = replace(intervention, found_by="false_refusal", projected_share=0.5)
-    paths = [tmp_path / name for name in ("a", "sub/b")]
-    for path in paths:
-        save_vector(path, saved, steerable(), {"kitchen-2", "kitchen-1"})
-    read, fitted_on = load_vector(paths[1], steerable())
-    assert (read.row, read.sha256) == (saved.row, saved.sha256)
-    assert fitted_on == {"kitchen-2", "kitchen-1"}
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_another_file_or_a_vector_of_another_model_is_refused(tmp_path, steerable):
-    path, other = tmp_path / "v", steerable()
-    path.write_bytes(b"not safetensors")
-    with pytest.raises(SteeringError, match="no steering vector"):
-        load_vector(path, other)
-    save_vector(path, ADDITION, steerable(), set())
-    other.revision = "2"
-    with pytest.raises(SteeringError, match="revision"):
-        load_vector(path, other)
 
 
 def _scores(model, asked, layer=0):
