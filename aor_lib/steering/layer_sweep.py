@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +24,7 @@ from aor_lib.steering.candidates import Requests, candidates, variants
 from aor_lib.steering.choice import Rates, best
 from aor_lib.steering.interventions import Intervention, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP
+from aor_lib.steering.trials import SteeredTrials
 from aor_lib.storage.workers import in_threads
 
 # Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
@@ -41,44 +41,18 @@ Estimate = Callable[[Sequence[Conversation]], Scores]
 """Probability that each conversation is refused: float64, ``(conversations,)``."""
 
 
-@dataclass(frozen=True)
-class LayerSweep:
-    """Estimates ``orr`` and ``hrr``: ``points`` has a row for each of ``tried``, in their order."""
-
-    tried: list[Intervention]
-    points: pd.DataFrame
-    unsteered: Rates
-
-    def table(self) -> pd.DataFrame:
-        """The points, after a row without steering: :data:`aor_lib.steering.tables.LAYER_SWEEP`."""
-        none = {"method": "none", "coefficient": 0.0} | self.unsteered
-        return pd.concat([pd.DataFrame([none]), self.points], ignore_index=True)
-
-    def shortlist(self, max_hrr_loss: float) -> list[Intervention]:
-        """The best of each method, and, to stand behind a gate, the weakest that does the most."""
-        additions = self.points[self.points["coefficient"].notna()]
-        strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
-        chosen = {int(str(strong["coefficient"].abs().idxmin()))}
-        for _, points in self.points.groupby("method", sort=False):
-            chosen.add(int(best(points, self.unsteered["hrr"], max_hrr_loss).index[0]))
-        return [self.tried[place] for place in sorted(chosen)]
-
-
 def layer_sweep(
-    model: OpenModel,
-    judge: Judge,
-    requests: Requests,
-    conditions: Sequence[str],
-    whole: int,
-    report: Report,
-) -> LayerSweep:
+    trials: SteeredTrials, requests: Requests, max_hrr_loss: float, report: Report
+) -> tuple[list[Intervention], pd.DataFrame]:
     """Estimate candidates of several layers, and more coefficients where a method works best.
 
-    Estimates are made on requests in these ``conditions``, by no more than ``whole`` tokens.
-    SteeringError if no beginning of the model's answers tells refusals from other answers.
+    Returns the best of each method and, to stand behind a gate, the weakest that does the most; and
+    :data:`aor_lib.steering.tables.LAYER_SWEEP`. SteeringError if no beginning of the model's
+    answers tells refusals from other answers.
     """
-    estimate = learn_estimate(model, judge, requests, whole)
-    among = some_of_each_kind(requests.answers, conditions)
+    model, whole = trials.model, trials.study.profile.generation.max_new_tokens
+    estimate = learn_estimate(model, trials.judge, requests, whole)
+    among = some_of_each_kind(requests.answers, trials.conditions)
     conversations = [requests.conversations[place] for place in among]
     side_by_side = model.capabilities.side_by_side
     kinds = {"orr": "pseudo_harmful", "hrr": "harmful"}
@@ -112,8 +86,16 @@ def layer_sweep(
         for place in sorted({int(str(apart)), int(str(strongest))}):
             finer += variants(coarse[place], requests)
     points = pd.concat([points, points_of(finer)], ignore_index=True)
-    (unsteered,) = in_threads(estimate, [conversations], side_by_side=side_by_side)
-    return LayerSweep(coarse + finer, points, rates(unsteered))
+    (refused,) = in_threads(estimate, [conversations], side_by_side=side_by_side)
+    unsteered = rates(refused)
+    additions = points[points["coefficient"].notna()]
+    strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
+    chosen = {int(str(strong["coefficient"].abs().idxmin()))}
+    for _, of_method in points.groupby("method", sort=False):
+        chosen.add(int(best(of_method, unsteered["hrr"], max_hrr_loss).index[0]))
+    shortlist = [(coarse + finer)[place] for place in sorted(chosen)]
+    none = pd.DataFrame([{"method": "none", "coefficient": 0.0} | unsteered])
+    return shortlist, pd.concat([none, points], ignore_index=True)
 
 
 def layers_to_sweep(requests: Requests) -> list[int]:

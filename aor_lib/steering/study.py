@@ -126,24 +126,23 @@ def fit_on_dev(
     with trials.progress(f"{trials.name}: activations") as report:
         requests = record_requests(trials.model, dev, trials.conversations(dev), report)
     with trials.progress(f"{trials.name}: layers and coefficients") as report:
-        whole = trials.study.profile.generation.max_new_tokens
-        sweep = layer_sweep(trials.model, trials.judge, requests, trials.conditions, whole, report)
+        shortlist, sweep = layer_sweep(trials, requests, max_hrr_loss, report)
     tried = dev[dev["condition"].isin(trials.conditions)]
     stimuli = trials.stimuli(tried)
-    shortlist = {f"candidate_{n}": c for n, c in enumerate(sweep.shortlist(max_hrr_loss))}
+    named = {f"candidate_{n}": candidate for n, candidate in enumerate(shortlist)}
     answers = trials.ask(
-        [(as_mitigation(name, c.method), c, stimuli) for name, c in shortlist.items()], Split.DEV
+        [(as_mitigation(name, c.method), c, stimuli) for name, c in named.items()], Split.DEV
     )
     held_out = held_out_scores(requests, layers_to_sweep(requests))
     points = []
-    for name, candidate in shortlist.items():
+    for name, candidate in named.items():
         under = answers[answers["mitigation"] == name]
         points.append((candidate, arm_rates(under)))
         if held_out is not None and candidate.coefficient is not None:
             gated = behind_a_gate(candidate, under, tried, requests, held_out, max_hrr_loss)
             points.append(gated)
     table, best = choose(points, arm_rates(tried), max_hrr_loss)
-    return best, {tables.LAYER_SWEEP: sweep.table(), tables.POINTS: table}
+    return best, {tables.LAYER_SWEEP: sweep, tables.POINTS: table}
 
 
 def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFrame) -> None:
