@@ -21,7 +21,7 @@ from aor_lib.inference.asking import Batch, Outcome, ask, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
-from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, Failure, ModelError
+from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
@@ -210,9 +210,8 @@ class Run:
         responses = [response_of(key, result, outcome.latency_s) for key, result in results.items()]
         responses = self._of_one_model(model, responses)
         failed = {one.trial_key for one in responses if one.status is Status.FAILED}
-        empty = {key for key, r in results.items() if isinstance(r, Failure) and r.lasting}
         with self._store.transaction():
-            self._store.record(responses, empty)
+            self._store.record(responses)
             if len(failed) < len(responses):
                 self._store.record_provenance([provenance_of(model)])
         self._finished |= {response.trial_key for response in responses} - failed

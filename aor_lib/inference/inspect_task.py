@@ -317,7 +317,7 @@ def _result(output: Any) -> Answer | Failure:
     if reason not in _ENDS:
         return Failure(f"the answer was broken off (stop_reason {reason})")
     if not text:
-        return Failure(f"empty answer: no text (stop_reason {reason})", lasting=True)
+        return Failure(f"empty answer: no text (stop_reason {reason})")
     text = text.encode(errors="replace").decode()
     tokens = output.usage.output_tokens if output.usage else 0
     served_by = quote(output.model, "")[:100] or None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -41,9 +41,9 @@ CREATE TABLE IF NOT EXISTS plan (
 );
 CREATE VIEW IF NOT EXISTS trials AS SELECT * FROM plan JOIN arms USING (arm_id);
 CREATE TABLE IF NOT EXISTS responses (
-    {", ".join(_RESPONSE)}, empty_answers, PRIMARY KEY (trial_key)
+    {", ".join(_RESPONSE)}, PRIMARY KEY (trial_key)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status, empty_answers);
+CREATE INDEX IF NOT EXISTS responses_by_status ON responses (status);
 CREATE TABLE IF NOT EXISTS verdicts (
     {", ".join(_VERDICT)}, PRIMARY KEY (trial_key, judge)
 ) WITHOUT ROWID;
@@ -130,23 +130,19 @@ class Store(AbstractContextManager["Store"]):
             raise StoreError(f"{self.path}: {problem}")
 
     def finished(self, keys: Sequence[str] | None = None) -> set[str]:
-        """Keys of trials that were answered or blocked, or brought an empty answer twice."""
-        query = "SELECT trial_key FROM responses WHERE (status != 'failed' OR empty_answers > 1)"
+        """Keys of trials that were answered or blocked."""
+        query = "SELECT trial_key FROM responses WHERE status != 'failed'"
         if keys is not None:
             query += f" AND trial_key IN ({_marks(len(keys))})"
         return {key for (key,) in self._read(query, *keys or ())}
 
-    def record(self, responses: Iterable[Response], empty: Collection[str] = ()) -> None:
-        """Commit responses; of earlier ones, only failures are replaced.
-
-        ``empty`` are the keys of the trials that failed with an empty answer.
-        """
+    def record(self, responses: Iterable[Response]) -> None:
+        """Commit responses; of earlier ones, only failures are replaced."""
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
         self._write(
-            f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE) + 1)})"
-            f" ON CONFLICT (trial_key) DO UPDATE SET {changes},"
-            " empty_answers = empty_answers + excluded.empty_answers WHERE status = 'failed'",
-            [(*_values(response), response.trial_key in empty) for response in responses],
+            f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE))})"
+            f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
+            [_values(response) for response in responses],
         )
 
     def responses(self) -> list[Response]:

@@ -1,6 +1,8 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
 import base64
+import datetime
+import email.utils
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,9 @@ _WITHHELD = re.compile(
     "|guardrail_intervened"
     # Gemini's FinishReason and BlockReason, which its compatible API may pass on; "other" where it
     # withholds an answer without saying why.
-    "|safety|recitation|blocklist|prohibited_content|spii|image_safety|language|other",
+    "|safety|recitation|blocklist|prohibited_content|spii|image_safety|language|other"
+    # Anthropic's, where its classifiers stop an answer.
+    "|refusal",
     re.IGNORECASE,
 )
 _BROKEN_OFF = ("abort", "error")
@@ -89,20 +93,22 @@ def read_response(response: Any, key: str) -> Answer | Failure:
             f"content filter: the provider withheld the answer ({quote(reason, key)[:40]})",
             blocked=True,
         )
+    choice = as_mapping(_first(as_mapping(response).get("choices")))
+    # Gateways pass on an error of the server behind them as a response like others.
+    if error := as_mapping(response).get("error") or choice.get("error"):
+        return Failure(f"error in a response: {quote(error, key)}")
+    reason = choice.get("finish_reason")
     try:
-        choice = response["choices"][0]
-        reason = choice.get("finish_reason")
         message = choice["message"]
         # A refusal in the field of its own is the model's answer as much as any.
-        text = (message.get("content") or message.get("refusal") or "").strip()
+        text = (_text(message.get("content")) or message.get("refusal") or "").strip()
         tokens = (response.get("usage") or {}).get("completion_tokens")
-    except (AttributeError, IndexError, KeyError, TypeError):
-        error = as_mapping(response).get("error") or "no answer"
-        return Failure(f"malformed response: it holds {quote(error, key)}", lasting=True)
+    except (AttributeError, KeyError, TypeError):
+        return Failure("malformed response: it holds no answer")
     if reason in _BROKEN_OFF:
         return Failure(f"the server broke the answer off (finish_reason {reason})")
     if not text:
-        return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})", lasting=True)
+        return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})")
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
     tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
@@ -195,9 +201,8 @@ def remedy(error: openai.APIStatusError) -> str | None:
     code = error.code or _body(error).get("code")
     if error.status_code == 402 or code in ("insufficient_quota", "billing_hard_limit_reached"):
         return "pay for more, then run again"
-    wait = error.response.headers.get("retry-after", "")
-    if wait.isdecimal() and int(wait) > _LONGEST_WAIT_S:
-        return f"it asks to wait {wait} s; run again after that"
+    if (wait_s := _wait_s(error.response.headers.get("retry-after", ""))) > _LONGEST_WAIT_S:
+        return f"it asks to wait {wait_s:.0f} s; run again after that"
     return None
 
 
@@ -232,6 +237,26 @@ def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
     # Gemini's compatible API puts the error in a list.
     body = _first(error.body) or error.body
     return as_mapping(as_mapping(body).get("error", body))
+
+
+def _text(content: Any) -> Any:
+    # A string, or parts of text and of reasoning.
+    if not isinstance(content, list):
+        return content
+    return "".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def _wait_s(retry_after: str) -> float:
+    # A number, or a date (RFC 9110, section 10.2.3).
+    try:
+        return float(retry_after)
+    except ValueError:
+        pass
+    try:
+        until = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return 0.0
+    return (until - datetime.datetime.now(datetime.UTC)).total_seconds()
 
 
 def _first(items: object) -> object:

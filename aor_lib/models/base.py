@@ -61,7 +61,6 @@ class Failure:
 
     error: str
     blocked: bool = False  # by the provider's content filter, which would do so again
-    lasting: bool = False  # an empty answer: a later run retries once
 
 
 def failure_of(error: Exception) -> Failure:

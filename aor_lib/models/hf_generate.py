@@ -9,7 +9,7 @@ from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure
 from aor_lib.models.hf_inputs import end_of_turn
 
-_NOTHING = Failure("empty answer: no text was generated", lasting=True)
+_NOTHING = Failure("empty answer: no text was generated")
 
 
 def set_plain_decoding(network: Any, processor: Any) -> None:

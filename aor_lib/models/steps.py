@@ -20,7 +20,7 @@ def in_steps(conversation: Conversation) -> Steps:
     while True:
         answer = yield asked
         if isinstance(answer, Answer) and not answer.text.strip():
-            answer = Failure("empty answer", lasting=True)
+            answer = Failure("empty answer")
         if not later:
             return answer
         if isinstance(answer, Failure):

@@ -49,13 +49,6 @@ def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(
     assert sum(map(len, again.asked)) == 20  # none that was answered or blocked
 
 
-def test_an_empty_answer_is_asked_for_by_one_later_run_and_by_no_other(path, stimuli):
-    models = [ScriptedModel(always(Answer(" ", 0))) for _ in range(3)]
-    results = [run_texts(path, [model], stimuli) for model in models]
-    assert [sum(map(len, model.asked)) for model in models] == [20, 20, 0]
-    assert (results[-1].done, results[-1].failed) == (20, 0)
-
-
 def test_stimuli_of_the_same_content_are_asked_once_and_both_answered(path, stimuli):
     twin = stimuli[0].model_copy(update={"stimulus_id": "twin"})
     model = ScriptedModel()

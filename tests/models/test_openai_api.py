@@ -90,31 +90,31 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
-PASSING, BLOCKED, LASTING = {}, {"blocked": True}, {"lasting": True}
-"""Failures that are worth another try, that are not, and that are worth one."""
-
-
 @pytest.mark.parametrize(
-    ("reply", "tries", "kind", "expected"),
+    ("reply", "tries", "blocked", "expected"),
     [
-        (error(500, "boom"), 3, PASSING, "InternalServerError: .*boom"),
-        (completion("Half an ans", "abort"), 1, PASSING, ".*abort"),
-        (BROKEN_OFF, 3, PASSING, "APIConnectionError: "),
-        (None, 3, PASSING, "APIConnectionError: "),
-        ((200, {}, b'{"choices": [{"index"'), 1, PASSING, "malformed response: "),
-        ((413, {}, b"<h1>Too large"), 1, PASSING, "APIStatusError: .*<h1>Too large"),
-        (completion(" ", "length"), 1, LASTING, "empty answer: .*length"),
-        ((200, {}, b'{"choices": []}'), 1, LASTING, "malformed response: "),
-        (completion("Half an ans", "content_filter"), 1, BLOCKED, "content filter: "),
-        ((200, {}, b'{"promptFeedback": {"blockReason": "OTHER"}}'), 1, BLOCKED, "content filter"),
-        (error(400, "no", code="content_filter"), 1, BLOCKED, "content filter: "),
+        (error(500, "boom"), 3, False, "InternalServerError: .*boom"),
+        (completion("Half an ans", "abort"), 1, False, ".*abort"),
+        (BROKEN_OFF, 3, False, "APIConnectionError: "),
+        (None, 3, False, "APIConnectionError: "),
+        ((200, {}, b'{"choices": [{"index"'), 1, False, "malformed response: "),
+        ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
+        (completion(" ", "length"), 1, False, "empty answer: .*length"),
+        ((200, {}, b'{"choices": []}'), 1, False, "malformed response: "),
+        ((200, {}, b'{"choices": null}'), 1, False, "malformed response: "),
+        ((200, {}, b'{"error": {"message": "too fast"}}'), 1, False, ".*too fast"),
+        ((200, {}, b'{"choices": [{"error": {"code": 502}}]}'), 1, False, ".*502"),
+        (completion(None, "refusal"), 1, True, "content filter: "),
+        (completion("Half an ans", "content_filter"), 1, True, "content filter: "),
+        ((200, {}, b'{"promptFeedback": {"blockReason": "OTHER"}}'), 1, True, "content filter"),
+        (error(400, "no", code="content_filter"), 1, True, "content filter: "),
     ],
 )
 def test_what_is_no_answer_is_a_failure_and_says_whether_to_ask_again(
-    server, reply, tries, kind, expected
+    server, reply, tries, blocked, expected
 ):
     result = answer_to(server, reply)
-    assert result == Failure(result.error, **kind)
+    assert result == Failure(result.error, blocked=blocked)
     assert re.match(expected, result.error), result.error
     assert "Half an ans" not in result.error
     assert len(server.requests) == tries
@@ -128,9 +128,13 @@ def test_an_answer_of_another_model_than_the_cards_ends_the_run(server):
     assert answer_to(server, reply, served_as="tiny-lite").served_by == "tiny-lite"
 
 
-def test_an_answer_that_was_cut_off_and_a_refusal_in_its_own_field_are_answers(server):
+def test_an_answer_that_was_cut_off_or_comes_in_parts_and_a_refusal_in_its_own_field_are_answers(
+    server,
+):
     cut_off = answer_to(server, completion("Well, it", "length"))
     assert cut_off == Answer("Well, it", 5, finish_reason="length")
+    parts = [{"type": "thinking", "thinking": "A game."}, {"type": "text", "text": "Well, it"}]
+    assert answer_to(server, completion(parts, "length")) == cut_off
     refusal = answer_to(server, completion(None, refusal="I can't."))
     assert refusal == Answer("I can't.", 5, finish_reason="stop")
 
@@ -171,6 +175,7 @@ def test_what_may_have_been_made_but_did_not_arrive_is_spent(server):
         (error(404, "no model tiny"), "no model tiny"),
         (error(402, "used up"), "used up"),
         (error(429, "tomorrow", retry_after="3600"), "3600 s"),
+        (error(429, "tomorrow", retry_after="Fri, 31 Dec 2100 23:59:59 GMT"), r"\d{9,} s"),
     ],
 )
 def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):

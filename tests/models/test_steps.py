@@ -44,7 +44,7 @@ def test_conversations_without_steps_and_answered_turns_are_asked_once_beside_th
     [
         (Failure("busy"), Failure("step 1: busy")),
         (Failure("filter", blocked=True), Failure("step 1: filter", blocked=True)),
-        (Answer(" ", 1), Failure("step 1: empty answer", lasting=True)),
+        (Answer(" ", 1), Failure("step 1: empty answer")),
     ],
 )
 def test_a_step_without_an_answer_is_a_failure_of_the_conversation_alone(first, expected):
