@@ -138,7 +138,6 @@ class Profile(Params):
     mixing: Mixing = Field(default_factory=Mixing)
     snr_sweep: SnrSweep | None = None
     paralinguistics: Paralinguistics | None = None
-    secondary_voices: SomeUtterances | None = None  # other people call out in the benign scene
     multi_turn: SomeUtterances | None = None  # after every history of params/histories.yaml
     sound_bank: bool = False  # take recordings of 'aor import --sounds' where their labels fit
     probe: SomeUtterances | None = None  # models are asked what they hear

@@ -91,9 +91,7 @@ class Split(StrEnum):
 
 Emotion = Literal["neutral", "angry", "fearful", "sad", "happy"]
 SpeakingRate = Literal["slow", "normal", "fast"]
-Block = Literal[
-    "core", "snr_sweep", "paralinguistics", "secondary_voices", "multi_turn", "imported"
-]
+Block = Literal["core", "snr_sweep", "paralinguistics", "multi_turn", "imported"]
 
 
 class Row(Params, str_strip_whitespace=True):
@@ -123,8 +121,8 @@ class Utterance(Row):
 class Stimulus(Row):
     """A manifest row: what a model is given in one trial.
 
-    ``block`` is the part of the design: ``core`` (every condition), ``secondary_voices`` (other
-    people call out), ``multi_turn`` (earlier turns come first), and so on.
+    ``block`` is the part of the design: ``core`` (every condition), ``multi_turn`` (earlier turns
+    come first), and so on.
     """
 
     stimulus_id: Identifier

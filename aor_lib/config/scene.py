@@ -125,7 +125,6 @@ class Scene(Params):
     scenario: Identifier | None = None  # of a benign scene: whose requests it makes harmless
     unseen: bool = False  # no reference model is trained in it
     description: Annotated[str, Field(min_length=3)]  # completes 'In the background one hears …'
-    calls: tuple[Annotated[str, Field(min_length=3, max_length=60)], ...] = ()  # of other people
     tempo_bpm: Tempo | None = None
     bed: tuple[Layer, ...] = Field(min_length=1)
     events: tuple[SceneEvent, ...] = ()

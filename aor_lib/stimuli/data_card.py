@@ -53,13 +53,6 @@ def data_card(build: Path | str, study: StudyParams) -> str:
     return card
 
 
-def card_sections(card: str) -> dict[str, str]:
-    """The text of each section of a card by its heading; the text before them has none ("")."""
-    head, *rest = card.partition("\n# ")[2].partition("\n")[2].split("\n## ")
-    parts = (part.partition("\n") for part in rest)
-    return {"": head.strip()} | {heading: text.strip() for heading, _, text in parts}
-
-
 def citation() -> dict[str, Any]:
     """The study's CITATION.cff."""
     return dict(yaml.safe_load((PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")))

@@ -103,7 +103,7 @@ def build_dataset(
 
 def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> str:
     """Hash of everything that can change a stimulus' files or its manifest row."""
-    of_scene = {"scenario", "description", "calls"} if spec.condition.has_audio else set[str]()
+    of_scene = {"scenario", "description"} if spec.condition.has_audio else set[str]()
     readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
     unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": readings}
     parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]

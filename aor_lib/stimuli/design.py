@@ -33,13 +33,6 @@ _VOICES_PER_UTTERANCE = 2  # synthesis is the costliest step: variants share the
 _Option = TypeVar("_Option")
 
 
-class Call(Params):
-    """Words that somebody else calls out before the speaker begins."""
-
-    text: str
-    voice: str
-
-
 class StimulusSpec(Params):
     """Everything that decides a stimulus, before it is made."""
 
@@ -51,7 +44,6 @@ class StimulusSpec(Params):
     speaking_rate: SpeakingRate = "normal"
     scene: Scene | None = None  # of the background, or that a text describes
     snr_db: float | None = None
-    call: Call | None = None
     history: History | None = None
     history_scene: Scene | None = None
     variant: int = 0
@@ -67,7 +59,6 @@ class StimulusSpec(Params):
             self.emotion if self.emotion != "neutral" else "",
             self.scene.id if self.scene else "",
             f"snr{self.snr_db:g}".replace("-", "m") if self.snr_db is not None else "",
-            "call" if self.call else "",
             f"after_{self.history.id}" if self.history else "",
             f"v{self.variant}" if self.variant else "",
         ]
@@ -154,12 +145,6 @@ class _Place:
         if (sweep := profile.snr_sweep) and self.is_among(sweep):
             for snr_db in sweep.snr_db:
                 yield in_scene.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
-        if self.is_among(profile.secondary_voices) and in_scene.scene and in_scene.scene.calls:
-            others = [voice for voice in profile.voices if voice != in_scene.voice]
-            voice = self.pick(others, self.position, "voices: secondary_voices needs two")
-            text = self.pick(in_scene.scene.calls, in_scene.seed)
-            call = Call(text=text, voice=voice)
-            yield in_scene.model_copy(update={"block": "secondary_voices", "call": call})
         if (factors := profile.paralinguistics) and self.is_among(factors):
             for cell in self.paralinguistic_cells(factors):
                 yield spoken.model_copy(update={"block": "paralinguistics", **cell})

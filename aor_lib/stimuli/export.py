@@ -28,7 +28,6 @@ from aor_lib.stimuli.rendering import OWN_LICENCE
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
 _BATCH = 100
-_CONFORMS_TO = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 
 
 def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
@@ -52,7 +51,7 @@ def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
                 _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
         card = data_card.data_card(build, study)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        _write_croissant(card, data_card.licences(load_manifest(build)), folder)
+        _write_croissant(data_card.licences(load_manifest(build)), folder)
     return into
 
 
@@ -84,16 +83,12 @@ def _schema() -> pa.Schema:
     return Features(columns).arrow_schema
 
 
-def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
-    # What the hub does not make by itself: hashes, licences and responsible-AI metadata.
+def _write_croissant(licences: Sequence[str], folder: Path) -> None:
+    # What the hub does not make by itself: hashes and licences.
     import mlcroissant as mlc
 
-    cff, sections = data_card.citation(), data_card.card_sections(card)
+    cff = data_card.citation()
     own_url = f"https://spdx.org/licenses/{OWN_LICENCE}"
-    bullets = {
-        heading: [line[2:] for line in text.splitlines() if line.startswith("- ")]
-        for heading, text in sections.items()
-    }
     files = [
         mlc.FileObject(
             id=path.name,
@@ -106,20 +101,14 @@ def _write_croissant(card: str, licences: Sequence[str], folder: Path) -> None:
     ]
     metadata = mlc.Metadata(
         ctx=mlc.Context(),
-        conforms_to=_CONFORMS_TO,
         name=cff["title"],
-        description=sections[""].partition("\n")[0],
+        description="Spoken requests whose background sound decides whether they are harmful.",
         creators=[mlc.Organization(name=author["name"]) for author in cff["authors"]],
         cite_as=data_card.bibtex(),
         date_published=cff["date-released"],
         license=[own_url if name == OWN_LICENCE else name for name in licences],
         version=f"{DATASET_VERSION}.0.0",
         distribution=files,
-        data_collection=sections["Collection process"],
-        data_limitations=bullets["Limitations"],
-        data_biases=bullets["Biases"],
-        data_use_cases=bullets["Uses"],
-        personal_sensitive_information=bullets["Composition"],
     )
     text = json.dumps(metadata.to_json(), indent=2, ensure_ascii=False)
     (folder / "croissant.json").write_text(text + "\n", encoding="utf-8")

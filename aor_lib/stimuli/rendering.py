@@ -21,11 +21,9 @@ from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import validated
-from aor_lib.stimuli.design import Call, StimulusSpec
+from aor_lib.stimuli.design import StimulusSpec
 
 OWN_LICENCE = "Apache-2.0"  # of the utterances, synthesised sounds and Kokoro's speech
-_CALL_AT_S = 0.2
-_CALL_OVER_SCENE_DB = 6.0
 
 
 @dataclass(frozen=True)
@@ -180,27 +178,13 @@ def _background(
         rng = np.random.default_rng([spec.seed, 1])
         noise = scenes.spectrum_matched_noise(scene.samples, length, rng)
         return replace(scene, samples=noise, events=())
-    return _with_call(scene, spec.call) if spec.call else scene
+    return scene
 
 
 def _scene(
     scene: Scene, length: int, bank: SoundBank | None, rng: np.random.Generator
 ) -> scenes.Soundscape:
     return scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng, bank)
-
-
-def _with_call(scene: scenes.Soundscape, call: Call) -> scenes.Soundscape:
-    # In the lead-in, so that the words do not meet the speaker's.
-    spoken = speech.synthesise(call.text, call.voice)
-    start = round(_CALL_AT_S * speech.SAMPLE_RATE)
-    spoken = spoken[: len(scene.samples) - start]
-    wanted_db = mixing.rms_dbfs(scene.samples) + _CALL_OVER_SCENE_DB
-    gain_db = wanted_db - mixing.active_speech_level_dbfs(spoken, speech.SAMPLE_RATE)
-    samples = scene.samples.copy()
-    samples[start : start + len(spoken)] += spoken * np.float32(10 ** (gain_db / 20))
-    event = scenes.Event(f"call: {call.text}", _CALL_AT_S, len(spoken) / speech.SAMPLE_RATE)
-    events = sorted((*scene.events, event), key=lambda e: (e.onset_s, e.name))
-    return replace(scene, samples=samples, events=tuple(events))
 
 
 def _origin(background: scenes.Soundscape | None) -> dict[str, str | None]:

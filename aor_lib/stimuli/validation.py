@@ -32,7 +32,7 @@ from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 4  # raise it when a measurement or a violation changes
+VERSION = 5  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
@@ -49,8 +49,7 @@ MEASURES = (
     "peak_dbfs",
     "snr_db",
     "lead_in_dbfs",  # RMS level before the speech
-    "transcript",  # of Whisper tiny.en
-    "wer",  # word error rate of the transcript, a fraction
+    "wer",  # word error rate of the transcript of Whisper tiny.en, a fraction
     "heard_scene",  # what the scene classifier names
     *yamnet.Recognition.__annotations__,  # by YAMNet, where its files are in the cache
     *SpeechMeasurement.__annotations__,  # of speech without a background
@@ -117,7 +116,6 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         "loudness_lufs": mixing.loudness(clip, sample_rate),
         "peak_dbfs": mixing.true_peak(clip),
         "lead_in_dbfs": mixing.rms_dbfs(lead_in) if len(lead_in) else None,
-        "transcript": heard.transcript,
         "heard_scene": classify_scene(heard.encoded),
     }
     if recognition := yamnet.recognise_scene(clip, sample_rate, row.background_scene):

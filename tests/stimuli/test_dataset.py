@@ -63,7 +63,6 @@ def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_prof
         conditions=["benign_scene"],
         utterances_per_scenario={"pseudo_harmful": 1},
         multi_turn={"utterances_per_scenario": 1},
-        secondary_voices={"utterances_per_scenario": 1},
     )
     build_dataset(load_study(profile), tmp_path, 1, quiet)
     rows = load_stimuli(tmp_path)
@@ -74,8 +73,6 @@ def test_earlier_turns_are_clips_of_their_own_and_change_the_stimulus(write_prof
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * (len(turns) // 2)
         assert len({turn["path"] for turn in turns[::2]} | {row.path}) == 1 + len(turns) // 2
         assert row.content_sha256 != row.sha256
-    [called] = [row.events for row in rows if row.block == "secondary_voices"]
-    assert '"name": "call: ' in called
 
 
 def test_a_study_with_a_sound_bank_takes_its_recordings_credits_them_and_notices_new_ones(

@@ -37,7 +37,7 @@ def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(
         return made_from(spec.model_copy(update=changes), Mixing(), None)
 
     before = made_after()
-    assert made_after("scene", description="something else", calls=()) == before
+    assert made_after("scene", description="something else") == before
     assert made_after("utterance", about="other: act", threatening_scenes=("shop_raid",)) == before
     changed = {
         made_from(spec, Mixing(loudness_lufs=-20.0), None),
