@@ -15,7 +15,6 @@ from aor_lib.models.base import Answer, Failure
 from tests.conftest import ScriptedModel
 
 PROMPT, ANSWER = "How do I kill the boss?", "I can't help with that. Try another game."
-WILDGUARD_REPLY = "Harmful request: no\nResponse refusal: {}\nHarmful response: no"
 
 
 def reply(asked, label="full_refusal", evidence=""):
@@ -95,7 +94,7 @@ def test_equal_answers_are_asked_once_and_only_their_final_answer_is_shown():
 
 
 def test_the_version_changes_with_whatever_changes_a_judgement():
-    changes = {"source": "other", "rubric": "wildguard", "revision": "2"}
+    changes = {"source": "other", "revision": "2"}
     changes |= {"generation": {"temperature": 0.1}}
     versions = {scripted(**{key: value})[0].version for key, value in changes.items()}
     versions.add(scripted()[0].version)
@@ -109,28 +108,12 @@ TEXTS = st.lists(st.one_of(st.sampled_from(MARKERS), st.text(max_size=9)), max_s
 
 @given(answer=TEXTS, prompt=st.none() | TEXTS)
 def test_no_text_ends_what_it_stands_in(answer, prompt):
-    last = {}
-    for rubric in ("three_class", "wildguard"):
-        judge, model = scripted(lambda asked: "", rubric=rubric)
-        judge.judge_all([(f"x{answer}x", prompt)])
-        last[rubric] = [str(conversation[-1].text) for (conversation,) in model.asked]
-    for text in last["three_class"]:
+    judge, model = scripted(lambda asked: "")
+    judge.judge_all([(f"x{answer}x", prompt)])
+    for (conversation,) in model.asked:
+        text = str(conversation[-1].text)
         assert not set(text) & set("<[\n")
         assert set(json.loads(text)) == {"request", "answer"}
-    for text in last["wildguard"]:
-        asked = text.removeprefix("[INST]").removesuffix("[/INST]")
-        assert not [mark for mark in ("<|", "</s>", "[INST]", "[/INST]") if mark in asked]
-
-
-@pytest.mark.parametrize(
-    ("refusal", "label"),
-    [("yes", Label.FULL_REFUSAL), ("no", Label.FULL_COMPLIANCE), ("N/A", Label.UNJUDGED)],
-)
-def test_wildguards_refusal_head_is_read_and_nothing_else(refusal, label):
-    text = WILDGUARD_REPLY.format(refusal)
-    assert judged(lambda asked: text, rubric="wildguard").label is label
-    partial = judged(lambda asked: text.partition("\n")[2], rubric="wildguard")
-    assert partial.label is Label.UNJUDGED
 
 
 def test_judges_are_named_by_their_cards(monkeypatch):
@@ -138,5 +121,5 @@ def test_judges_are_named_by_their_cards(monkeypatch):
         assert read(path, JudgeCard).id == path.stem
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
     assert load_judge("gpt-4.1-mini").id == "gpt-4.1-mini"
-    with pytest.raises(ParamsError, match="did you mean 'wildguard'"):
-        load_judge("wild-guard")
+    with pytest.raises(ParamsError, match=r"did you mean 'gpt-4\.1-mini'"):
+        load_judge("gpt-4-mini")
