@@ -61,14 +61,6 @@ def test_a_difference_is_paired_by_utterance_and_carries_its_keys(study):
     assert within.keys == ("model", "intent", "level", "baseline")
 
 
-def test_every_trial_is_counted_under_its_label_or_why_there_is_none(study):
-    failed = study.select("headline")
-    frame = failed.frame.assign(status=["failed"] + ["ok"] * (len(failed.frame) - 1))
-    counts = aor_lib.Selection(study, frame).labels().frame
-    assert counts["count"].sum() == len(frame)
-    assert counts.loc[counts["label"] == "failed", "count"].tolist() == [1]
-
-
 def test_a_folder_without_a_study_is_refused_by_its_name(tmp_path):
     with pytest.raises(FileNotFoundError, match=str(tmp_path)):
         aor_lib.open(tmp_path)

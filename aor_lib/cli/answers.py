@@ -86,7 +86,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
 @app.command()
 def judge(
     file: Annotated[
-        Path, typer.Argument(help="A profile, or a CSV, JSONL or Parquet of prompt, completion.")
+        Path, typer.Argument(help="A profile, or a CSV or JSONL of prompt, completion.")
     ],
     out: Annotated[Path | None, typer.Option(help="File for the judged table.")] = None,
     judge_id: Annotated[

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from aor_lib.config.records import FLAGS, Label, Response, Verdict
 from aor_lib.config.typed_yaml import AorError, one_line
@@ -19,7 +17,7 @@ from aor_lib.judge.reading import has_final_answer
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
 
-FORMATS = (".csv", ".jsonl", ".parquet")
+FORMATS = (".csv", ".jsonl")
 NEEDED = ("prompt", "completion")
 ADDED = ("label", "p_refusal", "rationale", *FLAGS)
 _BATCH = 64
@@ -63,7 +61,7 @@ def judge_table(
 ) -> pd.Series[int]:
     """Judge the answers in a table, and return the number of answers by label.
 
-    Both are CSV, JSONL or Parquet files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
+    Both are CSV or JSONL files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
     all its rows and columns in their order, and :data:`ADDED`, with a boolean for each flag.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
@@ -99,15 +97,11 @@ def _read(path: Path) -> pd.DataFrame:
             # The header as a row, so that a row with more cells is an error.
             rows = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
             table = rows.iloc[1:].set_axis(rows.iloc[0].to_list(), axis=1)
-        elif path.suffix == ".jsonl":
+        else:
             # As one list, so that an error names the line.
             objects = path.read_text("utf-8-sig").strip().replace("\n", ",\n")
             table = pd.DataFrame(json.loads(f"[{objects}]"), dtype=object)
-        else:
-            # Without the hints that pandas leaves in a file, no column becomes an index.
-            plain = pq.read_table(path).replace_schema_metadata(None)
-            table = plain.to_pandas(types_mapper=pd.ArrowDtype)
-    except (ValueError, pa.ArrowException) as error:
+    except ValueError as error:
         raise AorError(f"{path}: cannot be read: {one_line(error)}") from error
     if missing := set(NEEDED) - set(table):
         raise AorError(f"{path}: lacks the column {missing.pop()}; it has {list(table)}")
@@ -117,15 +111,10 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
-    try:
-        with atomic_write(path) as stream:
-            if path.suffix == ".csv":
-                # Quoted throughout: else a lone carriage return in a text would end its row.
-                table.to_csv(stream, index=False, quoting=csv.QUOTE_NONNUMERIC)
-            elif path.suffix == ".jsonl":
-                rows = table.astype(object).where(table.notna(), None).to_dict("records")
-                stream.write("".join(json.dumps(row, default=str) + "\n" for row in rows).encode())
-            else:
-                table.to_parquet(stream, index=False)
-    except (ValueError, TypeError, pa.ArrowException) as error:
-        raise AorError(f"{path}: cannot hold the table: {one_line(error)}") from error
+    with atomic_write(path) as stream:
+        if path.suffix == ".csv":
+            # Quoted throughout: else a lone carriage return in a text would end its row.
+            table.to_csv(stream, index=False, quoting=csv.QUOTE_NONNUMERIC)
+        else:
+            rows = table.astype(object).where(table.notna(), None).to_dict("records")
+            stream.write("".join(json.dumps(row, default=str) + "\n" for row in rows).encode())

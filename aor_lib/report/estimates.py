@@ -12,7 +12,7 @@ import pandas as pd
 
 from aor_lib.config.typed_yaml import AorError, did_you_mean
 from aor_lib.report.display import Figure, Figures, Html, Prose, nothing_for, table
-from aor_lib.report.measures import measure_of, sample_size, shown, with_interval
+from aor_lib.report.measures import NOTHING, measure_of, sample_size, with_interval
 from aor_lib.report.style import cell_title, ordered, title_of
 
 
@@ -50,7 +50,7 @@ class Estimates:
     keys
         Columns that identify a row, such as ``("model", "level", "baseline")``.
     measure
-        Column of the estimate: ``rate``, ``difference``, ``d_prime``, ``kappa``, ``count``...
+        Column of the estimate: ``rate``, ``difference``, ``d_prime``, ``kappa``...
     titles
         Titles of the ids among the keys' values.
     about
@@ -120,7 +120,7 @@ class Estimates:
             columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
         sizes = [sample_size(row) for row in records]
         if any(sizes):
-            columns["n"] = [shown("count", size) for size in sizes]
+            columns["n"] = [NOTHING if size is None else f"{size:,}" for size in sizes]
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
             columns["Not judged"] = [str(number) for number in frame["trials"] - frame["judged"]]
         return pd.DataFrame(columns)

@@ -16,7 +16,7 @@ class Measure(NamedTuple):
 
     heading: str
     about: str
-    scale: Literal["share", "points", "number", "count"] = "number"
+    scale: Literal["share", "points", "number"] = "number"
 
 
 MEASURES = {
@@ -27,8 +27,6 @@ MEASURES = {
     "difference": Measure("Difference (points)", "Change of the refusal rate (points)", "points"),
     "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}"),
     "kappa": Measure("Cohen's kappa", "Cohen's kappa"),
-    "auc": Measure("AUC", "Area under the ROC curve"),
-    "count": Measure("Number", "Number", "count"),
 }
 
 
@@ -53,7 +51,7 @@ def shown(name: str, value: Any, unit: bool = False) -> str:
         return f"{value:.1%}"
     if scale == "points":
         return signed(100 * value, "+.1f") + (" points" if unit else "")
-    return f"{value:,.0f}" if scale == "count" else signed(value, ".2f")
+    return signed(value, ".2f")
 
 
 def limits(name: str, columns: Any) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -114,15 +113,6 @@ class Selection:
         frame = stats.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
-    def labels(self, *by: str) -> Estimates:
-        """Number of trials by the judge's label, or by the outcome where nothing was judged."""
-        judged = is_judged(self.frame)
-        outcome = self.frame["status"].replace("ok", "unjudged")
-        trials = self.frame.assign(label=self.frame["label"].where(judged, outcome))
-        keys = [*self._keys(by), "label"]
-        frame = trials.groupby(keys, observed=True).size().reset_index(name="count")
-        return self._estimates(frame, keys, "count", "Trials")
-
     def differ(self, factor: str) -> pd.Series[float]:
         """P value for each model of a permutation test: do refusals differ among these values?"""
         return stats.groups_differ(self.frame, factor)
@@ -135,15 +125,6 @@ class Selection:
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]
         return replace(self, frame=heard(self.frame, probes))
-
-    def heard_emotions(self) -> pd.DataFrame:
-        """Number of clips by the emotion that was spoken (rows) and the one a model named."""
-        named = self.frame["heard"].map(
-            lambda text: json.loads(text).get("emotion") if text else None
-        )
-        rows = self.frame[["stimulus_id", "emotion"]].assign(heard_emotion=named)
-        clips = rows.dropna().drop_duplicates()
-        return pd.crosstab(clips["emotion"], clips["heard_emotion"])
 
     def with_words_only(self) -> Selection:
         """Add a baseline that reads only the words, fitted on the other scenarios."""

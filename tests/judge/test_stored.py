@@ -5,8 +5,6 @@ import json
 from dataclasses import replace
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -158,18 +156,6 @@ def test_every_row_of_a_jsonl_stays_as_it_is_before_the_judges_columns(tmp_path)
     added = ["full_refusal", 0.9, "p|No.", True, False, False]
     assert found == row | dict(zip(ADDED, added, strict=True))
     assert (other["prompt"], other["y"]) == ("\u2028", None)
-
-
-def test_types_of_a_parquet_file_stay(tmp_path):
-    counts, who = pa.array([1, None], pa.int8()), pa.array([{"name": "a"}, None])
-    words = pa.array(["No.", None]).dictionary_encode()
-    table = pa.table({"prompt": words, "completion": words, "count": counts, "who": who})
-    source, target = tmp_path / "answers.parquet", tmp_path / "judged.parquet"
-    pq.write_table(table, source)
-    judge_table(source, target, quoting(), quiet)
-    found = pq.read_table(target).select(table.column_names)
-    assert found.schema.equals(table.schema)
-    assert found.to_pylist() == table.to_pylist()
 
 
 @pytest.mark.parametrize(("suffix", "unknown"), [(".csv", ""), (".jsonl", None)])
