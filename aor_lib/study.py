@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from aor_lib.analysis import selections
 from aor_lib.analysis.agreement import agreement, any_refusal
 from aor_lib.analysis.known_effects import measure_known_effects
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
-from aor_lib.analysis.sensitivity import headline_changes
 from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios, load_study
 from aor_lib.config.profile import Histories
@@ -221,11 +220,6 @@ class Study:
     def words_only_auc(self) -> pd.Series:
         """AUC of a classifier of the words, harmful against pseudo-harmful, by scenario."""
         return auc_by_words([u for one in load_scenarios().values() for u in one.utterances])
-
-    def sensitivity(self, other_judge: str = "string-match") -> pd.DataFrame:
-        """Headline measures under other ways to count: see ``analysis.sensitivity``."""
-        again = replace(self, judge=other_judge).select("headline").frame
-        return headline_changes(self.select("headline").frame, again)
 
 
 def open(build: str | Path, judge: str | None = None) -> Study:
