@@ -58,8 +58,6 @@ class _Picture:
         by_model = x is None and not set(TRADE_OFF) <= set(known)
         self.hue = colour or self._hue(varying, by_model)
         self.named = [key for key in varying if key != self.hue]  # in the words of a row
-        if {"model", "against"} <= set(self.keys):
-            self.named = [key for key in self.keys if key != self.hue or key == "model"]
         if not self.named and by_model:
             self.named = [self.hue]
         records = known.to_dict("records")
@@ -76,8 +74,6 @@ class _Picture:
         self.shape = alt.Shape(f"{self.hue}:N", scale=alt.Scale(domain=self.hues, range=shapes))
 
     def _hue(self, varying: list[str], by_model: bool) -> str:
-        if {"model", "against"} <= set(self.keys):
-            return self.keys[0]
         if "model" in self.keys and ("model" in varying or not varying or by_model):
             return "model"
         return varying[-1] if varying else self.keys[-1]

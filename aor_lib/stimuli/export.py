@@ -15,15 +15,9 @@ import pyarrow.parquet as pq
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
 from aor_lib.config.typed_yaml import one_line
-from aor_lib.stimuli import data_card
+from aor_lib.stimuli import data_card, manifest
 from aor_lib.stimuli.design import StimulusSpec
-from aor_lib.stimuli.manifest import (
-    DatasetError,
-    load_manifest,
-    load_stimuli,
-    sound_files,
-    verify_dataset,
-)
+from aor_lib.stimuli.manifest import DatasetError
 from aor_lib.stimuli.rendering import OWN_LICENCE
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
@@ -38,20 +32,20 @@ def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
     ``DatasetError`` if there are no stimuli, clips were imported, or one is missing or altered.
     """
     with atomic_folder(into) as folder:
-        stimuli = load_stimuli(build)
+        stimuli = manifest.load_stimuli(build)
         if not stimuli or any(stimulus.block == "imported" for stimulus in stimuli):
             raise DatasetError(
                 f"{build}: holds no stimuli or imported clips; only clips that 'aor data' made are "
                 "exported, since the licence of others is unknown"
             )
-        verify_dataset(stimuli, build)
+        manifest.verify_dataset(stimuli, build)
         (folder / "data").mkdir()
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
                 _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
         card = data_card.data_card(build, study)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        _write_croissant(data_card.licences(load_manifest(build)), folder)
+        _write_croissant(data_card.licences(manifest.load_manifest(build)), folder)
     return into
 
 
@@ -66,7 +60,7 @@ def _write_table(stimuli: Sequence[Stimulus], build: Path, path: Path) -> None:
 def _row(stimulus: Stimulus, build: Path) -> dict[str, Any]:
     sounds = [
         {"bytes": (build / path).read_bytes(), "path": PurePath(path).name}
-        for path, _ in sound_files([stimulus])
+        for path, _ in manifest.sound_files([stimulus])
     ]
     audio = sounds.pop(0) if stimulus.path else None
     return stimulus.model_dump(mode="json") | {"audio": audio, "history_audio": sounds}
@@ -135,7 +129,7 @@ def take_clips(
                     f"asks for {value!r}; take an export of this profile, or leave out --from"
                 )
         stimulus = Stimulus.model_validate(row)
-        for (path, sha256), content in zip(sound_files([stimulus]), contents, strict=True):
+        for (path, sha256), content in zip(manifest.sound_files([stimulus]), contents, strict=True):
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise DatasetError(
                     f"--from {source}: {path}: sha256 is not the row's; fetch the export again"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,7 +51,8 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
         if len(samples) > 1:
             test = permutation_test(
                 [sample.to_numpy(float) for sample in samples],
-                _between,
+                # Of a fixed total, this is the variance of the means, weighted by size.
+                lambda *of, axis: sum(one.sum(axis) ** 2 / one.shape[axis] for one in of),
                 permutation_type="independent",
                 alternative="greater",
                 n_resamples=_RESAMPLES,
@@ -62,10 +62,3 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
             )
             p_values[str(model)] = float(test.pvalue)
     return p_values.rename_axis("model")
-
-
-def _between(*samples: Any, axis: int) -> Any:
-    sizes = [sample.shape[axis] for sample in samples]
-    means = np.stack([sample.mean(axis=axis) for sample in samples])
-    grand = np.average(means, axis=0, weights=sizes)
-    return np.average((means - grand) ** 2, axis=0, weights=sizes)

@@ -17,7 +17,7 @@ CONTRASTS = {
 }
 """Conditions that are told apart, a and b: by a model that hears, a is refused more often."""
 
-_MEASURES = ("utterances", "rate_a", "rate_b", "d_prime", "low", "high")
+_MEASURES = ("utterances", "d_prime", "low", "high")
 
 
 def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -38,8 +38,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     -------
     One row per group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``,
     :func:`aor_lib.analysis.outcomes.counts` over both scenes, ``utterances`` (judged in both),
-    ``rate_a``, ``rate_b``, ``d_prime``, ``low``, ``high`` (95 %, a bootstrap over utterances; where
-    all resamples would be the same, as if the two rates were independent). NaN without a pair.
+    ``d_prime``, ``low``, ``high`` (95 %, a bootstrap over utterances; where all resamples would be
+    the same, as if the two rates were independent). NaN without a pair.
     """
     keys = [*by, "contrast"]
     rows = []
@@ -81,8 +81,7 @@ def _measures(rates: pd.DataFrame) -> dict[str, float]:
     low, high = bootstrap_of_sums(rates.to_numpy(float), _d_prime)
     if low < high:
         found |= {"low": low, "high": high}
-    rate_a, rate_b = rates.mean()
-    return {"utterances": len(rates), "rate_a": rate_a, "rate_b": rate_b} | found
+    return {"utterances": len(rates)} | found
 
 
 def _d_prime(sums: Floats, utterances: int) -> Floats:
