@@ -4,7 +4,7 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, formants, muffled
+from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, Throat, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 
@@ -14,82 +14,40 @@ def bark(
 ) -> FloatArray:
     """One bark; a big dog's has a pitch of 350 Hz, a small one's of 600."""
     bend = ((0.0, 0.7), (0.25, 1.0), (0.6, 0.9), (1.0, 0.55))
-    seconds, tract = synth.rng.uniform(0.14, 0.22), 0.8 * (pitch_hz / 400.0) ** 0.5
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "a",
-        bend,
-        tract=tract,
-        bandwidth_hz=250,
-        shaky=0.26,
-        breath=0.2,
-        pressed=2,
-    )
     shape = ((0.0, 0.0), (0.08, 1.0), (0.5, 0.7), (1.0, 0.0))
-    made = cry * curve(cry.size, shape)
-    return synth.fade(muffled(synth, muffled(synth, made, 5000.0), muffle_hz), 0.005, 0.03)
+    tract = 0.8 * (pitch_hz / 400.0) ** 0.5
+    throat = Throat(tract, bandwidth_hz=250, shaky=0.26, breath=0.2, pressed=2)
+    cry = formants(synth, synth.rng.uniform(0.14, 0.22), pitch_hz, "a", bend, shape, throat)
+    return synth.fade(muffled(synth, muffled(synth, cry, 5000.0), muffle_hz), 0.005, 0.03)
 
 
 @sound
 def meow(synth: Synth, *, pitch_hz: library.Pitch = 780) -> FloatArray:
     """One mew of a cat."""
     bend = ((0.0, 0.8), (0.25, 1.15), (0.6, 1.1), (1.0, 0.75))
-    seconds = synth.rng.uniform(0.5, 0.9)
-    made = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "iau",
-        bend,
-        tract=1.07,
-        shaky=0.02,
-        rough=0.7,
-        rough_hz=165,
-        pressed=1.5,
-    )
-    return synth.fade(made * curve(made.size, ((0, 0.2), (0.4, 1), (1, 0.1))), 0.04, 0.15)
+    shape = ((0.0, 0.2), (0.4, 1.0), (1.0, 0.1))
+    throat = Throat(1.07, shaky=0.02, rough=0.7, rough_hz=165, pressed=1.5)
+    cry = formants(synth, synth.rng.uniform(0.5, 0.9), pitch_hz, "iau", bend, shape, throat)
+    return synth.fade(cry, 0.04, 0.15)
 
 
 @sound
 def quack(synth: Synth, *, pitch_hz: library.Pitch = 240) -> FloatArray:
     """One quack of a duck."""
     bend = ((0.0, 0.9), (0.2, 1.05), (1.0, 0.8))
-    seconds = synth.rng.uniform(0.14, 0.2)
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "a",
-        bend,
-        tract=2.2,
-        bandwidth_hz=120,
-        shaky=0.1,
-        breath=0.2,
-        pressed=2,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.08, 1.0), (0.6, 0.8), (1.0, 0.0)))
+    shape = ((0.0, 0.0), (0.08, 1.0), (0.4, 0.4), (1.0, 0.0))
+    throat = Throat(2.2, bandwidth_hz=120, shaky=0.1, breath=0.2, pressed=2)
+    cry = formants(synth, synth.rng.uniform(0.14, 0.2), pitch_hz, "a", bend, shape, throat)
     return synth.fade(cry, 0.005, 0.03)
 
 
 @sound
 def gull(synth: Synth, *, pitch_hz: library.Pitch = 1_550) -> FloatArray:
     """One cry of a gull."""
-    cry = formants(
-        synth,
-        synth.rng.uniform(0.3, 0.55),
-        pitch_hz,
-        "iae",
-        ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7)),
-        tract=1.35,
-        bandwidth_hz=300,
-        shaky=0.12,
-        breath=1,
-        rough=0.55,
-        rough_hz=240,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0)))
+    bend = ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7))
+    shape = ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0))
+    throat = Throat(1.35, bandwidth_hz=300, shaky=0.12, breath=1, rough=0.55, rough_hz=240)
+    cry = formants(synth, synth.rng.uniform(0.3, 0.55), pitch_hz, "iae", bend, shape, throat)
     return muffled(synth, cry, 4_000.0)
 
 
@@ -98,21 +56,9 @@ def growl(
     synth: Synth, *, pitch_hz: library.Pitch = 60, seconds: library.Seconds = 1.2
 ) -> FloatArray:
     """The growl of a big dog or of a monster."""
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "ao",
-        ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7)),
-        tract=1.42,
-        bandwidth_hz=120,
-        shaky=0.22,
-        breath=0.06,
-        rough=0.54,
-        rough_hz=62,
-        pressed=2.9,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.15, 1.0), (0.7, 0.8), (1.0, 0.0)))
+    bend, shape = ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7)), ((0, 0), (0.15, 1), (0.7, 0.8), (1, 0))
+    throat = Throat(1.42, 120, shaky=0.22, breath=0.06, rough=0.54, rough_hz=62, pressed=2.9)
+    cry = formants(synth, seconds, pitch_hz, "ao", bend, shape, throat)
     return muffled(synth, cry, 3_500.0)
 
 
@@ -154,9 +100,9 @@ def crickets(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
     n = synth.samples(seconds)
     made = np.zeros(n)
     for level in (1.0, 0.2):
-        hz = synth.rng.uniform(5500.0, 6200.0) * (1.0 + 0.004 * synth.wander(n, 60.0))
+        hz = synth.rng.uniform(4300.0, 4900.0) * (1.0 + 0.004 * synth.wander(n, 60.0))
         pulses = np.sin(np.pi * synth.phase(synth.rng.uniform(26.0, 31.0), n)) ** 4
         made += level * unit_rms(synth.tone(hz, n, (1.0, 0.3)) * pulses)
-    made += 0.5 * synth.band(n, 4800.0, 7200.0)
+    made += 0.5 * synth.band(n, 3800.0, 5700.0)
     air = ((100, -6.0), (400, -10.0), (2000, -20.0), (4000, -8.0), (6000, -8.0), (10_000, -20.0))
     return made + 0.35 * synth.noise(n, air)

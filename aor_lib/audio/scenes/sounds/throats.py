@@ -1,5 +1,7 @@
 """Building blocks of cries and crowds: formants, and sentences played backwards."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import signal
 
@@ -18,6 +20,24 @@ _FORMANTS_HZ = {
 """Of a man's tract, as in *father*, *bet*, *see*, *law*, *boot*."""
 _FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
 _HIGHEST_HZ = 5_000.0
+
+
+class Throat(NamedTuple):
+    """What cries, and how.
+
+    ``tract`` is 1 for a man and 1.6 or more for a small animal; ``shaky`` deviates the pitch at
+    random, ``rough`` the level, ``rough_hz`` times a second; ``breath`` adds noise, and what is
+    ``pressed`` is clipped softly; ``drift`` is the share by which pitches differ from cry to cry.
+    """
+
+    tract: float = 1.0
+    bandwidth_hz: float = 200.0
+    shaky: float = 0.05
+    breath: float = 0.0
+    rough: float = 0.0
+    rough_hz: float = 200.0
+    pressed: float = 1.0
+    drift: float = 0.06
 
 
 def backwards(synth: Synth, raised: float) -> FloatArray:
@@ -44,37 +64,35 @@ def formants(
     pitch_hz: float,
     vowels: str,
     bend: Points,
-    *,
-    drift: float = 0.06,
-    tract: float = 1.0,
-    bandwidth_hz: float = 200.0,
-    shaky: float = 0.05,
-    breath: float = 0.0,
-    rough: float = 0.0,
-    rough_hz: float = 200.0,
-    pressed: float = 1.0,
+    shape: Points,
+    throat: Throat,
 ) -> FloatArray:
     """A cry through vowels (letters of "aeiou") by formants over a rich tone, within ±1.
 
-    ``drift`` is the share by which pitches differ from cry to cry; ``tract`` is 1 for a man and
-    1.6 or more for a small animal; ``shaky`` deviates the pitch at random, ``rough`` the level,
-    ``rough_hz`` times a second; ``breath`` adds noise, and what is ``pressed`` is clipped softly.
+    `bend` is its pitch and `shape` its level over the length.
     """
     n = synth.samples(seconds)
     contour = curve(n, bend)
-    pitch = pitch_hz * synth.rng.normal(1.0, drift) * contour * (1.0 + 0.02 * synth.wander(n, 6.0))
-    pitch *= np.maximum(0.2, 1.0 + shaky * synth.wander(n, 90.0))
+    pitch = (
+        pitch_hz
+        * synth.rng.normal(1.0, throat.drift)
+        * contour
+        * (1.0 + 0.02 * synth.wander(n, 6.0))
+    )
+    pitch *= np.maximum(0.2, 1.0 + throat.shaky * synth.wander(n, 90.0))
     mean_hz = max(float(pitch.mean()), 20.0)
     harmonics = np.arange(1, int(_HIGHEST_HZ / mean_hz) + 1) * mean_hz
     place = np.linspace(0.0, len(vowels) - 1.0, n)
     made = np.zeros(n)
     for index, letter in enumerate(vowels):
         nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
-        distance = (harmonics[:, None] - np.asarray(_FORMANTS_HZ[letter]) * tract) / bandwidth_hz
+        distance = (
+            harmonics[:, None] - np.asarray(_FORMANTS_HZ[letter]) * throat.tract
+        ) / throat.bandwidth_hz
         partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
         made += nearness * synth.tone(pitch, n, partials)
     made /= np.max(np.abs(made))
-    made += 0.35 * breath * synth.band(n, 700.0 * tract, 2500.0 * tract)
-    if rough:
-        made *= np.maximum(0.02, 1.0 + rough * synth.wander(n, rough_hz))
-    return np.asarray(np.tanh(pressed * made))
+    made += 0.35 * throat.breath * synth.band(n, 700.0 * throat.tract, 2500.0 * throat.tract)
+    if throat.rough:
+        made *= np.maximum(0.02, 1.0 + throat.rough * synth.wander(n, throat.rough_hz))
+    return np.asarray(np.tanh(throat.pressed * made) * curve(n, shape))

@@ -8,12 +8,7 @@ import numpy as np
 
 from aor_lib.audio.scenes import library
 from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import (
-    OPEN_HZ,
-    backwards,
-    formants,
-    muffled,
-)
+from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, Throat, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 
 _BREATH = (
@@ -21,6 +16,11 @@ _BREATH = (
     *((2700, -10), (3200, -18), (3800, -12), (5000, -22), (9000, -30)),
 )
 """Spectrum of air in an open mouth, in Hz and dB."""
+_MOANING = (
+    ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7)),
+    ((0.0, 0.0), (0.2, 1.0), (0.6, 0.7), (1.0, 0.0)),
+)
+"""Pitch and level of a moan or sob over its length."""
 
 
 @sound
@@ -37,19 +37,9 @@ def scream(
     25(15), 2051-2056).
     """
     bend = ((0.0, 0.7), (synth.rng.uniform(0.06, 0.18), 1.0), (0.75, 0.95), (1.0, 0.6))
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "a",
-        bend,
-        tract=1.4,
-        breath=0.7,
-        rough=1,
-        rough_hz=62,
-        pressed=4.4,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.06, 1.0), (0.8, 0.85), (1.0, 0.0)))
+    shape = ((0.0, 0.0), (0.06, 1.0), (0.8, 0.85), (1.0, 0.0))
+    throat = Throat(1.4, breath=0.7, rough=1, rough_hz=62, pressed=4.4)
+    cry = formants(synth, seconds, pitch_hz, "a", bend, shape, throat)
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_000.0)), 0.01, 0.05)
 
 
@@ -63,21 +53,9 @@ def shout(
 ) -> FloatArray:
     """One short shout, as of exertion or of anger, that rises at once and falls."""
     bend = ((0.0, 0.7), (0.2, 1.0), (0.6, 0.92), (1.0, 0.6))
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "a",
-        bend,
-        tract=1.35,
-        bandwidth_hz=300,
-        shaky=0.1,
-        breath=0.55,
-        rough=0.7,
-        rough_hz=225,
-        pressed=3.4,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.1, 1.0), (0.6, 0.85), (1.0, 0.0)))
+    shape = ((0.0, 0.0), (0.1, 1.0), (0.6, 0.85), (1.0, 0.0))
+    throat = Throat(1.35, 300, shaky=0.1, breath=0.55, rough=0.7, rough_hz=225, pressed=3.4)
+    cry = formants(synth, seconds, pitch_hz, "a", bend, shape, throat)
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_500.0)), 0.005, 0.05)
 
 
@@ -111,22 +89,11 @@ def sobs(
     """Weeping: a wail that breaks into falling jerks, and a breath drawn in, trembling."""
     rng = synth.rng
     at_s, parts = 0.0, []
+    throat = Throat(1.1, bandwidth_hz=118, shaky=0.1, breath=0.5, pressed=1.7)
     for number in range(count):
         seconds = rng.uniform(0.7, 1.3) * (0.8 if number == 0 else 0.38)
-        sob = formants(
-            synth,
-            seconds,
-            pitch_hz,
-            "a",
-            ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7)),
-            tract=1.1,
-            bandwidth_hz=118,
-            shaky=0.1,
-            breath=0.5,
-            pressed=1.7,
-        )
-        sob *= rng.uniform(0.6, 1.0) * curve(sob.size, ((0, 0), (0.2, 1), (0.6, 0.7), (1, 0)))
-        parts.append((at_s, sob))
+        sob = formants(synth, seconds, pitch_hz, "a", *_MOANING, throat)
+        parts.append((at_s, rng.uniform(0.6, 1.0) * sob))
         at_s += seconds + rng.uniform(0.02, 0.08)
     parts.append((at_s, 0.1 * _air(synth, rng.uniform(0.25, 0.5), tremble=0.5)))
     return synth.fade(muffled(synth, synth.overlay(parts), min(muffle_hz, 4_200.0)), 0.01, 0.05)
@@ -141,21 +108,8 @@ def moan(
     muffle_hz: library.Pitch = OPEN_HZ,
 ) -> FloatArray:
     """A moan or a groan: one falling, hoarse, unsteady vowel."""
-    bend = ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7))
-    cry = formants(
-        synth,
-        seconds,
-        pitch_hz,
-        "oa",
-        bend,
-        tract=1.13,
-        shaky=0.09,
-        breath=0.05,
-        rough=0.66,
-        rough_hz=230,
-        pressed=4.8,
-    )
-    cry *= curve(cry.size, ((0.0, 0.0), (0.2, 1.0), (0.6, 0.7), (1.0, 0.0)))
+    throat = Throat(1.13, shaky=0.09, breath=0.05, rough=0.66, rough_hz=230, pressed=4.8)
+    cry = formants(synth, seconds, pitch_hz, "oa", *_MOANING, throat)
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_500.0)), 0.02, 0.1)
 
 
@@ -172,10 +126,9 @@ def cough(synth: Synth, *, pitch_hz: library.Pitch = 270) -> FloatArray:
     n = synth.samples(0.12)
     burst = synth.noise(n, _BREATH) * curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
     bend = ((0.0, 1.1), (0.4, 1.2), (1.0, 0.75))
-    voice = formants(
-        synth, 0.12, pitch_hz, "oa", bend, bandwidth_hz=235, shaky=0.1, rough=0.65, rough_hz=210
-    )
-    voice *= 0.6 * np.hanning(voice.size)
+    shape = ((0.0, 0.0), (0.5, 0.6), (1.0, 0.0))
+    throat = Throat(bandwidth_hz=235, shaky=0.1, rough=0.65, rough_hz=210)
+    voice = formants(synth, 0.12, pitch_hz, "oa", bend, shape, throat)
     return synth.fade(synth.overlay([(0.0, 0.4 * burst), (0.085, voice)]), 0.002, 0.04)
 
 
