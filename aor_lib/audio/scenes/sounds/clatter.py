@@ -35,7 +35,7 @@ _THINGS: dict[str, _Thing] = {
     "sheet": _Thing(180, 8000, 60, 0.3, 1.0, _LARGE),
     "bolt": _Thing(700, 9000, 30, 0.07, 1.0, octaves(250, (-12, -8, -4, 0, -1, -4), 0.05, 1.1)),
     "anvil": _Thing(800, 9000, 14, 0.7, 1.5, octaves(250, (-10, -6, -3, 0, -1, -5), 0.07, 1.1)),
-    "blade": _Thing(1400, 11000, 26, 0.4, 0.4, octaves(500, (-12, -6, 0, -1, -3), 0.08, 1.1)),
+    "blade": _Thing(1100, 11000, 40, 0.8, 0.3, octaves(500, (-12, -6, 0, -1, -3), 0.08, 1.1)),
     "glass": _Thing(2500, 11000, 12, 0.25, 0.6, _SMALL),
     "lumber": _Thing(
         200, 3000, 12, 0.06, 1.5, octaves(80, (-8, -3, 0, -2, -4, -8, -14), 0.08, 1.1)
@@ -103,10 +103,10 @@ def shatter(synth: Synth, *, seconds: Seconds = 0.9) -> FloatArray:
 @sound
 def blade_clash(synth: Synth) -> FloatArray:
     """Two steel blades that hit each other, and often slide along each other before they part."""
-    clash = clatter(synth, thing="blade", contacts=2, gap_s=0.015)
+    clash = clatter(synth, thing="blade", contacts=3, gap_s=0.06)
     n = synth.samples(synth.rng.uniform(0.12, 0.3))
     scrape = synth.texture(n, ((1500, -20), (3500, -4), (6000, 0), (10000, -4)), 0.6, 60.0)
-    scrape *= synth.rng.uniform(0.0, 0.15) * np.hanning(2 * n)[n:]
+    scrape *= synth.rng.uniform(0.0, 0.5) * np.hanning(2 * n)[n:]
     return synth.overlay([(0.0, clash), (0.02, scrape)])
 
 
