@@ -1,9 +1,12 @@
 """Water, fire and machines have the spectra and the changes over time of real ones."""
 
+import csv
+
 import numpy as np
 import pytest
 from scipy import signal
 
+from aor_lib.audio.scenes.octaves import TABLE, equalised, levels_db
 from aor_lib.audio.scenes.sounds.engines import engine, train
 from aor_lib.audio.scenes.sounds.fire import fire
 from aor_lib.audio.scenes.sounds.machines import chainsaw
@@ -84,3 +87,24 @@ def test_octaves_of_a_texture_wander_each_by_itself():
     ]
     assert min(np.std(level) for level in levels) > 0.3
     assert abs(np.corrcoef(levels)[0, 1]) < 0.4
+
+
+def test_a_sound_takes_the_octaves_of_its_labels_recordings():
+    hiss = synth(0).noise(5 * RATE, ((60, -20.0), (10_000, 0.0)))
+    equal = equalised(hiss, synth(1), "Idling")
+    with TABLE.open(encoding="utf-8") as file:
+        medians = next(row for row in csv.reader(file) if row[0] == "Idling")[1:]
+    difference = levels_db(equal, RATE) - np.array(medians, np.float64)
+    assert np.max(np.abs(difference - difference.mean())) < 6.0
+
+
+def test_a_sound_whose_label_has_no_recordings_stays_as_it_is():
+    hiss = synth(0).noise(RATE, ((60, -20.0), (10_000, 0.0)))
+    np.testing.assert_array_equal(equalised(hiss, synth(1), "Owl"), hiss)
+
+
+def test_an_equalised_attack_stays_as_sharp_as_it_was():
+    struck = np.zeros(RATE)
+    struck[RATE // 2 :] = synth(0).burst(RATE // 2, ((60, 0.0), (10_000, 0.0)), 0.1)
+    equal = np.square(equalised(struck, synth(1), "Hammer"))
+    assert equal[: RATE // 2].sum() < 1e-6 * equal.sum()

@@ -17,7 +17,7 @@ from aor_lib.config.typed_yaml import ParamsError
 
 MAX_DURATION_S = 120.0
 PEAK = 0.9
-_HEADROOM_DB = 18.0
+_HEADROOM_DB = 22.0
 _BED_SPREAD_DB = 2.0
 _EVENT_SPREAD_DB = 1.5
 _COVERS_S = 1.0  # a longer recording already holds what the event would repeat

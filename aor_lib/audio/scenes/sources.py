@@ -12,6 +12,7 @@ from aor_lib.audio.bank.labels import FILE, label_named, sound_labels
 from aor_lib.audio.bank.library import Recording, SoundBank
 from aor_lib.audio.bank.placing import as_bed, as_event
 from aor_lib.audio.scenes.library import checked, drawn
+from aor_lib.audio.scenes.octaves import equalised
 from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.audio.scenes.synth import Synth
 from aor_lib.config.scene import Layer, Occurrence, Range, Scene
@@ -76,7 +77,8 @@ def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
     # The margin at either end is cut off, so that a bed neither starts nor ends.
     values["seconds"] = n_samples / synth.rate + 2 * _BED_MARGIN_S
     start = synth.samples(_BED_MARGIN_S)
-    sound = SOUNDS[layer.sound].make(synth, **values)[start : start + n_samples]
+    made = SOUNDS[layer.sound].make(synth, **values)
+    sound = equalised(made, synth, layer.label)[start : start + n_samples]
     if layer.swell:
         slow = synth.wander(sound.size, layer.swell.rate_hz)
         sound = sound * np.maximum(0.0, 1.0 + layer.swell.depth * slow)
@@ -131,6 +133,7 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
             gain = decibels(draw(part.level_db, synth.rng)) / peak
             placed.append((draw(part.at_s, synth.rng), gain * sound))
         whole = synth.overlay(placed)
+        whole = equalised(whole, synth, occurrence.label)
         return Sound(whole, float(np.max(np.abs(whole))))
 
     return make

@@ -81,7 +81,7 @@ def beeps(
     n = synth.samples(beep_s)
     pitches = semitones(pitch_hz, rise)
     sounding = [synth.tone(float(hz), n, WAVES[wave]) for hz in pitches]
-    beeping = [synth.fade(beep, 0.004, 0.01) for beep in sounding]
+    beeping = [synth.fade(beep, 0.0003, 0.0003) for beep in sounding]
     return synth.overlay((i * gap_s, beeping[i % len(rise)]) for i in range(count))
 
 

@@ -27,7 +27,7 @@ def rain(
         bubble = 0.7 * unit_rms(_bubble(synth, hz, 0.012, size))
         kernels.append(synth.overlay([(0.0, unit_rms(splash)), (0.0, bubble)]))
     drops = synth.cloud(np.full(n, drops_per_s + 1e-9), kernels)
-    return synth.noise(n, hiss) + unit_rms(drops)
+    return synth.noise(n, hiss) + 0.6 * unit_rms(drops)
 
 
 @sound

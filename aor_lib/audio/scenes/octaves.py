@@ -1,0 +1,88 @@
+"""Spectra of real recordings by octave, to which the synthesised sounds of scenes are equalised."""
+
+import csv
+import functools
+from pathlib import Path
+
+import numpy as np
+from scipy import fft, signal
+
+from aor_lib.audio.scenes.synth import FloatArray, Synth
+
+OCTAVES_HZ = (63, 125, 250, 500, 1000, 2000, 4000, 8000)
+TABLE = Path(__file__).with_name("octaves.csv")
+"""Medians of recordings in dB, by AudioSet's labels; benchmarks/octaves.py says of which."""
+
+_PER_OCTAVE = 6
+_CUT_DB, _BOOST_DB = -40.0, 20.0
+_AUDIBLE_DB = -25.0
+_SPREAD_DB = 2.0
+_ROUNDS = 8
+_TAPS = 2048
+
+
+def levels_db(sound: FloatArray, rate: int) -> FloatArray:
+    """Energy of each of the octaves, in dB of the whole sound's."""
+    energies = _energies(sound, rate).sum(axis=1) / np.sum(np.square(sound))
+    return np.asarray(10.0 * np.log10(energies + 1e-9))
+
+
+def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
+    """A sound with the spectrum of its label's recordings; as it is where there are none.
+
+    Gains are smooth over log frequency, and an octave that both lack is not raised, since it would
+    only hiss. Each octave differs by some 2 dB from time to time: no two hits are alike. The
+    filter's phase is minimal, so that an attack stays as sharp as it was.
+
+    Parameters
+    ----------
+    sound
+        ``(samples,)``.
+    synth
+        Its random generator draws the differences.
+    label
+        AudioSet's name of the sound, or None.
+    """
+    target_db = _table().get(label or "")
+    if target_db is None:
+        return sound
+    target_db = target_db + synth.rng.normal(0.0, _SPREAD_DB, target_db.size)
+    energies = _energies(sound, synth.rate)
+    audible = np.maximum(target_db, _in_db(energies.sum(axis=1))) > _AUDIBLE_DB
+    band = (np.arange(energies.size) + 0.5) / _PER_OCTAVE - 0.5
+    gains_db = np.zeros(len(OCTAVES_HZ))
+    for _ in range(_ROUNDS):  # an octave's gain reaches into the octaves beside it
+        made = energies * 10.0 ** (_between(band, gains_db).reshape(energies.shape) / 10.0)
+        missing_db = target_db - _in_db(made.sum(axis=1))
+        gains_db = np.clip(gains_db + missing_db, _CUT_DB, np.where(audible, _BOOST_DB, 0.0))
+    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / synth.rate), 1.0)
+    # The cepstrum's negative half is folded onto the positive one (Oppenheim and Schafer).
+    cepstrum = fft.irfft(_between(np.log2(hz / OCTAVES_HZ[0]), gains_db) * np.log(10.0) / 20.0)
+    cepstrum[1:_TAPS] *= 2.0
+    cepstrum[_TAPS + 1 :] = 0.0
+    response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
+    return np.asarray(signal.oaconvolve(sound, response)[: sound.size])
+
+
+@functools.cache
+def _table() -> dict[str, FloatArray]:
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    return {label: _in_db(10.0 ** (np.array(db, np.float64) / 10.0)) for label, *db in rows}
+
+
+def _energies(sound: FloatArray, rate: int) -> FloatArray:
+    """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
+    size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
+    up_to = np.cumsum(np.square(np.abs(fft.rfft(sound, size)))) * (2.0 / size)
+    edges = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
+    bins = (OCTAVES_HZ[0] * 2.0**edges * size / rate).astype(np.int64)
+    return np.diff(up_to[np.minimum(bins, up_to.size - 1)]).reshape(-1, _PER_OCTAVE)
+
+
+def _in_db(energies: FloatArray) -> FloatArray:
+    return np.asarray(10.0 * np.log10(energies / max(energies.sum(), 1e-30) + 1e-9))
+
+
+def _between(octaves_up: FloatArray, gains_db: FloatArray) -> FloatArray:
+    return np.interp(octaves_up, np.arange(gains_db.size), gains_db)
