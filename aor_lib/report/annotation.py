@@ -17,7 +17,7 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
-from aor_lib.config.records import Condition, Label, content_hash
+from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store import open_results
 from aor_lib.judge import DEFAULT_JUDGE
@@ -103,12 +103,12 @@ def items(build: Path | str, task: str, judge: str = DEFAULT_JUDGE) -> pd.DataFr
     """
     manifest = load_manifest(build)
     if task == "clips":
-        sides = manifest["condition"].isin([Condition.BENIGN_SCENE, Condition.SPEECH_ONLY])
-        rows = manifest[sides & manifest["block"].eq("core")].sort_values("stimulus_id")
-        rows = rows[rows.groupby("utterance_id")["condition"].transform("nunique") == 2]
-        group = rows["scenario"] + rows["intent"]
-        named = rows.rename(columns={"sha256": "item", "utterance_id": "of"}).assign(group=group)
-        return named[["item", "of", "group", "intent", "condition", "path"]]
+        core = manifest.query("block == 'core' and condition in ('benign_scene', 'speech_only')")
+        rows = core[core.groupby("utterance_id")["condition"].transform("nunique") == 2]
+        named = rows.rename(columns={"sha256": "item", "utterance_id": "of"})
+        named["group"] = named["scenario"] + named["intent"]
+        columns = ["item", "of", "group", "intent", "condition", "path"]
+        return named.sort_values("stimulus_id")[columns]
     with open_results(Path(build)) as store:
         trials = store.frame(judge)
     answered = trials[trials["status"].eq("ok") & trials["response"].notna()]
@@ -142,10 +142,8 @@ def _in_turn(
 def _read(path: Path, task: str) -> pd.DataFrame:
     rows = pd.read_csv(path, dtype=str)
     if list(rows) != _COLUMNS or not rows["label"].isin(LABELS[task]).all():
-        raise AorError(
-            f"{path}: its columns must be {', '.join(_COLUMNS)}, and each label one of "
-            f"{', '.join(LABELS[task])}"
-        )
+        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(LABELS[task])}"
+        raise AorError(f"{path}: must have the columns {needed}")
     return rows.drop_duplicates(["annotator", "item"], keep="last")
 
 
@@ -153,7 +151,5 @@ def _shown(build: Path | str, row: Mapping[Any, Any]) -> widgets.Widget:
     if "path" in row:
         return widgets.Audio.from_file(Path(build) / row["path"], autoplay=True, loop=False)
     quote = "<blockquote style='white-space: pre-wrap; overflow-wrap: anywhere'>"
-    parts = {"Request": row["text"], "Answer": row["response"]}
-    return widgets.HTML(
-        "".join(f"<b>{name}</b>{quote}{escape(text)}</blockquote>" for name, text in parts.items())
-    )
+    request, answer = (f"{quote}{escape(row[text])}</blockquote>" for text in ("text", "response"))
+    return widgets.HTML(f"<b>Request</b>{request}<b>Answer</b>{answer}")

@@ -4,7 +4,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
   const SHOWN = 100; // characters of an answer that is not opened
-  const NAMED = ["SNR", "Split", "Made for"]; // facts that do not speak for themselves
+  const NAMED = ["SNR", "Split"]; // facts that do not speak for themselves
   const FOLD = 5; // answers on a card; a click shows the others
   const SVG = "http://www.w3.org/2000/svg";
 
