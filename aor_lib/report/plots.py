@@ -49,7 +49,6 @@ class _Picture:
         titles, self.measure = estimates.titles, estimates.measure
         self.axis = estimates.about or measure_of(self.measure).about
         self.low, self.high = limits(self.measure, known)
-        self.has_intervals = self.low in known
         self.keys = [key for key in estimates.keys if key != x]
         for key in reversed(self.keys):
             places = known[key].map(ordered(known[key], titles).index)
@@ -89,11 +88,11 @@ class _Picture:
         scale, ticks = self._scale()
         x = alt.X(f"{self.measure}:Q", title=self.axis, scale=scale, axis=ticks)
         base = base.encode(x=x, color=colour)
-        layers = [base.mark_point(filled=True, size=80, opacity=1).encode(shape=shape)]
-        if self.has_intervals:
-            low = alt.X(f"{self.low}:Q", title=self.axis)
-            rule = base.mark_rule(strokeWidth=2, opacity=0.6)
-            layers.insert(0, rule.encode(x=low, x2=self.high))
+        rule = base.mark_rule(strokeWidth=2, opacity=0.6)
+        layers = [
+            rule.encode(x=alt.X(f"{self.low}:Q", title=self.axis), x2=self.high),
+            base.mark_point(filled=True, size=80, opacity=1).encode(shape=shape),
+        ]
         if measure_of(self.measure).scale != "share":
             zero = _beside([{"zero": 0.0}]).mark_rule(style="reference")
             layers.insert(0, zero.encode(x="zero:Q"))
@@ -108,14 +107,12 @@ class _Picture:
         base = self._base().encode(x=over, color=self.colour, detail="row:N")
         scale, ticks = self._scale()
         y = alt.Y(f"{self.measure}:Q", title=self.axis, scale=scale, axis=ticks)
-        layers = [
+        chart = alt.layer(
+            base.mark_area(opacity=0.15).encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"),
             base.mark_line(strokeWidth=2).encode(y=y),
             base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=self.shape),
-        ]
-        if self.has_intervals:
-            band = base.mark_area(opacity=0.15)
-            layers.insert(0, band.encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"))
-        return alt.layer(*layers), 280, f"{self._range()}, over {title}."
+        )
+        return chart, 280, f"{self._range()}, over {title}."
 
     def trade_off(self) -> Drawn:
         whole = alt.Scale(domain=[0, 1])
@@ -142,8 +139,8 @@ class _Picture:
 
     def _scale(self) -> tuple[alt.Scale, alt.Axis]:
         """Scale and axis of the measure; small rates must not look large."""
-        names = [self.measure, *([self.low, self.high] if self.has_intervals else [])]
-        low, high = self.rows[names].min().min(), self.rows[names].max().max()
+        known = self.rows[[self.measure, self.low, self.high]]
+        low, high = known.min().min(), known.max().max()
         scale = measure_of(self.measure).scale
         if scale == "share":
             return alt.Scale(domain=[0, min(1.0, max(0.1, high))], nice=True), _PERCENT
@@ -156,7 +153,7 @@ class _Picture:
         values = self.rows[self.measure]
         low, high = (shown(self.measure, end, unit=True) for end in (values.min(), values.max()))
         count = "1 estimate" if len(values) == 1 else f"{len(values)} estimates"
-        return f"{count}{' with 95% intervals' * self.has_intervals}, from {low} to {high}"
+        return f"{count} with 95% intervals, from {low} to {high}"
 
 
 def _beside(rows: list[Any]) -> alt.Chart:
