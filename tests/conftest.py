@@ -199,7 +199,7 @@ def study():
     trials["label"] = trials.pop("refused").map(labels)
     trials["scenario"] = "kitchen"
     dev = trials.head(10).assign(split="dev")
-    probes = trials.head(3).assign(method="probe", arm="probe_words")
+    probes = trials.head(3).assign(method="probe", arm="probe_background")
     study = Study(Path("nowhere"))
     vars(study)["trials"] = pd.concat([trials, dev, probes], ignore_index=True)
     vars(study)["titles"] = {"a": "Model A"}

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from aor_lib.config.params import load_scenes
+from aor_lib.config.profile import PROBE
 
 _STEM = 5
 """Letters that two words must share: "sizzling" names what "sizzles"."""
@@ -28,7 +29,7 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """
     own = results["heard"].map(lambda text: json.loads(text).get("sounds") if text else None)
     keys = ["model", "stimulus_id"]
-    answered = probes[probes["mitigation"].eq("probe_background") & probes["status"].eq("ok")]
+    answered = probes[probes["mitigation"].eq(PROBE) & probes["status"].eq("ok")]
     probed = results[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
     said = probed.set_axis(results.index).fillna(own)
     trials = results.assign(background=said).dropna(subset="background")

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, SpeakingRate
 from aor_lib.config.typed_yaml import Params
 
-PROBES = ("probe_background", "probe_words")  # ask what was heard; are not judged
+PROBE = "probe_background"  # asks what was heard; is not judged
 
 Snr = Annotated[float, Field(ge=-20, le=40)]
 
@@ -154,7 +154,7 @@ class Profile(Params):
         few = self.few_mitigated.mitigations if self.few_mitigated else ()
         if "none" not in self.mitigations:
             raise ValueError("mitigations must hold 'none', which the others are compared with")
-        if set(PROBES) & {*self.mitigations, *few}:
+        if PROBE in {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
         distinct = ("scenarios", "voices", "conditions", "models")
         lists = {name: getattr(self, name) for name in distinct}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams
-from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
+from aor_lib.config.profile import PROBE, Mitigation, SomeUtterances
 from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, ModelError, Turn
 from aor_lib.models.registry import claimed_capabilities
@@ -129,7 +129,7 @@ def _tried(
             tried: Sequence[Stimulus] = mitigated
             if mitigation.is_none:
                 tried = with_dev if steered else reported
-            elif mitigation.id in PROBES:
+            elif mitigation.id == PROBE:
                 tried = probed
             elif few and (mitigation.arm or mitigation.id) in few.mitigations:
                 tried = of_few
@@ -137,7 +137,7 @@ def _tried(
 
 
 def _method(mitigation: Mitigation) -> str:
-    if mitigation.id in PROBES:
+    if mitigation.id == PROBE:
         return "probe"
     if mitigation.is_none:
         return "none"

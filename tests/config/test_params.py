@@ -10,7 +10,7 @@ from aor_lib.config.params import (
     load_prompts,
     load_study,
 )
-from aor_lib.config.profile import PROBES
+from aor_lib.config.profile import PROBE
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
 
@@ -26,7 +26,7 @@ def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gend
 
 
 def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound():
-    told = [p for p in load_prompts() if (p.instruction or p.steps) and p.id not in PROBES]
+    told = [p for p in load_prompts() if (p.instruction or p.steps) and p.id != PROBE]
     assert len(told) == 4
     for prompt in told:
         wordings = [prompt.instruction or "", *prompt.steps]
@@ -43,7 +43,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
         ({"scenarios": ["kitchn"]}, "no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mitigations": ["chain_of_thought"]}, "must hold 'none'"),
-        ({"mitigations": ["none", "probe_words"]}, "must hold no probe"),
+        ({"mitigations": ["none", PROBE]}, "must hold no probe"),
         ({"few_mitigated": {"mitigations": ["chain_of_thought"]} | SOME}, r"names .* twice"),
         ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
         ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),
