@@ -19,7 +19,7 @@ from aor_lib.config.records import Stimulus, content_hash
 from aor_lib.stimuli.design import StimulusSpec, stimuli
 from aor_lib.stimuli.export import take_clips
 from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, write_manifest
-from aor_lib.stimuli.rendering import Rendering, render
+from aor_lib.stimuli.rendering import render
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.workers import map_jobs
@@ -88,11 +88,11 @@ def build_dataset(
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, bank) for group in groups]
     for renderings in map_jobs(_render, jobs, workers):
-        for rendering in renderings:
-            for path, content in rendering.files.items():
+        for row, sounds in renderings:
+            for path, content in sounds.items():
                 with atomic_write(build / path) as stream:
                     stream.write(content)
-            keep(rendering.row)
+            keep(row)
     current = {build / path for path, _ in sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
     for file in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
@@ -112,7 +112,9 @@ def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> 
     return content_hash(parts)
 
 
-def _render(job: tuple[Sequence[StimulusSpec], Mixing, Path | None]) -> list[Rendering]:
+def _render(
+    job: tuple[Sequence[StimulusSpec], Mixing, Path | None],
+) -> list[tuple[Stimulus, dict[str, bytes]]]:
     specs, settings, bank = job
     return [render(spec, settings, bank) for spec in specs]
 

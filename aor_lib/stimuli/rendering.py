@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +26,13 @@ from aor_lib.stimuli.design import StimulusSpec
 OWN_LICENCE = "Apache-2.0"  # of the utterances, synthesised sounds and Kokoro's speech
 
 
-@dataclass(frozen=True)
-class Rendering:
-    """A stimulus' manifest row, and the content of its sound files by their path."""
-
-    row: Stimulus
-    files: dict[str, bytes]
-
-
-def render(spec: StimulusSpec, settings: Mixing, bank_folder: Path | None) -> Rendering:
-    """Make one stimulus; ``SpeechError`` if its text cannot be spoken within 30 s.
+def render(
+    spec: StimulusSpec, settings: Mixing, bank_folder: Path | None
+) -> tuple[Stimulus, dict[str, bytes]]:
+    """Make one stimulus: its manifest row, and the content of its sound files by their path.
 
     Scenes take recordings from the sound bank in ``bank_folder``; None: they are synthesised.
+    ``SpeechError`` if the text cannot be spoken within 30 s.
     """
     bank = open_bank(bank_folder) if bank_folder else None
     if not spec.condition.has_audio:
@@ -45,7 +40,7 @@ def render(spec: StimulusSpec, settings: Mixing, bank_folder: Path | None) -> Re
         if spec.condition is Condition.DESCRIBED and spec.scene:
             text = f"In the background one hears {spec.scene.description}.\n{text}"
         fields = spec.row_fields | {"presented_text": text, "sha256": _sha256(text.encode())}
-        return Rendering(Stimulus.model_validate(fields), {})
+        return Stimulus.model_validate(fields), {}
     turns, files = _earlier_turns(spec, settings, bank)
     spoken = speak(spec)
     background = _background(spec, mixing.clip_length(len(spoken), settings), bank)
@@ -75,7 +70,7 @@ def render(spec: StimulusSpec, settings: Mixing, bank_folder: Path | None) -> Re
         "loudness_lufs": round(mixed.loudness_lufs, 3),
         "peak_dbfs": round(mixed.peak_dbfs, 3),
     }
-    return Rendering(Stimulus.model_validate(spec.row_fields | measured), files)
+    return Stimulus.model_validate(spec.row_fields | measured), files
 
 
 def make_clip(
@@ -136,8 +131,8 @@ def make_clip(
         "scene": heard,
         "seed": seed,
     }
-    made = render(validated(chosen, StimulusSpec, "make_clip"), settings, bank_folder=None)
-    stream = io.BytesIO(made.files[str(made.row.path)])
+    row, files = render(validated(chosen, StimulusSpec, "make_clip"), settings, bank_folder=None)
+    stream = io.BytesIO(files[str(row.path)])
     return Clip(*soundfile.read(stream, dtype="float32"))
 
 

@@ -136,10 +136,10 @@ def test_a_clip_of_ones_own_has_the_bytes_of_a_studys(tmp_path, scene):
         scene=load_scene("cafe") if scene else None,
         seed=3,
     )
-    made = render(spec, Mixing(snr_db=0), None)
+    row, files = render(spec, Mixing(snr_db=0), None)
     clip = make_clip(TEXT, scene=scene, voice="bm_george", emotion="angry", snr_db=0, seed=3)
     clip.save(tmp_path / "clip.flac")
-    assert (tmp_path / "clip.flac").read_bytes() == made.files[made.row.path]
+    assert (tmp_path / "clip.flac").read_bytes() == files[row.path]
 
 
 @pytest.mark.parametrize(
