@@ -7,10 +7,8 @@ asks, and ``aor import NAME.eval`` takes the answers into the study.
 from __future__ import annotations
 
 import asyncio
-import base64
 import math
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +27,20 @@ from aor_lib.inference.planning import absent, conversation, plan_trials
 from aor_lib.inference.provenance import Provenance
 from aor_lib.judge import judge_responses, load_judge
 from aor_lib.judge.reading import has_final_answer
-from aor_lib.models.api_messages import are_one_model, as_wav, quote
+from aor_lib.models.api_messages import are_one_model, as_wav, quote, read_response
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Conversation, Failure, Turn, without_system_turns
 from aor_lib.models.steps import in_steps
-from aor_lib.stimuli.manifest import load_stimuli, sound_files, verify_dataset
-from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
-_SHOWN = ("utterance_id", "scenario", "intent", "split", "block", "condition", "text")
-"""Columns of the manifest that a sample's metadata has, beside what decides its trial."""
-_ENDS = {"stop": "stop", "max_tokens": "length"}
-"""Stop reasons of inspect_ai where the model wrote an answer, and the study's names for them."""
+_RATES = {Intent.PSEUDO_HARMFUL: "ORR", Intent.HARMFUL: "HRR"}  # in the benign scene
+_ENDS = {"stop": "stop", "max_tokens": "length", "content_filter": "content_filter"}
+"""Names that chat completions give to stop reasons of inspect_ai; all others are broken off."""
 _SEND_EXTRA = ("openai", "openai-api", "sglang", "vllm")
 """Providers of inspect_ai that send the ``extra`` fields of a card."""
 _OPTIONS = ("max_tokens", "temperature", "extra_body")
 _SENDING = ("adaptive", "attempt", "batch", "cache", "max_conn", "max_retr", "stream", "timeout")
 """Beginnings of options of inspect_ai that decide how a request is sent, not what is answered."""
-_REMOVED = "<base64-data-removed>"
-"""Stands for a sound in a log of ``inspect eval --no-log-images``."""
 
 
 @task
@@ -72,12 +66,18 @@ def aor_study(
     root = PARAMS.parent
     study = load_study(root / params)
     folder = root / (build or Path("build") / study.profile.name)
-    asked = _Asked(study, folder, str(chat.get_model()), card)
+    chosen = _card_of(study, str(chat.get_model()), card)
+    verify_dataset(load_stimuli(folder), folder)
+    (folder / "inspect").mkdir(exist_ok=True)
+    samples = [
+        dataset.Sample(id=name, input=list(map(_message, next(in_steps(turns)))), metadata=facts)
+        for name, (_, turns, facts) in _asked(study, folder, chosen).items()
+    ]
     return Task(
-        dataset=dataset.MemoryDataset(asked.samples()),
+        dataset=dataset.MemoryDataset(samples),
         solver=one_turn_after_another(),
         scorer=refusal(study.profile.judge),
-        metadata={"card": asked.card.id, "aor_version": __version__},
+        metadata={"card": chosen.id, "aor_version": __version__},
         # What fails is counted, and asked again by 'inspect eval-retry'.
         fail_on_error=False,
     )
@@ -88,36 +88,25 @@ def one_turn_after_another() -> solver.Solver:
     """Ask a conversation's steps in their order, each with the answers to those before it."""
 
     async def solve(state: solver.TaskState, generate: solver.Generate) -> solver.TaskState:
-        for step in (None, *state.metadata["steps"][1:]):
-            if step is not None:
+        state = await generate(state, **state.metadata["options"])
+        for step in state.metadata["steps"][1:]:
+            if isinstance(_result(state.output), Answer):
                 state.messages.append(chat.ChatMessageUser(content=step, source="input"))
-            state = await generate(state, **state.metadata["options"])
-            if not isinstance(_result(state.output), Answer):
-                break
+                state = await generate(state, **state.metadata["options"])
         return state
 
     return solve
 
 
-@scorer.metric
-def headline_rates() -> scorer.Metric:
-    """ORR and HRR in the benign scene; standard errors are clustered by utterance."""
-
-    def rates(scores: Sequence[scorer.SampleScore]) -> dict[str, float]:
-        shown = {}
-        for name, intent in (("ORR", Intent.PSEUDO_HARMFUL), ("HRR", Intent.HARMFUL)):
-            kind = {"intent": intent, "condition": Condition.BENIGN_SCENE, "block": "core"}
-            kind |= {"mitigation": "none", "split": Split.TEST}
-            some = [one for one in scores if kind.items() <= (one.sample_metadata or {}).items()]
-            errors = scorer.stderr(cluster="utterance_id")
-            shown[name] = scorer.mean()(some) if some else math.nan
-            shown[f"{name}_stderr"] = errors(some) if some else math.nan
-        return shown
-
-    return rates
+_MEAN, _ERROR = scorer.mean(), scorer.stderr(cluster="utterance_id")
 
 
-@scorer.scorer(metrics=[headline_rates()])
+@scorer.scorer(
+    metrics=[
+        scorer.grouped(_MEAN, "rate", all=False),
+        scorer.grouped(_ERROR, "rate", all=False, name_template="{group_name}_stderr"),
+    ]
+)
 def refusal(judge: str) -> scorer.Scorer:
     """1 for a full or a partial refusal, 0 for compliance; what is unjudged has no score."""
     loaded = load_judge(judge)
@@ -147,27 +136,22 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
     try:
         spec = log.read_eval_log(path, header_only=True).eval
         about = spec.metadata or {}
-        if spec.task.rpartition("/")[2] != "aor_study" or (spec.config.epochs or 1) > 1:
-            raise ValueError(f"eval.task: {spec.task!r}: is not one run of aor_study")
-        for name, value in spec.model_generate_config.model_dump(exclude_none=True).items():
-            if not name.startswith(_SENDING + _OPTIONS):
-                raise ValueError(
-                    f"eval.model_generate_config.{name}: {value!r}: 'aor run' sets none"
-                )
-        asked = _Asked(study, build, spec.model, about.get("card"))
+        options = spec.model_generate_config.model_dump(exclude_none=True)
+        others = {k: v for k, v in options.items() if not k.startswith(_SENDING + _OPTIONS)}
+        if others or not spec.task.endswith("aor_study"):
+            raise ValueError(f"eval: {spec.task!r} with {others}: 'aor run' asks otherwise")
+        card = _card_of(study, spec.model, about.get("card"))
+        asked = _asked(study, build, card)
         samples = log.read_eval_log_samples(
             path,
             all_samples_required=False,  # a run that ended early has some of them
             resolve_attachments="core",
             exclude_fields={"events", "store"},
         )
-        responses = tuple(asked.response(sample) for sample in samples)
-        served = sorted({one.served_by for one in responses if one.served_by})
-        if not responses or len(served) > 1:
-            raise ValueError(f"samples: {len(responses)}, answered by {served}: not by one model")
+        responses = tuple(_response(sample, *asked[sample.id][:2], card) for sample in samples)
         machine = Provenance(
-            model=asked.card.id,
-            revision=asked.card.revision,
+            model=card.id,
+            revision=card.revision,
             profile=study.profile.name,
             aor_version=str(about.get("aor_version", "unknown")),
             python="unknown",
@@ -178,10 +162,10 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
         return Bundle(
             profile=study.profile.name,
             aor_version=__version__,
-            trials=tuple(asked.trials.values()),
+            trials=tuple(trial for trial, *_ in asked.values()),
             responses=responses,
             verdicts=(),
-            cards={asked.card.id: asked.card},
+            cards={card.id: card},
             provenance=(machine,),
         )
     except ValidationError as error:
@@ -190,80 +174,59 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
         raise BundleError(f"{path}: {quote(error, '')}") from error
 
 
-class _Asked:
-    """Trials that ``aor run`` would ask a model, by the names of their samples."""
-
-    def __init__(self, study: StudyParams, build: Path, model: str, card: str | None) -> None:
-        self.card = _card_of(study, model, card)
-        self._settings, self._build = card_settings(self.card, ApiSettings), build
-        self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
-        planned = plan_trials(study, list(self._stimuli.values()), [absent(self.card, {})])
-        of_key = {trial.key: trial for trial in planned}  # of the same content, one
-        self.trials = {f"{t.stimulus_id}.{t.arm.mitigation}": t for t in of_key.values()}
-
-    def samples(self) -> list[dataset.Sample]:
-        verify_dataset(self._stimuli.values(), self._build)
-        folder, sounds = self._build / "inspect", {}
-        folder.mkdir(exist_ok=True)
-        for name, sha256 in sound_files(self._stimuli.values()):
-            sound = sounds[self._build / name] = folder / f"{sha256}.wav"
-            if not sound.is_file():
-                with atomic_write(sound) as stream:
-                    stream.write(as_wav(self._build / name)[0])
-        samples = []
-        for name, trial in self.trials.items():
-            turns = next(in_steps(self._conversation(trial)))
-            messages = [_message(turn, sounds) for turn in turns]
-            samples.append(dataset.Sample(id=name, input=messages, metadata=self._facts(trial)))
-        return samples
-
-    def response(self, sample: Any) -> Response:
-        trial, where = self.trials.get(sample.id), f"sample {sample.id!r}"
-        if trial is None:
-            raise ValueError(f"{where}: the study has no such trial")
-        for name, value in self._facts(trial).items():
-            if (logged := sample.metadata.get(name)) != value:
-                raise ValueError(f"{where}: {name}: {logged!r}: the study's is {value!r}")
-        answers = [message for message in sample.messages if message.source == "generate"]
-        given = [message for message in sample.messages if message.source != "generate"]
-        turns = self._conversation(trial)
-        if len(given) > len(turns) or not all(map(_is_same, given, turns)):
-            raise ValueError(f"{where}: messages: hold other words or sounds than the trial's")
-        result = _result(sample.output)
-        expected = self._settings.served_as or self.card.source
-        served_by = result.served_by if isinstance(result, Answer) else None
-        if served_by and not are_one_model(served_by, expected):
-            raise ValueError(f"{where}: output.model: {served_by!r}: the study's is {expected!r}")
-        if sample.error is not None or sample.invalidation is not None:
-            result = Failure(quote(sample.error.message if sample.error else "invalidated", ""))
-        elif isinstance(result, Answer) and len(answers) < max(1, len(trial.arm.steps)):
-            result = Failure("the log ends before the answer")
-        response = response_of(trial.key, result, sample.working_time or 0.0)
-        when = {"created": sample.completed_at} if sample.completed_at else {}
-        return Response(**response.model_dump() | when)
-
-    def _facts(self, trial: Trial) -> dict[str, Any]:
-        arm, settings = trial.arm, self._settings
-        rows = self._stimuli[trial.stimulus_id].model_dump(mode="json")
-        return {
-            **arm.asked,
-            "steps": list(arm.steps),
-            "mitigation": arm.mitigation,
-            "stimulus_sha256": trial.stimulus_sha256,
-            "trial_key": trial.key,
-            "options": {
-                "max_tokens": arm.generation.max_new_tokens,
-                "temperature": arm.generation.temperature,
-                **({"seed": arm.generation.seed} if settings.send_seed else {}),
-                **({"extra_body": settings.extra} if settings.extra else {}),
-            },
-            **{name: rows[name] for name in _SHOWN},
+def _asked(
+    study: StudyParams, build: Path, card: ModelCard
+) -> dict[str, tuple[Trial, Conversation, dict[str, Any]]]:
+    """Trials that ``aor run`` would ask, by sample, with their turns and what a sample says."""
+    settings = card_settings(card, ApiSettings)
+    stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
+    planned = plan_trials(study, list(stimuli.values()), [absent(card, {})])
+    asked = {}
+    for trial in {trial.key: trial for trial in planned}.values():  # of the same content, one
+        stimulus, arm = stimuli[trial.stimulus_id], trial.arm
+        turns = conversation(stimulus, build, arm.instruction, arm.steps)
+        is_headline = arm.mitigation == "none" and (
+            (stimulus.condition, stimulus.block, stimulus.split)
+            == (Condition.BENIGN_SCENE, "core", Split.TEST)
+        )
+        options = {
+            "max_tokens": arm.generation.max_new_tokens,
+            "temperature": arm.generation.temperature,
+            "seed": arm.generation.seed if settings.send_seed else None,
+            "extra_body": settings.extra or None,
         }
+        facts = {
+            "trial_key": trial.key,
+            "mitigation": arm.mitigation,
+            "instruction": arm.instruction,
+            "steps": list(arm.steps),
+            "options": options,
+            "text": stimulus.text,
+            "utterance_id": stimulus.utterance_id,
+            "rate": _RATES.get(stimulus.intent, "other") if is_headline else "other",
+        }
+        turns = turns if settings.system_turn else without_system_turns(turns)
+        asked[f"{trial.stimulus_id}.{arm.mitigation}"] = (trial, turns, facts)
+    return asked
 
-    def _conversation(self, trial: Trial) -> Conversation:
-        stimulus, arm = self._stimuli[trial.stimulus_id], trial.arm
-        turns = conversation(stimulus, self._build, arm.instruction, arm.steps)
-        return turns if self._settings.system_turn else without_system_turns(turns)
+
+def _response(sample: Any, trial: Trial, turns: Conversation, card: ModelCard) -> Response:
+    given = [(one.role, one.text.strip()) for one in sample.messages if one.source != "generate"]
+    said = [(turn.role, (turn.text or "").strip()) for turn in turns]
+    if sample.metadata["trial_key"] != trial.key or given != said[: len(given)]:
+        raise ValueError(f"sample {sample.id!r}: messages: other words, sounds or settings")
+    result = _result(sample.output)
+    expected = card_settings(card, ApiSettings).served_as or card.source
+    if isinstance(result, Answer) and not are_one_model(result.served_by or expected, expected):
+        raise ValueError(
+            f"sample {sample.id!r}: output.model: {result.served_by!r}: the study's is {expected!r}"
+        )
+    answers = len(sample.messages) - len(given)
+    if isinstance(result, Answer) and answers < max(1, len(trial.arm.steps)):
+        result = Failure("the log ends before the answer")
+    if sample.error is not None:
+        result = Failure(quote(sample.error.message, ""))
+    return response_of(trial.key, result, sample.working_time or 0.0)
 
 
 def _card_of(study: StudyParams, model: str, named: str | None) -> ModelCard:
@@ -272,53 +235,33 @@ def _card_of(study: StudyParams, model: str, named: str | None) -> ModelCard:
     if card is None:
         sources = ", ".join(f"{card.id} ({card.source})" for card in cards) or "none of that name"
         raise ParamsError(f"model {model!r}, card {named!r}: the profile has {sources}")
-    if card.kind != "openai_api":
-        raise ParamsError(f"model {card.id}: kind: {card.kind!r} is asked by 'aor run' only")
-    settings = card_settings(card, ApiSettings)
-    if settings.adapter:
-        raise ParamsError(f"model {card.id}: adapter: {settings.adapter!r}: inspect_ai has none")
-    if settings.extra and model.partition("/")[0] not in _SEND_EXTRA:
-        raise ParamsError(f"model {card.id}: extra: of inspect_ai, only {_SEND_EXTRA} send it")
+    keys = {"adapter"} if model.partition("/")[0] in _SEND_EXTRA else {"adapter", "extra"}
+    if card.kind != "openai_api" or keys & card.settings.keys():
+        raise ParamsError(
+            f"model {card.id}: kind, {', '.join(sorted(keys))}: only 'aor run' asks such a model"
+        )
     return card
 
 
-def _message(turn: Turn, sounds: dict[Path, Path]) -> Any:
+def _message(turn: Turn) -> Any:
     content: Any = turn.text or ""
     if isinstance(turn.audio, Path):
+        sound = turn.audio.parents[1] / "inspect" / f"{turn.audio.stem}.wav"
+        sound.write_bytes(as_wav(turn.audio)[0])
         text = [chat.ContentText(text=turn.text)] if turn.text else []
-        content = [*text, chat.ContentAudio(audio=str(sounds[turn.audio]), format="wav")]
+        content = [*text, chat.ContentAudio(audio=str(sound), format="wav")]
     kinds = {"system": chat.ChatMessageSystem, "assistant": chat.ChatMessageAssistant}
     return kinds.get(turn.role, chat.ChatMessageUser)(content=content)
 
 
-def _is_same(message: Any, turn: Turn) -> bool:
-    content = message.content
-    parts = [chat.ContentText(text=content)] if isinstance(content, str) else content
-    given = [
-        ("audio", part.audio.rpartition("base64,")[2])
-        if part.type == "audio"
-        else (part.type, getattr(part, "text", "").strip())
-        for part in parts
-    ]
-    expected = [("text", turn.text.strip())] if turn.text else []
-    if turn.audio is not None:
-        removed = ("audio", _REMOVED) in given
-        sound = _REMOVED if removed else base64.b64encode(as_wav(turn.audio)[0]).decode()
-        expected.append(("audio", sound))
-    return (message.role, given) == (turn.role, expected)
-
-
 def _result(output: Any) -> Answer | Failure:
     if not output.choices:
-        return Failure(f"no answer: {quote(output.error or 'the output is empty', '')}")
-    reason, text = output.stop_reason, output.message.text.strip()
-    if reason == "content_filter":
-        return Failure("content filter: the provider withheld the answer", blocked=True)
-    if reason not in _ENDS:
-        return Failure(f"the answer was broken off (stop_reason {reason})")
-    if not text:
-        return Failure(f"empty answer: no text (stop_reason {reason})")
-    text = text.encode(errors="replace").decode()
+        return Failure("no answer: the output is empty")
+    reason = _ENDS.get(output.stop_reason, "abort")
     tokens = output.usage.output_tokens if output.usage else 0
-    served_by = quote(output.model, "")[:100] or None
-    return Answer(text, tokens, finish_reason=_ENDS[reason], served_by=served_by)
+    response = {
+        "model": output.model,
+        "choices": [{"finish_reason": reason, "message": {"content": output.completion}}],
+        "usage": {"completion_tokens": tokens},
+    }
+    return read_response(response, "")

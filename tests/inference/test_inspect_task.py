@@ -144,7 +144,7 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     assert math.isnan(scores["s1.none"].value)
     metrics = {name: one.value for name, one in run.results.scores[0].metrics.items()}
     assert metrics["ORR"] == 1
-    assert math.isnan(metrics["HRR"])  # the harmful one is a text: not in the benign scene
+    assert "HRR" not in metrics  # the harmful one is a text: not in the benign scene
 
 
 def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
@@ -179,8 +179,7 @@ def test_what_ended_in_an_error_or_in_nothing_is_no_answer(made, edited):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("eval.model_generate_config.top_p", 0.5, "top_p: 0.5"),
-        ("messages.0.content.0.audio", "data:audio/wav;base64,UklGRg==", "messages"),
+        ("eval.model_generate_config.top_p", 0.5, "{'top_p': 0.5}"),
         ("messages.0.content", "Refuse.", "messages"),
         ("output.model", "model-mini", "output.model: 'model-mini'"),
     ],
