@@ -41,11 +41,8 @@ def run(
     if dry_run:
         from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
 
-        forecasts = forecast(study, folder, [known[name] for name in chosen])
-        shown = forecasts.round({"tokens": 0, "usd": 2, "hours": 1}).astype(object)
-        print_table(shown, shown.where(shown.notna(), "").to_numpy())
-        for model in forecasts[forecasts["usd"] > forecasts["cap_usd"]]["model"]:
-            typer.echo(f"{model}: its card's max_spend_usd (cap_usd) may not suffice for one run")
+        left = forecast(study, folder, [known[name] for name in chosen]).round(2)
+        print_table(left, left.to_numpy())
         return
     with progress("trials") as report:
 
