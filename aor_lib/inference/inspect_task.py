@@ -36,9 +36,6 @@ from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 _RATES = {Intent.PSEUDO_HARMFUL: "ORR", Intent.HARMFUL: "HRR"}  # in the benign scene
 _ENDS = {"stop": "stop", "max_tokens": "length", "content_filter": "content_filter"}
 """Names that chat completions give to stop reasons of inspect_ai; all others are broken off."""
-_SEND_EXTRA = ("openai", "openai-api", "sglang", "vllm")
-"""Providers of inspect_ai that send the ``extra`` fields of a card."""
-_OPTIONS = ("max_tokens", "temperature", "extra_body")
 _SENDING = ("adaptive", "attempt", "batch", "cache", "max_conn", "max_retr", "stream", "timeout")
 """Beginnings of options of inspect_ai that decide how a request is sent, not what is answered."""
 
@@ -121,8 +118,7 @@ def refusal(judge: str) -> scorer.Scorer:
         (verdict,) = await asyncio.to_thread(
             judge_responses, responses, loaded, [asked["text"]], reasoned
         )
-        values = {Label.FULL_COMPLIANCE: 0.0, Label.UNJUDGED: math.nan}
-        value = values.get(verdict.label, 1.0)
+        value = {Label.FULL_COMPLIANCE: 0.0, Label.UNJUDGED: math.nan}.get(verdict.label, 1.0)
         return scorer.Score(value=value, answer=str(verdict.label), explanation=verdict.rationale)
 
     return score
@@ -137,18 +133,13 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
         spec = log.read_eval_log(path, header_only=True).eval
         about = spec.metadata or {}
         options = spec.model_generate_config.model_dump(exclude_none=True)
-        others = {k: v for k, v in options.items() if not k.startswith(_SENDING + _OPTIONS)}
+        others = {k: v for k, v in options.items() if not k.startswith(_SENDING)}
         if others or not spec.task.endswith("aor_study"):
             raise ValueError(f"eval: {spec.task!r} with {others}: 'aor run' asks otherwise")
         card = _card_of(study, spec.model, about.get("card"))
         asked = _asked(study, build, card)
-        samples = log.read_eval_log_samples(
-            path,
-            all_samples_required=False,  # a run that ended early has some of them
-            resolve_attachments="core",
-            exclude_fields={"events", "store"},
-        )
-        responses = tuple(_response(sample, *asked[sample.id][:2], card) for sample in samples)
+        # A run that ended early has some of them.
+        samples = log.read_eval_log_samples(path, False, resolve_attachments="core")
         machine = Provenance(
             model=card.id,
             revision=card.revision,
@@ -163,15 +154,14 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
             profile=study.profile.name,
             aor_version=__version__,
             trials=tuple(trial for trial, *_ in asked.values()),
-            responses=responses,
+            responses=tuple(_response(one, *asked[one.id][:2], card) for one in samples),
             verdicts=(),
             cards={card.id: card},
             provenance=(machine,),
         )
-    except ValidationError as error:
-        raise BundleError(f"{path}: {first_problem(error)}") from error
     except (zipfile.BadZipFile, ValueError, LookupError, RuntimeError) as error:
-        raise BundleError(f"{path}: {quote(error, '')}") from error
+        why = first_problem(error) if isinstance(error, ValidationError) else quote(error, "")
+        raise BundleError(f"{path}: {why}") from error
 
 
 def _asked(
@@ -185,22 +175,18 @@ def _asked(
     for trial in {trial.key: trial for trial in planned}.values():  # of the same content, one
         stimulus, arm = stimuli[trial.stimulus_id], trial.arm
         turns = conversation(stimulus, build, arm.instruction, arm.steps)
-        is_headline = arm.mitigation == "none" and (
-            (stimulus.condition, stimulus.block, stimulus.split)
-            == (Condition.BENIGN_SCENE, "core", Split.TEST)
-        )
-        options = {
-            "max_tokens": arm.generation.max_new_tokens,
-            "temperature": arm.generation.temperature,
-            "seed": arm.generation.seed if settings.send_seed else None,
-            "extra_body": settings.extra or None,
-        }
+        place = (arm.mitigation, stimulus.condition, stimulus.block, stimulus.split)
+        is_headline = place == ("none", Condition.BENIGN_SCENE, "core", Split.TEST)
         facts = {
             "trial_key": trial.key,
             "mitigation": arm.mitigation,
             "instruction": arm.instruction,
             "steps": list(arm.steps),
-            "options": options,
+            "options": {
+                "max_tokens": arm.generation.max_new_tokens,
+                "temperature": arm.generation.temperature,
+                "seed": arm.generation.seed if settings.send_seed else None,
+            },
             "text": stimulus.text,
             "utterance_id": stimulus.utterance_id,
             "rate": _RATES.get(stimulus.intent, "other") if is_headline else "other",
@@ -233,12 +219,11 @@ def _card_of(study: StudyParams, model: str, named: str | None) -> ModelCard:
     cards = [card for card in study.models if named in (None, card.id)]
     card = next((card for card in cards if f"/{model}".endswith(f"/{card.source}")), None)
     if card is None:
-        sources = ", ".join(f"{card.id} ({card.source})" for card in cards) or "none of that name"
+        sources = [f"{card.id} ({card.source})" for card in cards]
         raise ParamsError(f"model {model!r}, card {named!r}: the profile has {sources}")
-    keys = {"adapter"} if model.partition("/")[0] in _SEND_EXTRA else {"adapter", "extra"}
-    if card.kind != "openai_api" or keys & card.settings.keys():
+    if card.kind != "openai_api" or {"adapter", "extra"} & card.settings.keys():
         raise ParamsError(
-            f"model {card.id}: kind, {', '.join(sorted(keys))}: only 'aor run' asks such a model"
+            f"model {card.id}: kind, adapter, extra: 'aor run' alone asks such models"
         )
     return card
 
