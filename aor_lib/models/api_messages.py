@@ -153,9 +153,7 @@ def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
     server = quote(row.get("owned_by") or "unnamed", key)
     weights = quote(row.get("root") or model, key)
     shown = model if weights == model else f"{model} ({weights})"
-    most = row.get("max_model_len")
-    length = f", at most {most} tokens" if isinstance(most, int) else ""
-    return f"a server ({server}) of {' with '.join([shown, *adapters])}{length}"
+    return f"a server ({server}) of {' with '.join([shown, *adapters])}"
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,6 @@ only the files that a YAML listing names are unpacked.
 import functools
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -100,15 +99,6 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
             with atomic_write(folder / file.path) as stream:
                 stream.write(content)
     return folder
-
-
-def copy_files(listing: Path, into: Path) -> None:
-    """Fetch every asset of a listing and copy its files below ``into``, by their ``path``."""
-    for asset in read(listing, Assets).assets:
-        folder = fetch(asset.id, listing)
-        for file in asset.files:
-            (into / file.path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / file.path, into / file.path)
 
 
 @functools.cache

@@ -24,7 +24,7 @@ import typer
 from aor_lib.cli.make import duration, record_state, run_stages, stages
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import PARAMS, StudyParams
-from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.config.typed_yaml import AorError, one_line, read
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import STATE, progress
 
@@ -159,7 +159,7 @@ def write_pages(build: Path) -> None:
     sources = [*_files(ROOT / "book"), *executed, *texts, *cards, build / STATE]
     if _changed(html / "index.html") >= max(map(_changed, sources)):
         return
-    from aor_lib.storage.assets import copy_files
+    from aor_lib.storage.assets import Assets, fetch
     from book._ext.explorer import write_data
 
     folder = build / "book"
@@ -171,7 +171,9 @@ def write_pages(build: Path) -> None:
     shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
-    copy_files(vendored, made / "_static" / "vendor")
+    for asset in read(vendored, Assets).assets:
+        folder = fetch(asset.id, vendored)
+        shutil.copytree(folder, made / "_static" / "vendor", dirs_exist_ok=True)
     write_data(build, made / "explorer")
     shutil.copytree(build / "clips", made / "clips")
     shutil.rmtree(html, ignore_errors=True)

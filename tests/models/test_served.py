@@ -29,7 +29,7 @@ GENERATION = Generation(max_new_tokens=7)
 
 def listed(*names, **changes):
     """Reply of a vLLM server to a request for its models, with the fields that are read."""
-    rows = [{"id": name, "root": name, "owned_by": "vllm", "max_model_len": 8192} for name in names]
+    rows = [{"id": name, "root": name, "owned_by": "vllm"} for name in names]
     return 200, {}, json.dumps({"data": [row | changes for row in rows]}).encode()
 
 
@@ -65,7 +65,7 @@ def test_a_command_starts_the_cards_model_in_its_revision_with_sounds_and_no_pic
 
 
 def test_what_a_server_says_of_its_model_is_kept_with_who_answered(server):
-    assert OpenAIModel(QWEN).served == f"a server (vllm) of {MODEL}, at most 8192 tokens"
+    assert OpenAIModel(QWEN).served == f"a server (vllm) of {MODEL}"
     server.models = listed(MODEL, root="fine-tuned/mine")
     model = OpenAIModel(QWEN)
     assert f"{MODEL} (fine-tuned/mine)" in model.served
