@@ -45,7 +45,7 @@ def provenance_of(model: AudioModel) -> Provenance:
 
 def _device(model: AudioModel) -> str:
     if model.card.kind == "openai_api":
-        return getattr(model, "served", None) or "the provider's"
+        return "the provider's"
     processors = [_processor()]
     if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
         processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))

@@ -5,7 +5,7 @@ import datetime
 import email.utils
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -135,25 +135,6 @@ def are_one_model(name: str, other: str) -> bool:
     short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
     rest = long.removeprefix(short)
     return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
-
-
-def describe_served(listed: Any, names: Sequence[str], key: str) -> str:
-    """Describe a server and the model that it serves, by what ``GET /v1/models`` brought.
-
-    ``names`` are the model's, and its adapter's if it has one; LookupError if one is not listed.
-    """
-    data = as_mapping(listed).get("data")
-    rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
-    by_name = {quote(row.get("id"), key): row for row in rows}
-    for name in names:
-        if name not in by_name:
-            raise LookupError(f"it has no {name!r}, but {', '.join(by_name) or 'no model at all'}")
-    model, *adapters = names
-    row = by_name[model]
-    server = quote(row.get("owned_by") or "unnamed", key)
-    weights = quote(row.get("root") or model, key)
-    shown = model if weights == model else f"{model} ({weights})"
-    return f"a server ({server}) of {' with '.join([shown, *adapters])}"
 
 
 def _withheld(response: Mapping[str, Any]) -> str | None:

@@ -33,10 +33,7 @@ _AHEAD = 8
 
 
 class OpenAIModel:
-    """Asks a model over HTTP, several conversations at once; caps hold for all calls together.
-
-    ``served`` is what a server of one's own says of the model.
-    """
+    """Asks a model over HTTP, several conversations at once; caps hold for all calls together."""
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -60,7 +57,6 @@ class OpenAIModel:
             ),
         )
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
-        self.served = self._described() if settings.lists_models else None
 
     @staticmethod
     def capabilities_of(card: ModelCard) -> Capabilities:
@@ -161,25 +157,6 @@ class OpenAIModel:
             # The card's model has answered, whose adapter has a name of its own.
             return replace(result, served_by=self.card.source)
         return result
-
-    def _described(self) -> str:
-        names = [name for name in (self.card.source, self._settings.adapter) if name]
-        try:
-            listed = _submit(self._list_models()).result()
-            return api_messages.describe_served(listed, names, self._key)
-        except LookupError as error:
-            problem = str(error)
-        except (openai.OpenAIError, aiohttp.ClientError, RuntimeError, ValueError) as error:
-            problem = api_messages.describe(error, self._key)
-        raise ModelError(
-            f"{self.card.id}: the server at {self._client.base_url} is not ready: {problem}; "
-            f"'aor models launch {self.card.id}' says how to start it"
-        )
-
-    async def _list_models(self) -> object:
-        sending.set((Request({}, 0, 0.0), 0.0))
-        once = self._options | {"max_retries": 0, "timeout": 60}
-        return await self._client.get("/models", cast_to=object, options=once)
 
     def _refused(self, error: openai.APIStatusError) -> Failure:
         text = api_messages.describe(error, self._key)

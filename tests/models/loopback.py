@@ -44,8 +44,6 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
     reply: Callable[[dict[str, Any]], Reply]
-    models: Reply = (404, {}, b"")
-    """Response to a GET."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -90,10 +88,6 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self._note(body)
         self._send(self.server.reply(body))
-
-    def do_GET(self) -> None:
-        self._note({})
-        self._send(self.server.models)
 
     def _note(self, body: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

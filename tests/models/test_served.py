@@ -13,7 +13,7 @@ import soundfile
 from aor_lib.audio.clip import Clip
 from aor_lib.config.params import SERVED, load_model_cards
 from aor_lib.config.records import Generation
-from aor_lib.models.base import Answer, ModelError, Turn
+from aor_lib.models.base import Turn
 from aor_lib.models.openai_api import OpenAIModel
 from tests.models.loopback import completion
 
@@ -27,23 +27,12 @@ WRITTEN = (Turn("user", text="Hello"),)
 GENERATION = Generation(max_new_tokens=7)
 
 
-def listed(*names, **changes):
-    """Reply of a vLLM server to a request for its models, with the fields that are read."""
-    rows = [{"id": name, "root": name, "owned_by": "vllm"} for name in names]
-    return 200, {}, json.dumps({"data": [row | changes for row in rows]}).encode()
-
-
 @pytest.fixture
 def server(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     monkeypatch.setenv("AOR_SERVER_URL", server.url)
-    server.models = listed(MODEL)
     server.reply = lambda request: completion("Fine.", model=request["model"])
     return server
-
-
-def sent(server):
-    return [request.body for request in server.requests if request.body]
 
 
 def test_each_open_model_has_a_card_of_its_server():
@@ -64,34 +53,10 @@ def test_a_command_starts_the_cards_model_in_its_revision_with_sounds_and_no_pic
     assert served.settings["extra"] == {"repetition_penalty": 1.0}
 
 
-def test_what_a_server_says_of_its_model_is_kept_with_who_answered(server):
-    assert OpenAIModel(QWEN).served == f"a server (vllm) of {MODEL}"
-    server.models = listed(MODEL, root="fine-tuned/mine")
-    model = OpenAIModel(QWEN)
-    assert f"{MODEL} (fine-tuned/mine)" in model.served
-    [answer] = model.answer([SPOKEN], GENERATION)
-    assert answer == Answer("Fine.", 5, finish_reason="stop", served_by=MODEL)
-
-
-@pytest.mark.parametrize(
-    ("models", "problem"),
-    [
-        (listed("Qwen/Qwen3-8B"), "Qwen/Qwen3-8B"),
-        (None, "aor models launch qwen2-audio-7b-inst"),
-        ((200, {}, b"{"), "aor models launch qwen2-audio-7b-inst"),
-    ],
-)
-def test_a_server_that_is_not_ready_or_has_another_model_is_asked_nothing(server, models, problem):
-    server.models = models
-    with pytest.raises(ModelError, match=problem):
-        OpenAIModel(QWEN)
-    assert not sent(server)
-
-
 def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(server):
     OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     assert not any("authorization" in request.headers for request in server.requests)
-    [body] = sent(server)
+    [body] = server.bodies
     [part] = body["messages"][0]["content"]
     head, _, data = part["audio_url"]["url"].partition(",")
     samples, rate = soundfile.read(io.BytesIO(base64.b64decode(data)))
@@ -104,18 +69,16 @@ def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(serv
 
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(server):
     phi4 = SHIPPED["phi-4-multimodal-instruct-served"]
-    server.models = listed(phi4.source, "speech")
     answers = OpenAIModel(phi4).answer([SPOKEN, WRITTEN], GENERATION)
-    assert {body["model"] for body in sent(server)} == {"speech", phi4.source}
+    assert {body["model"] for body in server.bodies} == {"speech", phi4.source}
     assert {answer.served_by for answer in answers} == {phi4.source}, "one model in the store"
 
 
 def test_voxtral_gets_its_instruction_in_the_users_turn(server):
     voxtral = SHIPPED["voxtral-mini-3b-2507-served"]
-    server.models = listed(voxtral.source)
     instructed = (Turn("system", text="Think first."), *SPOKEN)
     OpenAIModel(voxtral).answer([instructed], GENERATION)
-    [body] = sent(server)
+    [body] = server.bodies
     [turn] = body["messages"]
     assert turn["role"] == "user"
     assert turn["content"][0] == {"type": "text", "text": "Think first."}
