@@ -61,9 +61,6 @@ class HuggingFaceSettings(CardSettings):
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
     )
-    chat_template: str | None = Field(
-        default=None, description="Jinja, in place of the checkpoint's own."
-    )
 
     @field_validator("architecture")
     @classmethod
@@ -204,8 +201,6 @@ class HuggingFaceModel(GradualModel):
             device_map=device if device == "auto" else {"": device},
         )
         processor = load_processor(settings.architecture, folder)
-        if settings.chat_template is not None:
-            processor.chat_template = settings.chat_template
         hf_generate.set_plain_decoding(network, processor)
         return network, processor
 
