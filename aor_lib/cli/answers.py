@@ -9,7 +9,6 @@ import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, print_table, study_of
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
-from aor_lib.steering import MAX_HRR_LOSS
 from aor_lib.storage.progress import progress
 
 app = typer.Typer()
@@ -59,7 +58,9 @@ def run(
 
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Count the answers and verdicts of each model, and of each mitigation that lacks some."""
+    """Count the answers and verdicts of each model under each mitigation."""
+    import pandas as pd
+
     from aor_lib.analysis.results import load_results
     from aor_lib.stimuli.manifest import load_manifest
 
@@ -67,17 +68,11 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     manifest = load_manifest(folder)
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
     results = load_results(folder, study.profile.judge)
-    by = ["model", "mitigation"]
-    counts = results.groupby(by)["status"].value_counts().unstack(fill_value=0)
+    counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)
-    counts["judged"] = results.groupby(by)["label"].count()
-    counts.insert(0, "trials", results.groupby(by).size())
-    totals = counts.groupby("model").sum().reset_index()
-    print_table(totals, totals.to_numpy())
-    lacks = (counts["failed"] + counts["missing"] > 0) | (counts["judged"] < counts["trials"])
-    if lacks.any():
-        lacking = counts[lacks].reset_index()
-        print_table(lacking, lacking.to_numpy())
+    counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
+    rows = counts.reset_index()
+    print_table(rows, rows.to_numpy())
 
 
 @app.command()
@@ -116,13 +111,7 @@ def judge(
 
 
 @app.command()
-def steer(
-    params: ParamsFile,
-    build: BuildFolder = None,
-    max_hrr_loss: Annotated[
-        float, typer.Option(min=0, max=1, help="Harmful refusal that may be lost, of all harmful.")
-    ] = MAX_HRR_LOSS,
-) -> None:
+def steer(params: ParamsFile, build: BuildFolder = None) -> None:
     """Steer a study's models away from over-refusal: fit and choose on dev, score on test."""
     from aor_lib.judge import load_judge
     from aor_lib.models.registry import load_model
@@ -132,7 +121,7 @@ def steer(
     # One after the other, so that no two need to be in memory.
     models: Iterator[Any] = (load_model(card) for card in study.models)
     chosen = load_judge(study.profile.judge)
-    left_out = steer_study(study, folder, models, chosen, progress, max_hrr_loss)
+    left_out = steer_study(study, folder, models, chosen, progress)
     for reason in left_out.values():
         typer.echo(f"left out: {reason}", err=True)
     typer.echo(f"{len(study.models) - len(left_out)} of {len(study.models)} models were steered")
