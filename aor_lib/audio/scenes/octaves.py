@@ -61,7 +61,9 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
     response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
-    return np.asarray(signal.oaconvolve(sound, response)[: sound.size])
+    # Single precision is a hundred decibels finer than the sound, and three times as fast.
+    made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
+    return np.asarray(made[: sound.size], np.float64)
 
 
 @functools.cache
