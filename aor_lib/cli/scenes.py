@@ -62,23 +62,16 @@ def play(
     out: Annotated[Path, typer.Option(help="The FLAC file to write.")],
     seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length.")] = 10.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
-    bank: Annotated[
-        bool, typer.Option("--bank", help="Take recordings of the sound bank.")
-    ] = False,
 ) -> None:
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np
 
     from aor_lib.audio import scenes, speech
-    from aor_lib.audio.bank.library import bank_folder, open_bank
     from aor_lib.audio.sound_files import flac
 
     if out.suffix != ".flac":
         raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
     spec = load_scene(scene)
-    recordings = open_bank(bank_folder()) if bank else None
-    rng = np.random.default_rng(seed)
-    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, rng, recordings)
+    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
     out.write_bytes(flac(made.samples, "PCM_16"))
-    recorded = len({name for name, recording in made.sources if recording})
-    typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events, {recorded} sounds recorded")
+    typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")

@@ -109,11 +109,3 @@ def test_rows_that_no_study_would_have_written_are_refused(made, spoiled, name, 
     content = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), content)
     assert reason in refused(spoiled({f"{name}.parquet": content.getvalue()}))
-
-
-@pytest.mark.parametrize(
-    ("field", "reason"), [("\x1b[31m\nred", "red"), ("format_version", "format_version")]
-)
-def test_a_manifest_that_no_study_would_have_written_is_refused(made, spoiled, field, reason):
-    manifest = json.loads(content_of(made, "manifest.json")) | {field: 1}
-    assert reason in refused(spoiled({"manifest.json": json.dumps(manifest).encode()}))
