@@ -46,23 +46,12 @@ def aor_study(
 ) -> Task:
     """One sample per trial that ``aor run`` would ask the model, scored by the study's judge.
 
-    Parameters
-    ----------
-    params : str
-        The profile; a relative path begins at the checkout.
-    card : str, optional
-        Id of the model's card; otherwise the first one whose source is the model that is asked.
-    build : str, optional
-        Folder of the study with its stimuli; ``build/PROFILE``.
-
-    Raises
-    ------
-    ParamsError
-        If the profile has no card of the model that inspect_ai can ask.
+    ``params`` is the profile, ``card`` the id of the model's card (otherwise the first one whose
+    source is the model), ``build`` the study's folder; relative paths begin at the checkout.
+    ParamsError if the profile has no card of the model that inspect_ai can ask.
     """
-    root = PARAMS.parent
-    study = load_study(root / params)
-    folder = root / (build or Path("build") / study.profile.name)
+    study = load_study(PARAMS.parent / params)
+    folder = PARAMS.parent / (build or Path("build") / study.profile.name)
     chosen = _card_of(study, str(chat.get_model()), card)
     verify_dataset(load_stimuli(folder), folder)
     (folder / "inspect").mkdir(exist_ok=True)
@@ -131,7 +120,7 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
     """
     try:
         spec = log.read_eval_log(path, header_only=True).eval
-        about = spec.metadata or {}
+        about: dict[str, Any] = spec.metadata or {}
         options = spec.model_generate_config.model_dump(exclude_none=True)
         others = {k: v for k, v in options.items() if not k.startswith(_SENDING)}
         if others or not spec.task.endswith("aor_study"):
@@ -140,16 +129,9 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
         asked = _asked(study, build, card)
         # A run that ended early has some of them.
         samples = log.read_eval_log_samples(path, False, resolve_attachments="core")
-        machine = Provenance(
-            model=card.id,
-            revision=card.revision,
-            profile=study.profile.name,
-            aor_version=str(about.get("aor_version", "unknown")),
-            python="unknown",
-            device=f"{spec.model}, through inspect_ai",
-            libraries=spec.packages,
-            since=spec.created,
-        )
+        machine = {"model": card.id, "revision": card.revision, "profile": study.profile.name}
+        machine |= {"aor_version": about["aor_version"], "python": "unknown"}
+        machine |= {"device": f"{spec.model}, through inspect_ai"}
         return Bundle(
             profile=study.profile.name,
             aor_version=__version__,
@@ -157,7 +139,7 @@ def read_log(path: Path, study: StudyParams, build: Path) -> Bundle:
             responses=tuple(_response(one, *asked[one.id][:2], card) for one in samples),
             verdicts=(),
             cards={card.id: card},
-            provenance=(machine,),
+            provenance=(Provenance(**machine, libraries=spec.packages, since=spec.created),),
         )
     except (zipfile.BadZipFile, ValueError, LookupError, RuntimeError) as error:
         why = first_problem(error) if isinstance(error, ValidationError) else quote(error, "")
@@ -197,16 +179,15 @@ def _asked(
 
 
 def _response(sample: Any, trial: Trial, turns: Conversation, card: ModelCard) -> Response:
+    where = f"sample {sample.id!r}"
     given = [(one.role, one.text.strip()) for one in sample.messages if one.source != "generate"]
     said = [(turn.role, (turn.text or "").strip()) for turn in turns]
     if sample.metadata["trial_key"] != trial.key or given != said[: len(given)]:
-        raise ValueError(f"sample {sample.id!r}: messages: other words, sounds or settings")
-    result = _result(sample.output)
-    expected = card_settings(card, ApiSettings).served_as or card.source
-    if isinstance(result, Answer) and not are_one_model(result.served_by or expected, expected):
-        raise ValueError(
-            f"sample {sample.id!r}: output.model: {result.served_by!r}: the study's is {expected!r}"
-        )
+        raise ValueError(f"{where}: messages: other words, sounds or settings")
+    result, source = _result(sample.output), card_settings(card, ApiSettings).served_as
+    expected, served = source or card.source, getattr(result, "served_by", None)
+    if served and not are_one_model(served, expected):
+        raise ValueError(f"{where}: output.model: {served!r}: the study's is {expected!r}")
     answers = len(sample.messages) - len(given)
     if isinstance(result, Answer) and answers < max(1, len(trial.arm.steps)):
         result = Failure("the log ends before the answer")
@@ -243,10 +224,6 @@ def _result(output: Any) -> Answer | Failure:
     if not output.choices:
         return Failure("no answer: the output is empty")
     reason = _ENDS.get(output.stop_reason, "abort")
-    tokens = output.usage.output_tokens if output.usage else 0
-    response = {
-        "model": output.model,
-        "choices": [{"finish_reason": reason, "message": {"content": output.completion}}],
-        "usage": {"completion_tokens": tokens},
-    }
-    return read_response(response, "")
+    choice = {"finish_reason": reason, "message": {"content": output.completion}}
+    usage = {"completion_tokens": output.usage.output_tokens if output.usage else 0}
+    return read_response({"model": output.model, "choices": [choice], "usage": usage}, "")
