@@ -40,7 +40,7 @@ def run(
     if dry_run:
         from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
 
-        left = forecast(study, folder, [known[name] for name in chosen]).round(2)
+        left = forecast(study, folder, [known[name] for name in chosen]).round(4)
         print_table(left, left.to_numpy())
         return
     with progress("trials") as report:

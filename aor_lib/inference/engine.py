@@ -103,15 +103,7 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]
 
 
 class Run:
-    """One run over trials of the store's plan: asks those without an answer, records what comes.
-
-    Parameters
-    ----------
-    build
-        The folder that the stimuli's paths are relative to.
-    max_failures
-        Failures that a model is allowed in this run; see :data:`MAX_FAILURES`.
-    """
+    """One run over trials of the store's plan: asks those without an answer, records what comes."""
 
     def __init__(
         self,

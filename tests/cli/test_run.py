@@ -4,9 +4,11 @@ from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
+from aor_lib.config.params import card_settings, load_model_cards
 from aor_lib.config.records import Split
 from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
+from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
@@ -121,6 +123,15 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     said = [line.split() for line in aor("run", "--dry-run").stdout.splitlines()]
     assert ["ref-permissive", "0.0", "0.0", "nan"] in said
     assert ["ref-contextual", "12.0", "0.0", "nan"] in said
+
+
+def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
+    profile = write_profile(models=["gemini-2.5-flash"])
+    said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
+    card, calls, audio_s, usd = said.stdout.splitlines()[1].split()
+    assert (card, calls, audio_s) == ("gemini-2.5-flash", "12.0", "0.0")
+    prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens
+    assert 0 < float(usd) <= 12 * prices.usd(100, 0, 64) + 0.005
 
 
 def test_chapters_read_the_verdicts_of_the_judge_that_the_profile_names(aor, profile, tmp_path):
