@@ -45,9 +45,7 @@ def validate(params: ParamsFile, build: BuildFolder = None) -> None:
     study, folder = study_of(params, build)
     with progress("validation") as report:
         violations = validate_dataset(study, folder, _WORKERS, report)
-    for violation in violations:
-        typer.echo(violation, err=True)
-    typer.echo(f"{len(violations)} violations in {folder}")
+    typer.echo("\n".join([*violations, f"{len(violations)} violations in {folder}"]))
     if violations:
         raise typer.Exit(1)
 

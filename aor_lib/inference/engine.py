@@ -53,16 +53,8 @@ def run_study(
 ) -> bool:
     """Ask every model its unfinished trials; True if no trial is left without an answer.
 
-    Parameters
-    ----------
-    build
-        Folder of the study, with its stimuli.
-    report, say
-        Called with the run's progress, and with a line about each model or answer that is missing.
-    models
-        Ids of the models that are asked; none means all of the profile.
-    max_failures
-        Failures that a model is allowed; see :data:`MAX_FAILURES`.
+    ``report`` and ``say`` are called with the progress, and with a line about each model or answer
+    that is missing. ``models`` are ids, none for all; ``max_failures``: :data:`MAX_FAILURES`.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
