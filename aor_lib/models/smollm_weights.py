@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock
 
 from aor_lib.models.base import ModelError
 from aor_lib.models.smollm import AUDIO_MAP, LanguageModel
 from aor_lib.storage import assets
-from aor_lib.storage.gguf_checkpoint import unpacked
+from aor_lib.storage.atomic_write import atomic_folder
 
 ASSET = "smollm2-135m-instruct"
 _LARGEST_INPUT, _LARGEST_WEIGHT = 127, 63
@@ -43,10 +44,10 @@ def load() -> LanguageModel:
     """The model in float32 and without an adapter, a copy of the caller's own."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-    folder = unpacked(ASSET)
-    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     with _without_progress_bars():
+        folder = _unpacked()
         network: Any = LlamaForCausalLM.from_pretrained(folder)
+    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     return LanguageModel(tokenizer, network.eval())
 
 
@@ -107,6 +108,27 @@ def _integers(rows: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Ten
     """Rows as integers, int8, and the scale of each, ``(rows, 1)``."""
     scale = rows.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny) / largest
     return (rows / scale).round_().to(torch.int8), scale
+
+
+def _unpacked() -> Path:
+    # Folder of what the GGUF file holds, which transformers takes its time to read.
+    from transformers import AutoTokenizer, LlamaForCausalLM
+
+    folder = assets.cache_folder() / "language" / revision()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.parent.with_suffix(".lock")):
+        if not folder.is_dir():
+            (packed,) = assets.fetch(ASSET).glob("*.gguf")
+            file: Any = {"gguf_file": packed.name}
+            network: Any = LlamaForCausalLM.from_pretrained(packed.parent, **file)
+            network.hf_quantizer = None  # it holds floats now, and may be saved
+            tokenizer: Any = AutoTokenizer.from_pretrained(
+                packed.parent, padding_side="left", **file
+            )
+            with atomic_folder(folder) as scratch:
+                network.save_pretrained(scratch)
+                tokenizer.save_pretrained(scratch)
+    return folder
 
 
 @contextlib.contextmanager
