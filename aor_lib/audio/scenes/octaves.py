@@ -5,9 +5,9 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from scipy import fft, signal
+from scipy import fft
 
-from aor_lib.audio.scenes.synth import FloatArray, Synth
+from aor_lib.audio.scenes.synth import FloatArray, Synth, filtered
 
 OCTAVES_HZ = (63, 125, 250, 500, 1000, 2000, 4000, 8000)
 TABLE = Path(__file__).with_name("octaves.csv")
@@ -61,9 +61,7 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
     response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
-    # Single precision is a hundred decibels finer than the sound, and three times as fast.
-    made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
-    return np.asarray(made[: sound.size], np.float64)
+    return filtered(sound, response)
 
 
 @functools.cache
@@ -76,7 +74,8 @@ def _table() -> dict[str, FloatArray]:
 def _energies(sound: FloatArray, rate: int) -> FloatArray:
     """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
     size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
-    up_to = np.cumsum(np.square(np.abs(fft.rfft(sound, size)))) * (2.0 / size)
+    spectrum = fft.rfft(sound.astype(np.float32), size)
+    up_to = np.cumsum(np.square(np.abs(spectrum)), dtype=np.float64) * (2.0 / size)
     edges = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
     bins = (OCTAVES_HZ[0] * 2.0**edges * size / rate).astype(np.int64)
     return np.diff(up_to[np.minimum(bins, up_to.size - 1)]).reshape(-1, _PER_OCTAVE)

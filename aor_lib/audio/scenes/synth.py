@@ -254,13 +254,20 @@ class Synth:
             )
         response *= 10.0 ** (wet_db / 20.0) / np.sqrt(np.sum(np.square(response)))
         response[0] += 1.0
-        return np.asarray(signal.oaconvolve(sound, response)[: sound.size])
+        return filtered(sound, response)
 
 
 def curve(n: int, points: Points) -> FloatArray:
     """Piecewise linear curve through points at fractions of the length."""
     positions, values = zip(*points, strict=True)
     return np.asarray(np.interp(np.arange(n) / n, positions, values))
+
+
+def filtered(sound: FloatArray, response: FloatArray) -> FloatArray:
+    """A sound through a filter of an impulse response, as long as before."""
+    # Single precision is a hundred decibels finer than the sound, and three times as fast.
+    made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
+    return np.asarray(made[: sound.size], np.float64)
 
 
 def unit_rms(sound: FloatArray) -> FloatArray:
