@@ -49,10 +49,9 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     target_db = target_db + synth.rng.normal(0.0, _SPREAD_DB, target_db.size)
     energies = _energies(sound, synth.rate)
     audible = np.maximum(target_db, _in_db(energies.sum(axis=1))) > _AUDIBLE_DB
-    band = (np.arange(energies.size) + 0.5) / _PER_OCTAVE - 0.5
     gains_db = np.zeros(len(OCTAVES_HZ))
     for _ in range(_ROUNDS):  # an octave's gain reaches into the octaves beside it
-        made = energies * 10.0 ** (_between(band, gains_db).reshape(energies.shape) / 10.0)
+        made = energies * 10.0 ** ((_WEIGHTS @ gains_db).reshape(energies.shape) / 10.0)
         missing_db = target_db - _in_db(made.sum(axis=1))
         gains_db = np.clip(gains_db + missing_db, _CUT_DB, np.where(audible, _BOOST_DB, 0.0))
     hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / synth.rate), 1.0)
@@ -87,3 +86,8 @@ def _in_db(energies: FloatArray) -> FloatArray:
 
 def _between(octaves_up: FloatArray, gains_db: FloatArray) -> FloatArray:
     return np.interp(octaves_up, np.arange(gains_db.size), gains_db)
+
+
+# Of the octaves' gains in each band of a sixth of an octave.
+_BANDS = (np.arange(_PER_OCTAVE * len(OCTAVES_HZ)) + 0.5) / _PER_OCTAVE - 0.5
+_WEIGHTS = np.transpose([_between(_BANDS, one) for one in np.eye(len(OCTAVES_HZ))])

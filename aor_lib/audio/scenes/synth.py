@@ -45,8 +45,8 @@ class Synth:
         return max(1, round(seconds * self.rate))
 
     def time(self, n: int) -> FloatArray:
-        """Seconds from the start."""
-        return np.arange(n) / self.rate
+        """Seconds from the start; read-only."""
+        return _seconds(1 << (n - 1).bit_length(), self.rate)[:n]
 
     def decay(self, n: int, t60_s: float) -> FloatArray:
         """Exponential decay from 1, by 60 dB in `t60_s` seconds."""
@@ -158,7 +158,8 @@ class Synth:
     def _octave(self, n: int, hz: float) -> FloatArray:
         stored = _octave_noise(round(_STEPS * float(np.log2(hz))), self.rate)
         start = int(self.rng.integers(max(1, stored.size - n)))
-        return np.resize(stored[start : start + n], n)
+        part = stored[start : start + n]
+        return part if part.size == n else np.resize(part, n)
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
@@ -313,6 +314,13 @@ def _octave_noise(step: int, rate: int) -> FloatArray:
     shape = np.maximum(0.0, 1.0 - np.square(octaves_up - step / _STEPS))
     drawn = np.random.default_rng(step).standard_normal(2 * shape.size).view(np.complex128)
     return unit_rms(fft.irfft(drawn * shape, _STORED))
+
+
+@functools.lru_cache(maxsize=32)
+def _seconds(n: int, rate: int) -> FloatArray:
+    seconds = np.arange(n) / rate
+    seconds.flags.writeable = False
+    return seconds
 
 
 def _rise(n: int) -> FloatArray:
