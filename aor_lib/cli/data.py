@@ -78,7 +78,7 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="SOURCE... [PARAMS]",
-            help="Files NAME.zip or NAME.eval, then the profile; or one folder of sounds.",
+            help="Files NAME.zip, then the profile; or one folder of sounds.",
         ),
     ],
     build: BuildFolder = None,

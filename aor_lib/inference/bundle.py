@@ -106,13 +106,13 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
                     (extract_to / rest).write_bytes(content)
         return Bundle.model_validate(fields)
     except ValidationError as error:
-        raise BundleError(f"{path}: {first_problem(error)}") from error
+        raise BundleError(f"{path}: {_first_problem(error)}") from error
     except (*_DAMAGED, pa.ArrowException) as error:
         why = f"cannot be read as a bundle of results: {one_line(error)}"
         raise BundleError(f"{path}: {why}; 'aor export' writes one") from error
 
 
-def first_problem(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     """First problem as 'file: row: field: message', without the value, which may be an answer."""
     first = error.errors(include_input=False)[0]
     where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]

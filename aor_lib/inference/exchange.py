@@ -74,12 +74,12 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
 def import_results(
     path: Path, study: StudyParams, build: Path, models: Collection[str] = ()
 ) -> Imported:
-    """Add a bundle, or a log of inspect_ai, to a study's results; after an error, none of it.
+    """Add a bundle to a study's results; after an error, none of it.
 
     Parameters
     ----------
     path
-        A zip file of :func:`export_results`, or a log ``NAME.eval`` of inspect_ai.
+        A zip file of :func:`export_results`.
     models
         Take only these; none means all.
 
@@ -88,14 +88,7 @@ def import_results(
     BundleError, StoreError
         If the bundle is damaged, or of other stimuli, settings or revisions than the study.
     """
-    if path.suffix == ".eval":
-        try:
-            from aor_lib.inference.inspect_task import read_log
-        except ModuleNotFoundError as error:
-            raise BundleError(f"{path}: needs {error.name}; run 'make inspect'") from error
-        bundle = read_log(path, study, build)
-    else:
-        bundle = read_bundle(path)
+    bundle = read_bundle(path)
     for model in sorted(set(models) - bundle.cards.keys()):
         raise BundleError(f"{path}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
     chosen = [one for one in bundle.trials if not models or one.arm.model in models]

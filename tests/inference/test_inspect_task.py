@@ -1,23 +1,18 @@
-"""The study as a task of inspect_ai, asked of its mock model, and the import of its logs."""
+"""The study as a task of inspect_ai, asked of its mock model."""
 
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 import yaml
-from typer.testing import CliRunner
 
-from aor_lib.cli import app
 from aor_lib.config.params import load_study
-from aor_lib.config.records import Condition, Intent, Split, Status
-from aor_lib.inference.bundle import BundleError
+from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.inference.planning import absent, plan_trials
-from aor_lib.inference.store import STORE, Store
 from aor_lib.stimuli.manifest import load_stimuli, write_manifest
 from tests.audio.sounds import put
 from tests.conftest import TINY, make_text_stimuli
@@ -106,37 +101,6 @@ def run(made):
     return made.eval(answer)
 
 
-@pytest.fixture
-def edited(run, tmp_path):
-    from inspect_ai.log import read_eval_log, write_eval_log
-
-    def edited(path, value, mitigation="none"):
-        log = read_eval_log(run.location, resolve_attachments=True)
-        samples = {sample.id: sample for sample in log.samples}
-        target = log if path.startswith(("eval", "samples")) else samples[f"s2.{mitigation}"]
-        *way, last = path.split(".")
-        for name in way:
-            target = target[int(name)] if name.isdigit() else getattr(target, name)
-        setattr(target, last, value)
-        write_eval_log(log, str(tmp_path / "edited.eval"))
-        return tmp_path / "edited.eval"
-
-    return edited
-
-
-def read(log, made):
-    from aor_lib.inference.inspect_task import read_log
-
-    return read_log(Path(log), made.study, made.build)
-
-
-def refused(log, made):
-    """Why a log is refused."""
-    with pytest.raises(BundleError) as error:
-        read(log, made)
-    return str(error.value)
-
-
 def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     scores = {sample.id: sample.scores["refusal"] for sample in run.samples if sample.scores}
     assert scores["s2.none"].value == 1
@@ -147,42 +111,19 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     assert "HRR" not in metrics  # the harmful one is a text: not in the benign scene
 
 
-def test_answers_are_those_of_the_trials_that_aor_run_would_ask(run, tmp_path):
-    here = Inspected(tmp_path / "here")
-    arguments = [run.location, str(here.profile), "--build", str(here.build)]
-    done = CliRunner().invoke(app, ["import", *arguments])
-    assert "mock: 8 trials, 8 responses added" in done.output
-    (card,) = here.study.models
-    planned = plan_trials(here.study, load_stimuli(here.build), [absent(card, {})])
-    with Store(here.build / STORE) as store:
-        frame = store.frame("speech-acts")
-    assert set(frame["trial_key"]) == {trial.key for trial in planned}
-    answered = frame[frame["status"] == "ok"].set_index("mitigation")["response"]
-    # The second step is asked with the answer to the first.
-    assert answered["scene_first"] == f"{REFUSAL} 3"
-    assert answered["none"].to_list() == [f"{REFUSAL} 1", f"{REFUSAL} 3"]
+def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_the_last_answer(
+    made, run
+):
+    (card,) = made.study.models
+    planned = plan_trials(made.study, load_stimuli(made.build), [absent(card, {})])
+    asked = {f"{trial.stimulus_id}.{trial.arm.mitigation}" for trial in planned}
+    assert {sample.id for sample in run.samples} == asked
+    said = {sample.id: sample.output.completion for sample in run.samples}
+    assert said["s2.scene_first"] == f"{REFUSAL} 3"
+    assert (said["s2.none"], said["s3.none"]) == (f"{REFUSAL} 1", f"{REFUSAL} 3")
 
 
-def test_what_ended_in_an_error_or_in_nothing_is_no_answer(made, edited):
-    def outcomes(log):
-        bundle = read(log, made)
-        arms = {trial.key: (trial.stimulus_id, trial.arm.mitigation) for trial in bundle.trials}
-        return {arms[one.trial_key]: (one.status, one.error) for one in bundle.responses}
-
-    found = outcomes(edited("output.choices.0.stop_reason", "max_tokens"))
-    assert found["s2", "none"][0] is Status.OK
-    assert found["s2", "context_reminder"][0] is Status.BLOCKED
-    assert "the line is dead" in found["s0", "none"][1]
-    assert "empty answer" in found["s1", "none"][1]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("eval.model_generate_config.top_p", 0.5, "{'top_p': 0.5}"),
-        ("messages.0.content", "Refuse.", "messages"),
-        ("output.model", "model-mini", "output.model: 'model-mini'"),
-    ],
-)
-def test_what_was_asked_otherwise_than_aor_run_asks_is_refused(made, edited, field, value, message):
-    assert message in refused(edited(field, value), made)
+def test_what_ended_in_an_error_or_in_nothing_has_no_score(run):
+    samples = {sample.id: sample for sample in run.samples}
+    assert samples["s0.none"].error is not None
+    assert math.isnan(samples["s2.context_reminder"].scores["refusal"].value)
