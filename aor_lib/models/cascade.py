@@ -18,8 +18,7 @@ import soundfile
 from pydantic import Field
 
 from aor_lib.audio.clip import Clip
-from aor_lib.audio.hearing import transcription
-from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS, weights_revision
+from aor_lib.audio.hearing import tagger_revision, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
@@ -77,7 +76,7 @@ class Cascade(GradualModel):
         parts = [
             f"{assets.revision('whisper-tiny-en')}-{transcription.VERSION}",
             f"{assets.revision('smollm2-135m-instruct')}-{VERSION}",
-            weights_revision(TAGGER_WEIGHTS) if self._settings.hears_sound else "words",
+            tagger_revision() if self._settings.hears_sound else "words",
         ]
         if self._settings.adapter is not None:
             self._adapter = WEIGHTS / self._settings.adapter

@@ -17,7 +17,6 @@ import soundfile
 
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing import transcription, yamnet
-from aor_lib.audio.hearing.scene_classifier import SCENE_WEIGHTS, classify_scene, weights_revision
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
 from aor_lib.config.params import StudyParams
@@ -50,7 +49,6 @@ MEASURES = (
     "snr_db",
     "lead_in_dbfs",  # RMS level before the speech
     "wer",  # word error rate of the transcript of Whisper tiny.en, a fraction
-    "heard_scene",  # what the scene classifier names
     *yamnet.Recognition.__annotations__,  # by YAMNet, where its files are in the cache
     *SpeechMeasurement.__annotations__,  # of speech without a background
 )
@@ -75,7 +73,6 @@ def validate_dataset(
         VERSION,
         transcription.VERSION,
         assets.revision("whisper-tiny-en"),
-        weights_revision(SCENE_WEIGHTS),
         yamnet.revision(),
     ]
     if not (up_to_date(build, "validate", made_from) and validation.is_file()):
@@ -116,7 +113,6 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         "loudness_lufs": mixing.loudness(clip, sample_rate),
         "peak_dbfs": mixing.true_peak(clip),
         "lead_in_dbfs": mixing.rms_dbfs(lead_in) if len(lead_in) else None,
-        "heard_scene": classify_scene(heard.encoded),
     }
     if recognition := yamnet.recognise_scene(clip, sample_rate, row.background_scene):
         measured |= asdict(recognition)

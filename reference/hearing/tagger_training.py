@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 
-from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS
+from aor_lib.audio.hearing import WEIGHTS
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTagger
 from aor_lib.storage.assets import Arrays
 from aor_lib.storage.atomic_write import atomic_write
@@ -27,7 +27,7 @@ _THREADS = 2
 """As many on any machine: the order of sums decides bits."""
 
 
-def train(workers: int, report: Callable[[int, int], None], into: Path = TAGGER_WEIGHTS) -> None:
+def train(workers: int, report: Callable[[int, int], None], into: Path = WEIGHTS) -> None:
     """Train the sound tagger and write it to the file ``into``; the clips are kept in the cache."""
     weights = fit(compositions(CLIPS, [None], SEED, workers, report))
     with atomic_write(into) as stream:

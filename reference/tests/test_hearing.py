@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS
+from aor_lib.audio.hearing import WEIGHTS
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTagger, sound_tagger
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED
 from aor_lib.config.params import PARAMS, load_scenarios, load_scenes
@@ -46,7 +46,7 @@ def test_no_profile_uses_its_voices_and_no_utterance_is_one_of_its_sentences():
 
 
 def test_every_sound_that_the_tagger_knows_is_one_that_it_could_have_met():
-    with np.load(TAGGER_WEIGHTS) as weights:
+    with np.load(WEIGHTS) as weights:
         known = set(weights["sounds"])
     names = load_names()
     events = {event.name for scene in comp.pool(None) for event in scene.events}

@@ -1,1 +1,14 @@
 """Whisper's transcripts, and what is heard in a clip beside the words."""
+
+import functools
+import hashlib
+from pathlib import Path
+
+WEIGHTS = Path(__file__).parent / "weights" / "sound_tagger.npz"
+"""Of the sound tagger, trained by ``reference/hearing``."""
+
+
+@functools.cache
+def tagger_revision() -> str:
+    """Short hash of the sound tagger's weights."""
+    return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:12]

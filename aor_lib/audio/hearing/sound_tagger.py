@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from aor_lib.audio.hearing.scene_classifier import TAGGER_WEIGHTS, load_weights
+from aor_lib.audio.hearing import WEIGHTS
 from aor_lib.audio.hearing.transcription import BANDS, ENCODED, Features, Spectrogram, one_thread
 from aor_lib.storage.assets import Arrays
 
@@ -129,7 +130,8 @@ class SoundTagger(torch.nn.Module):
 @functools.cache
 def sound_tagger() -> SoundTagger:
     """The sound tagger that the local models hear with."""
-    return SoundTagger.of(load_weights(TAGGER_WEIGHTS))
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        return SoundTagger.of(dict(stored))
 
 
 def _mean(frames: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
