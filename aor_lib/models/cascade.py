@@ -118,11 +118,6 @@ class Cascade(GradualModel):
         model = self._language_model()
         return model.next_token_logits(self._prompt(model, conversation)[0])
 
-    def audio_positions(self, conversation: Conversation) -> list[int]:
-        """Places of the audio tokens in the prompt; none where the words alone are heard."""
-        model = self._language_model()
-        return model.audio_positions(self._prompt(model, conversation)[0])
-
     def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
         from aor_lib.models.smollm import format_clip, plain
 

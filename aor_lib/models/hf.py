@@ -140,15 +140,6 @@ class HuggingFaceModel(GradualModel):
         layers: torch.nn.ModuleList = network.get_decoder().layers
         return layers
 
-    def audio_positions(self, conversation: Conversation) -> list[int]:
-        """Places of the audio's tokens among those of the prompt, all clips together."""
-        network, inputs = self._asked(conversation)
-        config = network.config
-        if not hasattr(config, "audio_token_id"):  # phi4_multimodal
-            config = config.audio_config
-        is_audio = inputs["input_ids"][0] == config.audio_token_id
-        return [int(place) for place in is_audio.nonzero()[:, 0]]
-
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
         import torch

@@ -102,11 +102,6 @@ class LanguageModel:
         logits: torch.Tensor = output.logits[0, -1]
         return logits
 
-    def audio_positions(self, prompt: Prompt) -> list[int]:
-        """Places of the audio tokens among those that are read of a prompt."""
-        (tokens,) = self._padded([prompt])["input_ids"].tolist()
-        return [place for place, token in enumerate(tokens) if token == self._audio]
-
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text as it is."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]

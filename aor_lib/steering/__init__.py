@@ -92,7 +92,7 @@ def steer(
         raise SteeringError("refused, answered: each needs at least one conversation")
     if isinstance(model, ModelCard | str | Path):
         model = cast("OpenModel", load_model(model))
-    activations, _ = record(model, [*refused, *answered])
+    activations = record(model, [*refused, *answered])
     layers = activations.shape[1]
     layer = 2 * layers // 3 if layer is None else layer
     if not 0 <= layer < layers:

@@ -30,10 +30,7 @@ _in_force: ContextVar[frozenset[object]] = ContextVar("hooks in force", default=
 
 
 class OpenModel(AudioModel, Protocol):
-    """A model whose ``capabilities.activations`` holds.
-
-    It may have a method ``audio_positions(conversation)``: places of audio tokens in the prompt.
-    """
+    """A model whose ``capabilities.activations`` holds."""
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, first to last."""
@@ -52,11 +49,11 @@ def check_open(model: AudioModel) -> None:
 
 def record(
     model: OpenModel, conversations: Sequence[Conversation], report: Report = lambda done, of: None
-) -> tuple[Floats, Floats]:
+) -> Floats:
     """Record the residual stream while a model reads conversations (at least one), one by one.
 
-    Returns two arrays ``(conversations, layers, width)``: each decoder layer's output for the
-    prompt's last token, and its mean over the tokens of the audio (NaN where they are unknown).
+    Returns each decoder layer's output for the prompt's last token: float32,
+    ``(conversations, layers, width)``.
     """
     check_open(model)
     rows = []
@@ -66,8 +63,8 @@ def record(
         for row in reading:
             rows.append(row)
             report(len(rows), len(conversations))
-    last_token, audio_tokens = torch.stack(rows, dim=1).numpy()
-    return last_token, audio_tokens
+    last_token: Floats = torch.stack(rows).numpy()
+    return last_token
 
 
 @contextmanager
@@ -105,17 +102,13 @@ def _hook(change: Change, of: object) -> Callable[[Any, Any, Any], Any]:
 
 
 def _read(model: OpenModel, conversation: Conversation) -> torch.Tensor:
-    # The arrays of record for one conversation, ``(2, layers, width)``.
+    # The rows of record for one conversation, ``(layers, width)``.
     layers = model.decoder_layers()
-    locate = getattr(model, "audio_positions", None)
-    audio = list(locate(conversation)) if locate else []
     streams = []
 
     def note(stream: torch.Tensor) -> None:
-        # One conversation at a time: there is no padding to leave out.
-        exact = stream[0].float()
-        streams.append(torch.stack([exact[-1], exact[audio].mean(dim=0)]).cpu())
+        streams.append(stream[0, -1].float().cpu())
 
     with hooked(layers, dict.fromkeys(range(len(layers)), note)):
         model.logits(conversation)
-    return torch.stack(streams, dim=1)
+    return torch.stack(streams)

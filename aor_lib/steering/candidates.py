@@ -1,8 +1,7 @@
 """Candidates: interventions along directions that are found in recorded requests.
 
-A source is where in a model a request is looked at: ``audio``, the last token of the clip's prompt;
-``audio_tokens``, the mean over the clip's audio tokens, if the model can say which they are;
-``text``, the last token of the words alone.
+A source is what a model is given, whose last token is looked at: ``audio``, the clip; ``text``, its
+words alone.
 """
 
 from __future__ import annotations
@@ -68,12 +67,10 @@ def record_requests(
     for place in harmful:
         *before, last = conversations[place]
         refusing.append((*before, replace(last, text=REFUSAL)))
-    last_token, audio_tokens = record(model, [*conversations, *as_text, *refusing], report)
+    last_token = record(model, [*conversations, *as_text, *refusing], report)
     number = len(conversations)
     audio, text, refused = np.split(last_token, [number, number + len(texts)])
     activations = {"audio": audio, "text": text[text_of]}
-    if not np.isnan(audio_tokens[:number]).any():
-        activations["audio_tokens"] = audio_tokens[:number]
     shift = refused.mean(axis=0) - audio[harmful].mean(axis=0)
     return Requests(answers, conversations, activations, shift)
 

@@ -152,7 +152,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
     opened = np.ones(len(tried), dtype=bool)
     if chosen.gate:
         with trials.progress(f"{trials.name}: activations on test") as report:
-            last_token, _ = record(trials.model, trials.conversations(tried), report)
+            last_token = record(trials.model, trials.conversations(tried), report)
         opened = chosen.gate.opens(last_token[:, chosen.gate.layer])
     parts: list[Part] = [
         (as_mitigation(f"steering_{item.method}", item.method), item, stimuli) for item in best

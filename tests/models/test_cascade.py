@@ -15,7 +15,7 @@ from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.base import Answer, Failure, Turn
 from aor_lib.models.cascade import WEIGHTS, Cascade
-from aor_lib.models.smollm import AUDIO_TOKENS, format_clip
+from aor_lib.models.smollm import format_clip
 from aor_lib.models.smollm_weights import language_model
 from aor_lib.stimuli.rendering import make_clip
 from aor_lib.storage.workers import in_threads
@@ -128,11 +128,6 @@ def test_a_clip_that_cannot_be_heard_fails_alone(tmp_path):
     assert isinstance(answer, Answer)
     assert all(isinstance(failure, Failure) for failure in failures)
     assert "HearingError" in failures[2].error
-
-
-def test_audio_tokens_have_places_only_where_the_model_hears_sound(in_scene):
-    assert len(cascade("ref-contextual").audio_positions(in_scene)) == AUDIO_TOKENS
-    assert cascade("ref-wordbound").audio_positions(in_scene) == []
 
 
 def test_wrong_settings_are_named():

@@ -54,9 +54,6 @@ class Steerable:
     def logits(self, conversation):
         return self._read([conversation])[0]
 
-    def audio_positions(self, conversation):
-        return [0] if conversation[-1].audio is not None else []
-
     def answer(self, conversations, generation):
         chosen = self._read(conversations).argmax(dim=1)
         return [Answer(self.ANSWERS[token], 10) for token in chosen.tolist()]

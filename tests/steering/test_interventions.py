@@ -115,4 +115,4 @@ def test_layers_that_a_model_has_not_are_refused(steerable, away, layer, gate_la
 
 def _scores(model, asked, layer=0):
     """Scores of prompts by a gate along the direction."""
-    return (record(model, asked)[0][:, layer] @ DIRECTION).tolist()
+    return (record(model, asked)[:, layer] @ DIRECTION).tolist()
