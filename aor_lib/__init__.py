@@ -44,7 +44,7 @@ utterances. ``set(study.trials["model"])`` are the ids of the models that answer
 
 ``study.select`` takes ``headline`` (the benign scene), ``context`` (every condition), ``snr``,
 ``speaker`` (voice, emotion, speaking rate), ``histories`` (earlier turns), ``mitigation``
-(prompts), ``steering``, ``steering_hearing`` and ``steering_strength``.
+(prompts), ``steering`` and ``steering_hearing``.
 
 ``study.trials`` has, among others, the columns utterance_id, scenario, intent (pseudo_harmful,
 harmful, benign), text, condition, background_scene, snr_db, voice, emotion, model, mitigation,

@@ -42,7 +42,6 @@ SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "mitigation": selections.mitigation,
     "steering": selections.steering,
     "steering_hearing": partial(selections.steering, arm="steering_hearing"),
-    "steering_strength": partial(selections.steering, arm="steering_strength"),
 }
 """Names that :meth:`Study.select` takes, and the rule of each."""
 
@@ -150,7 +149,7 @@ class Study:
             (voice, emotion and speaking rate), ``histories`` (earlier turns), ``mitigation``
             (prompts and other decodings, with their controls), ``steering`` (with no steering and
             random controls, told apart by ``role``), ``steering_hearing`` (the chosen steering
-            over threatening scenes), ``steering_strength`` (at other strengths).
+            over threatening scenes).
         split
             ``test``, or ``dev``, on which the reference models were trained and steering is
             chosen.
@@ -175,18 +174,14 @@ class Study:
         return tables.load(self.build, table)
 
     def _with_roles(self, trials: pd.DataFrame) -> pd.DataFrame:
-        """Trials with ``strength`` (a share of the chosen one, in ``steering_strength``) and role.
-
-        ``role`` is none, chosen, tried (another method), random or random_gate.
-        """
-        strength = trials["mitigation"].map(tables.STRENGTHS).mask(trials["method"].eq("none"), 0.0)
+        """Trials with ``role``: none, chosen, tried (another method), random or random_gate."""
         points = self.steering("points")
         chosen = points[points["chosen"].eq(True)].set_index("model")["method"]
         role = trials["method"].where(trials["is_control"] | trials["method"].eq("none"), "tried")
         role = role.mask(trials["method"] == trials["model"].map(chosen), "chosen")
         fitted = trials["model"].map(self.steering("fitted").set_index("model")["fitted_on"])
         fitted = fitted.where(trials["arm"] != selections.NONE, None)
-        return trials.assign(role=role, strength=strength, fitted_on=fitted)
+        return trials.assign(role=role, fitted_on=fitted)
 
     def known_effects(self) -> Estimates:
         """Effects planted in the reference models, with what this study measures."""

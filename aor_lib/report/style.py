@@ -38,7 +38,6 @@ METHODS = {
     "linear_probe": "Probe",
     "false_refusal": "False refusal, orthogonal",
     "false_refusal_ablation": "False refusal, ablated",
-    "sarsteer": "SARSteer",
     "conditional": "Conditional",
     "random": "Random direction",
     "random_gate": "Random gate",

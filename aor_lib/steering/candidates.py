@@ -18,24 +18,17 @@ from aor_lib.steering import directions
 from aor_lib.steering.activations import Floats, Mask, OpenModel, Report, record
 from aor_lib.steering.interventions import Intervention
 
-REFUSAL = "I cannot assist with that."  # the first of SARSteer's words beside a clip
 COEFFICIENTS = (-0.5, -1.0, -1.5)
-COMPONENTS = (1, 5, 10)  # of SARSteer, whose authors take the last
 SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Judged requests with the recorded activations of the model that answered them.
-
-    ``refusing`` is how far :data:`REFUSAL` beside a harmful clip moves the last token's
-    activations, on average: float32, ``(layers, width)``.
-    """
+    """Judged requests with the recorded activations of the model that answered them."""
 
     answers: pd.DataFrame  # judged rows of load_results
     conversations: Sequence[Conversation]  # one for each
     activations: Mapping[str, Floats]  # by source, (requests, layers, width)
-    refusing: Floats
 
     def of_kind(self, intent: str) -> Mask:
         """Requests of an intent: bool, ``(requests,)``."""
@@ -56,23 +49,15 @@ def record_requests(
 ) -> Requests:
     """Record a model on requests in every source.
 
-    It reads every conversation, every utterance once as text, and a clip of every harmful utterance
-    once more with :data:`REFUSAL` beside it. ``answers`` are judged rows, one per conversation.
+    It reads every conversation, and every utterance once as text. ``answers`` are judged rows, one
+    per conversation.
     """
     answers = answers.reset_index(drop=True)
     text_of, texts = pd.factorize(answers["text"])
-    harmful = answers[answers["intent"].eq("harmful")].drop_duplicates("utterance_id").index
     as_text: list[Conversation] = [(Turn("user", text=text),) for text in texts]
-    refusing: list[Conversation] = []
-    for place in harmful:
-        *before, last = conversations[place]
-        refusing.append((*before, replace(last, text=REFUSAL)))
-    last_token = record(model, [*conversations, *as_text, *refusing], report)
-    number = len(conversations)
-    audio, text, refused = np.split(last_token, [number, number + len(texts)])
-    activations = {"audio": audio, "text": text[text_of]}
-    shift = refused.mean(axis=0) - audio[harmful].mean(axis=0)
-    return Requests(answers, conversations, activations, shift)
+    last_token = record(model, [*conversations, *as_text], report)
+    audio, text = np.split(last_token, [len(conversations)])
+    return Requests(answers, conversations, {"audio": audio, "text": text[text_of]})
 
 
 def candidates(requests: Requests, layer: int) -> list[Intervention]:
@@ -88,21 +73,17 @@ def candidates(requests: Requests, layer: int) -> list[Intervention]:
     additions.append(Intervention(layer, along_probe, -1.0, found_by="linear_probe"))
     ablation = _ablation(requests, layer, SHARES[-1])
     additions.append(replace(ablation, coefficient=-1.0, found_by="false_refusal"))
-    return [*additions, ablation, *_sarsteer(requests, layer, COMPONENTS[-1])]
+    return [*additions, ablation]
 
 
 def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
-    """The same method and layer with other coefficients, components (SARSteer) or shares."""
+    """The same method and layer with other coefficients or shares."""
     layer = candidate.layer
     if candidate.coefficient is None:
         shares = [share for share in SHARES if share != candidate.projected_share]
         return [_ablation(requests, layer, share) for share in shares]
     coefficients = [value for value in COEFFICIENTS if value != candidate.coefficient]
-    others = [replace(candidate, coefficient=value) for value in coefficients]
-    if candidate.found_by == "sarsteer":
-        for number in COMPONENTS[:-1]:
-            others += _sarsteer(requests, layer, number)
-    return others
+    return [replace(candidate, coefficient=value) for value in coefficients]
 
 
 def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
@@ -115,17 +96,3 @@ def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
     )
     direction, method = directions.project_out(false, true, share), "false_refusal_ablation"
     return Intervention(layer, direction, found_by=method, projected_share=share)
-
-
-def _sarsteer(requests: Requests, layer: int, components: int) -> list[Intervention]:
-    # How words of refusal beside a harmful clip move the last token, safe_ablated; none if nothing
-    # is left of it. It is added after one layer, at the norm of the difference in means, as the
-    # other methods are; its authors add it after every layer, to the last token, towards refusal.
-    shift, rows, refused = requests.refusing[layer], requests.at(layer), requests.refused
-    safe = rows[~refused & ~requests.of_kind("harmful")]
-    left = directions.safe_ablated(shift, safe, components)
-    if np.linalg.norm(left) <= 1e-3 * np.linalg.norm(shift):
-        return []
-    means = directions.difference_in_means(rows, refused, ~refused)
-    addition = Intervention(layer, directions.match_norm(left, means), -1.0, found_by="sarsteer")
-    return [replace(addition, source="text", components=components)]

@@ -52,27 +52,6 @@ def project_out(direction: Floats, other: Floats, projected_share: float = 1.0) 
     return np.asarray(direction - projected_share * (direction @ unit) * unit, dtype=np.float32)
 
 
-def safe_ablated(direction: Floats, safe: Floats, components: int) -> Floats:
-    """A direction less its part in the top principal components of rows that were answered.
-
-    References
-    ----------
-    W. Lin et al., "SARSteer: safeguarding large audio language models via safe-ablated refusal
-    steering", ICML 2026, arXiv 2510.17633; its ablation coefficient is 1 here.
-
-    Examples
-    --------
-    >>> safe = np.array([[5, 0, 1], [-5, 0, 1]], dtype=np.float32)
-    >>> safe_ablated(np.array([3, 2, 1], dtype=np.float32), safe, 1).tolist()
-    [0.0, 2.0, 1.0]
-    """
-    values = np.asarray(safe, dtype=np.float64)
-    _, spread, axes = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    # Centring leaves the last axis without variance: its direction is arbitrary.
-    axes = axes[spread > 1e-6 * spread.max(initial=0)][:components]
-    return np.asarray(direction - (axes @ direction) @ axes, dtype=np.float32)
-
-
 def match_norm(direction: Floats, other: Floats) -> Floats:
     """A direction at the norm of another, so that the same coefficients suit both."""
     norm, wanted = (float(np.linalg.norm(v.astype(np.float64))) for v in (direction, other))

@@ -53,7 +53,6 @@ class Intervention:
     found_by: str = "difference_in_means"
     source: str = "audio"
     projected_share: float | None = None  # of the true-refusal direction, taken out of it
-    components: int | None = None  # principal components of safe activations, taken out of it
 
     @property
     def method(self) -> str:

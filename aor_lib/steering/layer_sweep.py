@@ -71,7 +71,7 @@ def layer_sweep(
             for candidate, refused in zip(tried, estimates, strict=True):
                 rows.append(candidate.row | rates(refused))
                 report(len(rows), len(tried))
-        numbers = dict.fromkeys(("coefficient", "projected_share", "components"), float)
+        numbers = dict.fromkeys(("coefficient", "projected_share"), float)
         return pd.DataFrame(rows, columns=COLUMNS[LAYER_SWEEP].split()[1:]).astype(numbers)
 
     coarse = []

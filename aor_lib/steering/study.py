@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -165,10 +164,6 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
     if over_scenes["condition"].nunique() > 1:
         hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)
         parts.append((hearing, chosen, trials.stimuli(over_scenes)))
-    if chosen.coefficient is not None:
-        for name, share in tables.STRENGTHS.items():
-            other = replace(chosen, coefficient=share * chosen.coefficient)
-            parts.append((as_mitigation(name, chosen.method, tables.STRENGTH), other, stimuli))
     trials.ask(parts, Split.TEST)
 
 

@@ -10,10 +10,9 @@ Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.tri
 
 - ``steering``: the best intervention of each method, on ``test`` in the profile's
   ``mitigated_conditions``: ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal
-  to true refusal), ``false_refusal_ablation``, ``sarsteer`` and ``conditional`` (behind a gate).
+  to true refusal), ``false_refusal_ablation`` and ``conditional`` (behind a gate).
   Controls of the chosen one (``is_control``): ``random`` directions and ``random_gate``.
 - ``steering_hearing``: the chosen one on pseudo-harmful requests in benign and threatening scenes.
-- ``steering_strength``: the chosen addition at several strengths.
 """
 
 from __future__ import annotations
@@ -26,13 +25,11 @@ import pandas as pd
 from aor_lib.storage.atomic_write import atomic_write
 
 FOLDER = "steering"
-TESTED, HEARING, STRENGTH = "steering", "steering_hearing", "steering_strength"
-STRENGTHS = {"steering_at_half": 0.5, "steering_at_full": 1.0, "steering_at_one_and_a_half": 1.5}
-"""Shares of the chosen strength, by mitigation."""
+TESTED, HEARING = "steering", "steering_hearing"
 LAYER_SWEEP, POINTS, FITTED, LEFT_OUT = "layer_sweep", "points", "fitted", "left_out"
 COLUMNS = {
-    LAYER_SWEEP: "model method source layer coefficient projected_share components orr hrr",
-    POINTS: "model method found_by source layer coefficient projected_share components gate_layer "
+    LAYER_SWEEP: "model method source layer coefficient projected_share orr hrr",
+    POINTS: "model method found_by source layer coefficient projected_share gate_layer "
     "threshold orr hrr plain degenerate within mitigation chosen",
     FITTED: "model fitted_on",
     LEFT_OUT: "model reason",

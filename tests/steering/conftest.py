@@ -109,8 +109,7 @@ def requests():
             "label": np.where(intents == "benign", "full_compliance", "full_refusal"),
         }
     )
-    refusing = np.eye(16, dtype=np.float32)[[0, 0, 0]]
-    return Requests(answers, [()] * number, {"audio": rows}, refusing)
+    return Requests(answers, [()] * number, {"audio": rows})
 
 
 @pytest.fixture(scope="session")

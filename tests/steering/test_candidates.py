@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.models.base import Turn
-from aor_lib.steering.candidates import COMPONENTS, REFUSAL, candidates, record_requests, variants
+from aor_lib.steering.candidates import candidates, record_requests, variants
 from aor_lib.steering.directions import difference_in_means, probe, probe_direction
 from tests.audio.sounds import quiet
 
@@ -22,19 +22,6 @@ def test_the_false_refusal_direction_is_orthogonal_to_the_true_one_at_share_1(re
     assert found["false_refusal_ablation", 1.0] @ unit == pytest.approx(0, abs=1e-5)
     assert found["false_refusal_ablation", 0.5] @ unit > 0.1
     assert len({one.sha256 for one in tried(requests)}) == len(tried(requests))
-
-
-def test_sarsteer_adds_nothing_that_harmless_requests_vary_in(requests):
-    # Harmless requests vary in the first dimension above all, where words of refusal lead too.
-    rows = requests.activations["audio"].copy()
-    safe = ~requests.refused
-    rows[safe, :, 0] += np.linspace(-3, 3, safe.sum())[:, None]
-    refusing = requests.refusing + np.eye(16, dtype=np.float32)[5]
-    there = replace(requests, activations={"audio": rows}, refusing=refusing)
-    found = [one for one in tried(there) if one.found_by == "sarsteer"]
-    assert {one.components for one in found} == set(COMPONENTS)
-    for one in found:
-        assert abs(one.direction[0]) < 0.05 * np.linalg.norm(one.direction)
 
 
 def test_directions_of_all_sources_have_the_same_norm(requests):
@@ -74,12 +61,10 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
     assert read[len(conversations) :] == [
         ("harmful words", None),
         ("benign words", None),
-        (REFUSAL, answers["path"].iloc[0]),
     ]
     as_text = requests.at(1, "text")
     assert as_text.shape == (len(answers), model.WIDTH)
     np.testing.assert_array_equal(as_text[0], as_text[1])
-    assert requests.refusing[1, model.SOUNDS_HARMFUL] == pytest.approx(1)
 
 
 def test_a_probe_tells_classes_apart_that_differ_where_others_vary_more():

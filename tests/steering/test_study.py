@@ -41,7 +41,7 @@ def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(rates, steered_b
 
 def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
     answered = tested.groupby("method")["stimulus_id"].agg(sorted)
-    assert {"linear_probe", "random", "random_gate", "sarsteer"} < set(answered.index)
+    assert {"linear_probe", "random", "random_gate"} < set(answered.index)
     assert all(stimuli == answered["none"] for stimuli in answered)
     assert set(tested.loc[tested["is_control"], "method"]) == {"random", "random_gate"}
     assert tested.loc[tested["method"].ne("none"), "label"].notna().all()
@@ -104,15 +104,6 @@ def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
     assert set(over["method"]) == {"none", "conditional"}
     assert set(over["condition"]) == {"benign_scene", "threatening_scene"}
     assert over.groupby(["method", "condition"]).size().nunique() == 1
-
-
-def test_more_of_the_chosen_addition_refuses_no_more(steered_build):
-    trials = steering(load_results(steered_build), tables.STRENGTH)
-    trials = trials.assign(strength=trials["mitigation"].map(tables.STRENGTHS).fillna(0.0))
-    found = stats.rates(trials[trials["intent"].eq("pseudo_harmful")], ["strength"])
-    assert found["strength"].tolist() == [0, 0.5, 1, 1.5]
-    assert found["trials"].nunique() == 1
-    assert found["rate"].is_monotonic_decreasing
 
 
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
