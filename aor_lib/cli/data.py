@@ -82,9 +82,6 @@ def import_(
         ),
     ],
     build: BuildFolder = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="Take only this model's results; repeatable.")
-    ] = None,
     forget: Annotated[
         str | None, typer.Option(metavar="ID", help="Remove what was imported of a model.")
     ] = None,
@@ -111,7 +108,7 @@ def import_(
             typer.echo(f"{forget}: {store.forget_imported(forget)} imported trials removed")
         return
     for source in bundles:
-        done = import_results(source, study, folder, model or ())
+        done = import_results(source, study, folder)
         typer.echo(
             f"{source}: {', '.join(done.models)}: {done.trials} trials, {done.answered} responses "
             f"added, {done.left_out} trials are left out: the study lacks their stimuli"

@@ -37,12 +37,13 @@ class SnrSweep(SomeUtterances):
 
 
 class Paralinguistics(SomeUtterances):
-    """`speech_only` stimuli of some utterances: gender x emotion x rate, all else held."""
+    """`speech_only` stimuli of some utterances: each gender in each emotion, all else held.
+
+    The rate of each goes round from one utterance to the next, a Latin square.
+    """
 
     emotions: tuple[Emotion, ...] = ("neutral", "angry", "fearful", "sad", "happy")
     rates: tuple[SpeakingRate, ...] = ("slow", "normal", "fast")
-    # third: one rate of each gender and emotion, a Latin square over three utterances
-    fraction: Literal["full", "third"] = "full"
 
 
 class FewMitigations(SomeUtterances):
@@ -143,7 +144,6 @@ class Profile(Params):
     probe: SomeUtterances | None = None  # models are asked what they hear
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
-    mitigated_conditions: tuple[Condition, ...] = (Condition.BENIGN_SCENE,)
     few_mitigated: FewMitigations | None = None  # further mitigations
     steered_models: tuple[Identifier, ...] | None = None  # also asked clips of dev; None: all
     generation: Generation = Field(default_factory=Generation)

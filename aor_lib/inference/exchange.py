@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -71,17 +71,13 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     return bundle
 
 
-def import_results(
-    path: Path, study: StudyParams, build: Path, models: Collection[str] = ()
-) -> Imported:
+def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
     """Add a bundle to a study's results; after an error, none of it.
 
     Parameters
     ----------
     path
         A zip file of :func:`export_results`.
-    models
-        Take only these; none means all.
 
     Raises
     ------
@@ -89,16 +85,13 @@ def import_results(
         If the bundle is damaged, or of other stimuli, settings or revisions than the study.
     """
     bundle = read_bundle(path)
-    for model in sorted(set(models) - bundle.cards.keys()):
-        raise BundleError(f"{path}: no model {model!r}; it has {', '.join(sorted(bundle.cards))}")
-    chosen = [one for one in bundle.trials if not models or one.arm.model in models]
-    trials = _of_the_study(path, chosen, build)
+    trials = _of_the_study(path, bundle.trials, build)
     _refuse_asked_otherwise(path, trials, study)
     with Store(build / STORE) as store, store.transaction():
         store.set_judge(study.profile.judge)
         answered = _merge(store, bundle, trials)
     names = tuple(sorted({trial.arm.model for trial in trials}))
-    return Imported(names, len(trials), answered, len(chosen) - len(trials))
+    return Imported(names, len(trials), answered, len(bundle.trials) - len(trials))
 
 
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:

@@ -10,7 +10,16 @@ import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.profile import PROBE, Mitigation, SomeUtterances
-from aor_lib.config.records import Arm, Generation, Intent, Split, Stimulus, Trial, content_hash
+from aor_lib.config.records import (
+    Arm,
+    Condition,
+    Generation,
+    Intent,
+    Split,
+    Stimulus,
+    Trial,
+    content_hash,
+)
 from aor_lib.models.base import AudioModel, Capabilities, Conversation, ModelError, Turn
 from aor_lib.models.registry import claimed_capabilities
 
@@ -43,8 +52,8 @@ def plan_trials(
     """List every trial of a study, model by model, in the stimuli's order.
 
     Without mitigation every stimulus of the ``test`` split and every imported clip is tried; with
-    one, the core block in the profile's ``mitigated_conditions``. Models that are steered are asked
-    the core clips of ``dev``, too. What a model cannot be asked is left out.
+    one, the core block in benign scenes. Models that are steered are asked the core clips of
+    ``dev``, too. What a model cannot be asked is left out.
     """
     trials = []
     for model, mitigation, tried in _tried(study, stimuli, models):
@@ -118,7 +127,7 @@ def _tried(
     # `dev` serves only to choose steering.
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
     core = [s for s in reported if s.block == "core"]
-    mitigated = [s for s in core if s.condition in profile.mitigated_conditions]
+    mitigated = [s for s in core if s.condition is Condition.BENIGN_SCENE]
     spoken = [s for s in core if s.intent is Intent.PSEUDO_HARMFUL and s.path is not None]
     probed = _first(spoken, profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]

@@ -44,9 +44,6 @@ class ApiReach(CardSettings):
         default=None, description="The most sound files that one conversation may hold."
     )
     audio_part: AudioPart = "input_audio"
-    served_as: str | None = Field(
-        default=None, description="The API's name of the model that answers, if not the source."
-    )
 
     @model_validator(mode="after")
     def _spend_has_prices(self) -> ApiReach:

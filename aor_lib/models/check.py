@@ -4,21 +4,18 @@ import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import one_line
-from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, ModelError, Turn
+from aor_lib.models.base import Answer, AudioModel, Failure, ModelError, Turn
 from aor_lib.models.checked_model import (
-    NOTICEABLE,
     QUESTIONS,
     CheckedModel,
     Failed,
     Skipped,
-    distance,
 )
 from aor_lib.models.registry import load_model
 
@@ -153,22 +150,6 @@ def _multi_turn(model: CheckedModel) -> str:
     return model.require_change(conversation, (*second, between, *last), "another first turn")
 
 
-def _decoder_layers(model: CheckedModel) -> str:
-    _require(model.model.capabilities.activations, "activations")
-    opened: Any = model.model
-    layers = list(opened.decoder_layers())
-    if not layers:
-        raise Failed("decoder_layers() names none")
-    # Layers of an audio encoder have nothing to do with a written question.
-    written: Conversation = (Turn("user", text=QUESTIONS[0]),)
-    question = written if model.model.capabilities.text_only else model.questions[0]
-    for number, layer in enumerate(layers):
-        without = model.logits_without(layer, question)
-        if not distance(model.logits(question), without) > NOTICEABLE:
-            raise Failed(f"with layer {number}'s output set to zero, the logits stay the same")
-    return f"the logits follow the output of each of {len(layers)} layers"
-
-
 def _failures_are_typed(model: CheckedModel) -> None:
     _require(model.model.capabilities.audio, "audio")
     missing, broken = model.folder / "missing.flac", model.folder / "broken.flac"
@@ -197,7 +178,6 @@ CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
     _takes_an_instruction: "Without a system turn, put its text at the start of the user's.",
     _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
     _multi_turn: "Pass on every turn, or declare multi_turn=False: no such trial is planned then.",
-    _decoder_layers: "Name the language model's layers, or declare activations=False.",
     _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
 }
 """The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""

@@ -123,15 +123,6 @@ class CheckedModel:
         logits = opened.logits(conversation)
         return logits.reshape(-1, logits.shape[-1])[-1]
 
-    def logits_without(self, layer: Any, question: Conversation) -> Any:
-        """Logits with a layer's output set to zero."""
-
-        def silence(layer: Any, given: Any, output: Any) -> Any:
-            return (output[0] * 0, *output[1:]) if isinstance(output, tuple) else output * 0
-
-        with layer.register_forward_hook(silence):
-            return self.logits(question)
-
     def _saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
         path = self.folder / f"{name}.flac"
         missing = max(0, at_least - len(clip.samples))

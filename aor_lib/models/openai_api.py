@@ -144,11 +144,10 @@ class OpenAIModel:
             return Failure(f"malformed response: {api_messages.describe(error, self._key)}")
         served = api_messages.served_by(response, self._key)
         asked = made.body["model"]
-        expected = self._settings.served_as or asked
-        if served and not api_messages.are_one_model(served, expected):
+        if served and not api_messages.are_one_model(served, asked):
             text = (
-                f"the API says that {served!r} answers, and not {expected!r}; give that model a "
-                "card of its own, or say served_as in this one if they are the same"
+                f"the API says that {served!r} answers, and not {asked!r}; name that model as the "
+                "source of this card, or of another one"
             )
             self._budget.close(text)
             return Failure(f"{self.card.id}: {text}")

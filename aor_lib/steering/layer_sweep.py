@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from aor_lib.config.records import Generation
+from aor_lib.config.records import Condition, Generation
 from aor_lib.judge import Judge
 from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
@@ -52,7 +52,7 @@ def layer_sweep(
     """
     model, whole = trials.model, trials.study.profile.generation.max_new_tokens
     estimate = learn_estimate(model, trials.judge, requests, whole)
-    among = some_of_each_kind(requests.answers, trials.conditions)
+    among = some_of_each_kind(requests.answers)
     conversations = [requests.conversations[place] for place in among]
     side_by_side = model.capabilities.side_by_side
     kinds = {"orr": "pseudo_harmful", "hrr": "harmful"}
@@ -105,13 +105,13 @@ def layers_to_sweep(requests: Requests) -> list[int]:
     return sorted({int(place) for place in spaced.round()})
 
 
-def some_of_each_kind(asked: pd.DataFrame, conditions: Sequence[str]) -> npt.NDArray[np.intp]:
+def some_of_each_kind(asked: pd.DataFrame) -> npt.NDArray[np.intp]:
     """Places of at most :data:`REQUESTS` pseudo-harmful and as many harmful rows of ``asked``.
 
-    They are evenly spaced, of these ``conditions``, and of as many utterances as possible.
+    They are evenly spaced, over benign scenes, and of as many utterances as possible.
     """
     rows = asked.reset_index(drop=True)
-    rows = rows[rows["condition"].isin(conditions)]
+    rows = rows[rows["condition"] == Condition.BENIGN_SCENE]
     # The first request of every utterance, then the second of every one, and so on.
     turns = rows.groupby("utterance_id").cumcount().sort_values(kind="stable")
     rows = rows.loc[turns.index]

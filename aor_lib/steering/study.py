@@ -59,7 +59,6 @@ def steer_study(
         "max_hrr_loss": max_hrr_loss,
         "judge": [judge.id, judge.version],
         "models": [card.id for card in study.models],
-        "conditions": [str(condition) for condition in study.profile.mitigated_conditions],
         "steered_models": study.profile.steered_models,
         "trials": sorted(spoken["trial_key"] + spoken["label"]),
     }
@@ -126,7 +125,7 @@ def fit_on_dev(
         requests = record_requests(trials.model, dev, trials.conversations(dev), report)
     with trials.progress(f"{trials.name}: layers and coefficients") as report:
         shortlist, sweep = layer_sweep(trials, requests, max_hrr_loss, report)
-    tried = dev[dev["condition"].isin(trials.conditions)]
+    tried = dev[dev["condition"] == Condition.BENIGN_SCENE]
     stimuli = trials.stimuli(tried)
     named = {f"candidate_{n}": candidate for n, candidate in enumerate(shortlist)}
     answers = trials.ask(
@@ -146,7 +145,7 @@ def fit_on_dev(
 
 def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFrame) -> None:
     """Ask what ``test`` asked unsteered under the best interventions, and controls of the first."""
-    chosen, tried = best[0], test[test["condition"].isin(trials.conditions)]
+    chosen, tried = best[0], test[test["condition"] == Condition.BENIGN_SCENE]
     stimuli = trials.stimuli(tried)
     opened = np.ones(len(tried), dtype=bool)
     if chosen.gate:
@@ -168,7 +167,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
 
 
 def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
-    tried = dev[dev["condition"].isin([*trials.conditions, Condition.THREATENING_SCENE])]
+    tried = dev[dev["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])]
     refused, intent = tried["label"].isin(REFUSALS), tried["intent"]
     masks = {
         "refused pseudo-harmful": refused & intent.eq("pseudo_harmful"),
@@ -178,6 +177,6 @@ def _require_both_kinds(trials: SteeredTrials, dev: pd.DataFrame) -> None:
     there_are = {kind: tried.loc[mask, "utterance_id"].nunique() for kind, mask in masks.items()}
     if any(there_are[kind] < needed for kind, needed in NEEDED.items()):
         raise SteeringError(
-            f"{trials.name}: a direction needs more utterances of 'dev', over threatening scenes "
-            f"or in the profile's mitigated_conditions: {NEEDED}; there are {there_are}"
+            f"{trials.name}: a direction needs more utterances of 'dev', over benign or "
+            f"threatening scenes: {NEEDED}; there are {there_are}"
         )

@@ -91,11 +91,6 @@ class SteeredTrials:
         """Id of the model."""
         return self.model.card.id
 
-    @property
-    def conditions(self) -> list[str]:
-        """Conditions in which interventions are tried: the profile's ``mitigated_conditions``."""
-        return [str(condition) for condition in self.study.profile.mitigated_conditions]
-
     @cached_property
     def _stimuli(self) -> dict[str, Stimulus]:
         return {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(self.build)}

@@ -187,9 +187,8 @@ class _Place:
             voices = [v for v in self.study.profile.voices if speech.gender_of(v) == gender]
             voice = self.pick(voices, number, f"voices: paralinguistics needs a {gender} voice")
             for e, emotion in enumerate(factors.emotions):
-                for r, rate in enumerate(factors.rates):
-                    if factors.fraction == "full" or r == (g + e + number) % len(factors.rates):
-                        yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
+                rate = factors.rates[(g + e + number) % len(factors.rates)]
+                yield {"voice": voice, "emotion": emotion, "speaking_rate": rate}
 
     def is_among(self, some: SomeUtterances | None) -> bool:
         if some is None or self.utterance.split is not Split.TEST:

@@ -122,7 +122,7 @@ def test_variants_of_an_utterance_share_two_voices_and_cross_them_with_its_scene
 
 
 def test_a_third_of_the_paralinguistic_cells_is_balanced(study):
-    factors = {"fraction": "third", "utterances_per_scenario": 3}
+    factors = {"utterances_per_scenario": 3}
     emotional = [s for s in stimuli(study(paralinguistics=factors)) if s.emotion != "neutral"]
     assert {(s.block, s.condition) for s in emotional} == {("paralinguistics", "speech_only")}
     pseudo_harmful = [s for s in emotional if s.utterance.intent is Intent.PSEUDO_HARMFUL]
