@@ -190,7 +190,8 @@ def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
 
 def _stale(build: Path, notebooks: Path) -> list[Path]:
     """Notebooks to execute, as `make` would find them."""
-    inputs = [*_files(ROOT / "aor_lib"), build / STATE, *_files(build / "labels")]
+    inputs = [*_files(ROOT / "aor_lib"), *notebooks.glob("*.py")]
+    inputs += [build / STATE, *_files(build / "labels")]
     shared = max(map(_changed, inputs))
     return [
         source

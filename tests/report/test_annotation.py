@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.report import annotation
-from aor_lib.report.annotation import FOLDER, annotate, labelled_items
 from aor_lib.stimuli.manifest import MANIFEST
+from notebooks import annotation
+from notebooks.annotation import FOLDER, annotate, labelled_items
 from tests.report.conftest import widgets_in
 
 INTENTS = ("pseudo_harmful", "harmful", "benign")
