@@ -237,8 +237,7 @@ class Store(AbstractContextManager["Store"]):
                 what = f"settings in mitigation {mitigation}" if name == "trial_key" else name
                 raise StoreError(
                     f"{self.path}: model {model!r}: what is imported of it has another {what}: "
-                    f"{values}; import others only with --model, or take out what was imported "
-                    f"('aor import --forget {model}')"
+                    f"{values}; take out what was imported ('aor import --forget {model}')"
                 )
 
     def _rows(self, kind: type[_Row], which: str, *values: str) -> list[_Row]:

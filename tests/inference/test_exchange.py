@@ -28,15 +28,15 @@ def there(machine, model):
     return machine("there").ask(model("other"))
 
 
-def take(bundle, to, models=()):
-    return import_results(bundle, to.study, to.build, models)
+def take(bundle, to):
+    return import_results(bundle, to.study, to.build)
 
 
-def refused(bundle, by, models=()):
+def refused(bundle, by):
     """Why a bundle is refused; the results must be left as they are."""
     before = by.tables()
     with pytest.raises(AorError) as error:
-        take(bundle, by, models)
+        take(bundle, by)
     assert by.tables() == before
     return str(error.value)
 
@@ -92,7 +92,6 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     reason = refused(bundle, here)
     assert "model 'own'" in reason
     assert "revision: 1,2" in reason
-    take(bundle, here, ["other"])
     fresh = machine("fresh")
     take(bundle, fresh)
     with pytest.raises(StoreError, match="--forget own"):
@@ -112,14 +111,6 @@ def test_answers_to_other_questions_or_under_other_settings_are_refused(here, th
     here.study = study
     here.ask(model("other"), settings_sha256="1" * 64)
     assert "settings" in refused(bundle, here)
-
-
-def test_only_the_models_that_were_asked_for_are_taken(here, machine, model):
-    bundle = machine("there").ask(model("one"), model("two")).export()
-    assert "it has one, two" in refused(bundle, here, ["three"])
-    take(bundle, here, ["two"])
-    assert set(load_results(here.build)["model"]) == {"own", "two"}
-    assert set(load_provenance(here.build)["model"]) == {"own", "two"}
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ def able(**capabilities):
     return model
 
 
-def test_mitigations_are_tried_on_core_stimuli_of_the_chosen_conditions(write_profile, stimuli):
-    study = load_study(write_profile(mitigated_conditions=["benign_scene"]))
+def test_mitigations_are_tried_on_core_stimuli_over_benign_scenes(write_profile, stimuli):
+    study = load_study(write_profile())
     trials = plan_trials(study, stimuli, [able()])
     assert [(t.stimulus_id, t.arm.mitigation) for t in trials] == [
         ("s0", "none"),

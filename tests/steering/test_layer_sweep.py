@@ -23,7 +23,7 @@ JUDGE = JUDGES["speech-acts"]
 @pytest.fixture
 def asked():
     labels = np.where(REFUSED, "full_refusal", "full_compliance")
-    return Requests(pd.DataFrame({"label": labels}), ASKED, {}, np.zeros(0))
+    return Requests(pd.DataFrame({"label": labels}), ASKED, {})
 
 
 def test_an_estimate_is_made_on_as_many_utterances_as_possible():
@@ -36,7 +36,7 @@ def test_an_estimate_is_made_on_as_many_utterances_as_possible():
         ],
         columns=["intent", "utterance_id", "condition"],
     )
-    chosen = asked.iloc[some_of_each_kind(asked, ["benign_scene"])]
+    chosen = asked.iloc[some_of_each_kind(asked)]
     counts = chosen.groupby("intent")["utterance_id"].agg(["size", "nunique"])
     assert counts.loc["pseudo_harmful"].tolist() == [REQUESTS, REQUESTS]
     assert counts.loc["harmful"].tolist() == [REQUESTS, 5]
