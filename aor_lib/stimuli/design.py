@@ -70,7 +70,9 @@ class StimulusSpec(Params):
         spoken = self.condition.has_audio
         voiced = self.model_dump(include={"voice", "emotion", "speaking_rate"})
         return {
-            **self.utterance.model_dump(include={"scenario", "intent", "text", "contrast_of"}),
+            **self.utterance.model_dump(
+                include={"scenario", "intent", "text", "harm_category", "contrast_of"}
+            ),
             **self.model_dump(include={"snr_db", "seed", "block", "condition", "variant"}),
             **(voiced if spoken else dict.fromkeys(voiced)),
             "stimulus_id": self.stimulus_id,
@@ -135,17 +137,18 @@ class _Place:
             for variant in range(1, profile.variants):
                 yield self.core(Condition.BENIGN_SCENE, variant)
         in_scene, spoken = self.core(Condition.BENIGN_SCENE), self.core(Condition.SPEECH_ONLY)
+        if intent is Intent.BENIGN:
+            return
         if self.is_among(profile.multi_turn):
             for history in self.study.histories:
                 final = in_scene if history.final is Condition.BENIGN_SCENE else spoken
                 earlier = {"history": history, "history_scene": in_scene.scene}
                 yield final.model_copy(update={"block": "multi_turn", **earlier})
-        if intent is Intent.BENIGN:
-            return
         if (sweep := profile.snr_sweep) and self.is_among(sweep):
             for snr_db in sweep.snr_db:
                 yield in_scene.model_copy(update={"block": "snr_sweep", "snr_db": snr_db})
-        if (factors := profile.paralinguistics) and self.is_among(factors):
+        factors = profile.paralinguistics if intent is Intent.PSEUDO_HARMFUL else None
+        if factors and self.is_among(factors):
             for cell in self.paralinguistic_cells(factors):
                 yield spoken.model_copy(update={"block": "paralinguistics", **cell})
 
