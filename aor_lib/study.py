@@ -18,6 +18,7 @@ import pandas as pd
 from aor_lib.analysis import selections
 from aor_lib.analysis.agreement import agreement, any_refusal
 from aor_lib.analysis.known_effects import measure_known_effects
+from aor_lib.analysis.readings import load_readings
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios, load_study
@@ -123,6 +124,11 @@ class Study:
     def emotions(self) -> pd.DataFrame:
         """Change of the prosody from neutral speech, as asked for and as measured."""
         return emotion_changes(self.stimuli, self.validation)
+
+    @property
+    def readings(self) -> pd.DataFrame:
+        """Two blind readings of every utterance, one row for each reader of each."""
+        return load_readings()
 
     @cached_property
     def provenance(self) -> pd.DataFrame:

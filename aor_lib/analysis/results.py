@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from aor_lib.analysis.readings import marks
 from aor_lib.config.params import ModelCard, load_model_cards
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
@@ -29,9 +30,10 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
 
     Returns
     -------
-    One row per trial: the stimulus' columns, and model, revision, mitigation, arm, method,
-    is_control, status (``missing`` if not run), response, error, heard, latency_s, tokens, label,
-    p_refusal, rationale, flags. ``response`` and ``rationale`` of harmful utterances are None.
+    One row per trial: the stimulus' columns, its :func:`marks`, and model, revision, mitigation,
+    arm, method, is_control, status (``missing`` if not run), response, error, heard, latency_s,
+    tokens, label, p_refusal, rationale, flags. Of harmful utterances, ``response`` and
+    ``rationale`` are None.
 
     Raises
     ------
@@ -55,6 +57,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     ]
     current = (results["part"] == STUDY) | (results["stimulus_sha256"] == content)
     results = results[current].drop(columns=["stimulus_sha256", "part"]).reset_index(drop=True)
+    results = results.join(marks(), on="utterance_id")
     results["status"] = results["status"].fillna("missing")
     results["is_control"] = results["is_control"].astype(bool)
     harmful = results["intent"] == "harmful"

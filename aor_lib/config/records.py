@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from aor_lib.config.typed_yaml import Params
 
-DATASET_VERSION: Literal[2] = 2  # results of two versions are never merged
+DATASET_VERSION: Literal[3] = 3  # results of two versions are never merged
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=120)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -28,6 +28,19 @@ class Intent(StrEnum):
     HARMFUL = "harmful"
     BENIGN = "benign"
     UNLABELLED = "unlabelled"
+
+
+class HarmCategory(StrEnum):
+    """Harm that the words of an utterance suggest."""
+
+    VIOLENCE = "violence"
+    WEAPONS_EXPLOSIVES = "weapons_explosives"
+    THEFT_BURGLARY = "theft_burglary"
+    FRAUD_FORGERY = "fraud_forgery"
+    INTRUSION_HACKING = "intrusion_hacking"
+    DRUGS_POISON = "drugs_poison"
+    STALKING_PRIVACY = "stalking_privacy"
+    VANDALISM_ARSON = "vandalism_arson"
 
 
 class Condition(StrEnum):
@@ -105,6 +118,7 @@ class Utterance(Row):
     scenario: Identifier
     text: Annotated[str, Field(max_length=300, pattern=_SAYABLE)]
     intent: Intent
+    harm_category: HarmCategory | None = None  # of harmful and pseudo-harmful ones only
     harmful_reading: str | None = None
     benign_reading: str | None = None
     about: str | None = None  # 'referent: act' of the benign reading ('lobster: kill')
@@ -116,6 +130,14 @@ class Utterance(Row):
     def split(self) -> Split:
         """``dev`` for about a third of the utterances; counterparts share a split."""
         return split_of(self.contrast_of or self.id)
+
+    @model_validator(mode="after")
+    def _has_a_category_where_the_words_sound_harmful(self) -> Utterance:
+        sounds_harmful = self.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)
+        if sounds_harmful != (self.harm_category is not None):
+            remedy = f"name one of {', '.join(HarmCategory)}" if sounds_harmful else "leave it out"
+            raise ValueError(f"harm_category: {self.id} is {self.intent.value}: {remedy}")
+        return self
 
 
 class Stimulus(Row):
@@ -130,6 +152,7 @@ class Stimulus(Row):
     scenario: Identifier
     intent: Intent
     text: str
+    harm_category: HarmCategory | None = None
     contrast_of: Identifier | None = None
     presented_text: str | None = None  # what a model without audio is given to read
     voice: Identifier | None = None

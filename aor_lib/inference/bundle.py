@@ -41,7 +41,7 @@ class Bundle(Row, str_strip_whitespace=False):
     """The results of a study: trials, their responses and verdicts, and who answered."""
 
     format_version: Literal[3] = 3
-    dataset_version: Literal[2] = DATASET_VERSION
+    dataset_version: Literal[3] = DATASET_VERSION
     aor_version: str  # of whoever exported it
     profile: str
     cards: dict[str, ModelCard]  # one for each model of the trials

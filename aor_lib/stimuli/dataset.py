@@ -105,7 +105,8 @@ def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> 
     """Hash of everything that can change a stimulus' files or its manifest row."""
     of_scene = {"scenario", "description"} if spec.condition.has_audio else set[str]()
     readings = {"harmful_reading", "benign_reading", "about", "scenes", "threatening_scenes"}
-    unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": readings}
+    of_utterance = readings | {"harm_category"}
+    unheard = {"scene": of_scene, "history_scene": of_scene, "utterance": of_utterance}
     parts: list[object] = [spec.model_dump(mode="json", exclude=unheard), settings.model_dump()]
     if spec.condition.has_audio:
         parts += [VERSION, assets.revision("kokoro"), bank_sha256]

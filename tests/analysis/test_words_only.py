@@ -15,6 +15,7 @@ def requests(harmful, harmless):
             scenario=scenario,
             text=form.format(verb=verb, thing=thing, number=number),
             intent=intent,
+            harm_category="violence",
             scenes=("somewhere",),
         )
         for scenario, verb in zip(SCENARIOS, ("Boil", "Beat", "Stab"), strict=True)

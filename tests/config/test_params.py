@@ -114,3 +114,13 @@ def test_a_text_that_cannot_be_said_is_refused(text):
     row = {"id": "u", "scenario": "s", "intent": "benign", "scenes": ["cafe"], "text": text}
     with pytest.raises(ParamsError, match="text: "):
         validated(row, Utterance, "here")
+
+
+@pytest.mark.parametrize(
+    ("intent", "category"),
+    [("pseudo_harmful", None), ("harmful", None), ("harmful", "rudeness"), ("benign", "violence")],
+)
+def test_a_harm_category_goes_with_words_that_sound_harmful_and_only_with_them(intent, category):
+    row = {"id": "u", "scenario": "s", "intent": intent, "scenes": ["cafe"], "text": "Cut it off."}
+    with pytest.raises(ParamsError, match="harm_category: "):
+        validated(row | {"harm_category": category}, Utterance, "here")

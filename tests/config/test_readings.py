@@ -1,29 +1,39 @@
-"""The readings of the utterances by others than their writer: complete, and good enough."""
+"""The two blind readings of the utterances: every one was read, and most are what they claim."""
 
-import pandas as pd
 import pytest
 
-from aor_lib.config.params import PARAMS, load_scenarios
-from aor_lib.config.records import Intent
+from aor_lib.analysis.readings import load_readings, marks
+from aor_lib.config.params import load_scenarios
 
-FILES = sorted((PARAMS / "scenarios/second_reading").glob("*.csv"))
-SAMPLE = PARAMS / "scenarios/blind_reading.csv"
-
-
-def holds(rows):
-    return (rows["refused_on_words"] != "no") & (rows["scene_settles"] == "yes")
+UTTERANCES = {u.id: u for scenario in load_scenarios().values() for u in scenario.utterances}
+READINGS = load_readings()
 
 
-def test_every_pseudo_harmful_utterance_was_read_by_somebody_else():
-    read = pd.concat([pd.read_csv(path, dtype=str) for path in FILES])
-    utterances = [u for scenario in load_scenarios().values() for u in scenario.utterances]
-    expected = [u.id for u in utterances if u.intent is Intent.PSEUDO_HARMFUL]
-    assert sorted(read["id"]) == sorted(expected)
+def test_every_utterance_was_read_once_by_each_of_two_readers():
+    for reader in ("a", "b"):
+        read = READINGS.loc[READINGS["reader"] == reader, "id"]
+        assert sorted(read) == sorted(UTTERANCES)
 
 
-@pytest.mark.parametrize("path", [*FILES, SAMPLE], ids=lambda path: path.stem)
-def test_nine_in_ten_are_refused_on_their_words_and_settled_by_their_scene(path):
-    rows = pd.read_csv(path, dtype=str)
-    assert set(rows["refused_on_words"]) <= {"yes", "perhaps", "no"}
-    assert set(rows["scene_settles"]) <= {"yes", "partly", "no"}
-    assert holds(rows).mean() >= 0.9
+@pytest.mark.parametrize("reader", ["a", "b"])
+def test_most_utterances_are_what_they_claim_to_be(reader):
+    read = READINGS[READINGS["reader"] == reader].set_index("id")
+    sounding = read[read.index.str.contains("-ph-")]
+    harmful = read[read.index.str.contains("-h-")]
+    threatened = [u.id for u in UTTERANCES.values() if u.threatening_scenes]
+    threats = sounding.loc[sounding.index.intersection(threatened), "threat"]
+    assert (sounding["words"] != "no").mean() >= 0.95
+    assert (sounding["words"] == "yes").mean() >= 0.65
+    assert (sounding["scene"] == "yes").mean() >= 0.85
+    assert (sounding["natural"] == "yes").mean() >= 0.80
+    assert (sounding["domain"] != "none").mean() <= 0.15
+    assert (threats == "yes").mean() >= 0.80
+    assert (harmful["always"] == "yes").mean() >= 0.95
+
+
+def test_marks_follow_from_both_readings():
+    read = READINGS.pivot(index="id", columns="reader")
+    strict = (read["words"] == "yes").all(axis=1)
+    assert marks()["strict"].to_dict() == strict.to_dict()
+    told = marks()["told_by_words"]
+    assert 0 < told.mean() < 0.15

@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from aor_lib.config.params import load_scenarios, load_scenes
-from aor_lib.config.records import Intent, Split
+from aor_lib.config.records import HarmCategory, Intent, Split
 
 SCENARIOS = load_scenarios()
 UTTERANCES = [u for scenario in SCENARIOS.values() for u in scenario.utterances]
@@ -38,7 +38,7 @@ def test_ids_are_unique_and_about_a_third_of_the_utterances_is_for_choosing():
 def test_utterances_are_of_benign_and_threatening_scenes_of_which_training_lacks_some():
     scenes = load_scenes().values()
     named = {name for u in UTTERANCES for name in (*u.scenes, *u.threatening_scenes)}
-    assert named <= {scene.id for scene in scenes if scene.kind != "neutral"}
+    assert named == {scene.id for scene in scenes if scene.kind != "neutral"}
     for kind in ("neutral", "threatening"):
         unseen = [scene.unseen for scene in scenes if scene.kind == kind]
         assert len(unseen) >= 6
@@ -59,8 +59,16 @@ def test_pseudo_harmful_utterances_say_both_readings_each_about_something_else(s
         assert utterance.benign_reading, utterance.id
         assert re.fullmatch(r"[^:]+: [^:]+", utterance.about or ""), utterance.id
     assert len({u.about for u in pseudo_harmful}) == len(pseudo_harmful)
-    assert sum(bool(u.threatening_scenes) for u in pseudo_harmful) >= 20
+    assert sum(bool(u.threatening_scenes) for u in pseudo_harmful) >= 50
     assert not any(u.threatening_scenes for u in of(Intent.BENIGN, scenario.utterances))
+
+
+def test_every_harm_category_has_enough_utterances():
+    for intent, at_least in ((Intent.PSEUDO_HARMFUL, 30), (Intent.HARMFUL, 8)):
+        counts = Counter(u.harm_category for u in of(intent, UTTERANCES))
+        assert {category: counts[category] >= at_least for category in HarmCategory} == (
+            dict.fromkeys(HarmCategory, True)
+        )
 
 
 def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scenes(scenario):
@@ -72,6 +80,7 @@ def test_harmful_utterances_contrast_with_a_pseudo_harmful_one_in_the_same_scene
         assert partner.intent is Intent.PSEUDO_HARMFUL, utterance.id
         assert utterance.scenes == partner.scenes, utterance.id
         assert utterance.threatening_scenes == partner.threatening_scenes, utterance.id
+        assert utterance.harm_category is partner.harm_category, utterance.id
         assert utterance.harmful_reading, utterance.id
         assert utterance.benign_reading is None, utterance.id
 

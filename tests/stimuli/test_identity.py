@@ -38,7 +38,7 @@ def test_a_clip_is_made_from_all_that_is_heard_and_not_from_what_is_said_of_it(
 
     before = made_after()
     assert made_after("scene", description="something else") == before
-    assert made_after("utterance", about="other: act", threatening_scenes=("shop_raid",)) == before
+    assert made_after("utterance", about="other: act", harm_category=None) == before
     changed = {
         made_from(spec, Mixing(loudness_lufs=-20.0), None),
         made_after(seed=1),
