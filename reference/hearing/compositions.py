@@ -196,7 +196,7 @@ def _made(
                 for number in range(index, count, len(spoken))
             ),
         )
-        for index, (voice, rate, _) in enumerate(spoken)
+        for index, (voice, rate, _) in enumerate(spoken[:count])
     ]
     clips: list[Composition] = []
     for of_sentence in map_jobs(_of_sentence, jobs, workers):

@@ -10,9 +10,9 @@ TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
 EXCHANGES = [("No.", "Shall I?"), ("Certainly not, and I mean it.", "Shall I?")]
 
 
-def local_judge(source, **settings):
+def local_judge(source):
     about = {"id": "tiny", "title": "Tiny", "kind": "hf", "licence": "none"}
-    settings |= {"architecture": "text", "device_map": "cpu"}
+    settings = {"architecture": "text", "device_map": "cpu"}
     card = JudgeCard(
         **about, source=str(source), settings=settings, generation={"max_new_tokens": 20}
     )
@@ -40,7 +40,9 @@ def tiny_model(tmp_path_factory):
 
 
 def test_what_a_model_babbles_is_unjudged_and_so_is_what_it_cannot_be_asked(tiny_model):
-    for settings, reason in (({"chat_template": TEMPLATE}, "JSON"), ({}, "template")):
-        for judgement in local_judge(tiny_model, **settings).judge_all(EXCHANGES):
+    for template, reason in ((None, "template"), (TEMPLATE, "JSON")):
+        if template:
+            (tiny_model / "chat_template.jinja").write_text(template)
+        for judgement in local_judge(tiny_model).judge_all(EXCHANGES):
             assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
             assert reason in judgement.rationale

@@ -126,7 +126,7 @@ def test_an_utterance_that_makes_too_long_a_clip_is_named(write_profile):
 
 @pytest.mark.parametrize("scene", [None, "cafe", PARAMS / "scenes" / "cafe.yaml"])
 def test_a_clip_of_ones_own_has_the_bytes_of_a_studys(tmp_path, scene):
-    about = {"id": "u", "scenario": "kitchen", "intent": "pseudo_harmful", "scenes": ("cafe",)}
+    about = {"id": "u", "scenario": "kitchen", "intent": "benign", "scenes": ("cafe",)}
     spec = StimulusSpec(
         utterance=about | {"text": TEXT},
         condition="neutral_scene" if scene else "speech_only",

@@ -187,6 +187,7 @@ def test_what_is_not_the_profiles_is_refused_by_name(tiny_study, whole, tmp_path
 
 
 @pytest.mark.slow
-def test_a_source_that_is_no_data_set_is_named(write_profile, tmp_path):
+def test_a_source_that_is_no_data_set_is_named(write_profile, tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(DatasetError, match="somebody/aor@v2: is no data set"):
         build_dataset(load_study(write_profile()), tmp_path, 1, quiet, source="somebody/aor@v2")
