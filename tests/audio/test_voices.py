@@ -31,6 +31,7 @@ def said() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sound", "values"),
     [
