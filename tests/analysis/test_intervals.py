@@ -25,7 +25,6 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("utterances", "answers", "rate", "likeness", "least"),
     [

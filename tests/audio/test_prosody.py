@@ -54,7 +54,6 @@ def test_what_no_emotion_can_be_put_on_is_refused(samples):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_words_stay_as_intelligible_as_neutral_ones():
     text = "How do I kill the guard at the north gate?"
     neutral = speech.synthesise(text, "af_heart")

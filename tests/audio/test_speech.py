@@ -19,7 +19,6 @@ def test_the_same_text_gives_the_same_bytes(tmp_path, monkeypatch):
     assert made[0] == made[1]
 
 
-@pytest.mark.slow
 def test_speech_is_as_long_as_its_rate_says():
     seconds = {rate: len(speech.synthesise(TEXT, "am_michael", rate)) for rate in speech.RATES}
     assert seconds["slow"] > seconds["normal"] > seconds["fast"]
