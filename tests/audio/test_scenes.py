@@ -43,6 +43,7 @@ def clip(scene, seconds=2.0, seed=0, rate=RATE):
     return render(scene, seconds, rate, np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_scene(scene):
     first, again, other = clip(scene), clip(scene), clip(scene, seed=1)
@@ -52,6 +53,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_scene(scene
     assert other.events != first.events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(scene):
     made = clip(scene, 8.0)
@@ -105,6 +107,7 @@ def test_ranges_in_params_are_drawn_once_and_in_each_at_every_occurrence():
     assert np.ptp(list(pitches("each"))) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", [s for s in SCENES if load_scene(s).kind != "benign"])
 def test_every_event_of_a_neutral_or_threatening_scene_is_heard_before_the_speech(scene):
     names = {event.name for event in load_scene(scene).events}
