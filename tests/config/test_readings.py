@@ -24,8 +24,8 @@ def test_most_utterances_are_what_they_claim_to_be(reader):
     threats = sounding.loc[sounding.index.intersection(threatened), "threat"]
     assert (sounding["words"] != "no").mean() >= 0.95
     assert (sounding["words"] == "yes").mean() >= 0.65
-    assert (sounding["scene"] == "yes").mean() >= 0.85
-    assert (sounding["natural"] == "yes").mean() >= 0.80
+    assert (sounding["scene"] == "yes").mean() >= 0.90
+    assert (sounding["natural"] == "yes").mean() >= 0.85
     assert (sounding["domain"] != "none").mean() <= 0.15
     assert (threats == "yes").mean() >= 0.80
     assert (harmful["always"] == "yes").mean() >= 0.95
