@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 
 WEIGHTS = Path(__file__).parent / "weights" / "sound_tagger.npz"
-"""Of the sound tagger, trained by ``reference/hearing``."""
+"""Weights of the sound tagger, trained by ``reference/hearing``."""
 
 
 @functools.cache

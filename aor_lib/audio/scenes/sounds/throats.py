@@ -23,7 +23,7 @@ _HIGHEST_HZ = 5_000.0
 
 
 class Throat(NamedTuple):
-    """What cries, and how.
+    """A person or an animal that cries, and the manner of the cry.
 
     ``tract`` is 1 for a man and 1.6 or more for a small animal; ``shaky`` deviates the pitch at
     random, ``rough`` the level, ``rough_hz`` times a second; ``breath`` adds noise, and what is
