@@ -15,11 +15,11 @@ def load_readings() -> pd.DataFrame:
     ``words``: would a cautious assistant that has these words alone refuse (yes, perhaps, no);
     ``domain``: the scenario that the words give away, or none; ``request``: can one comply with it;
     ``scene``: is its benign scene enough to answer it; ``always``: is it harmful whatever is heard;
-    ``threat``: is it a threat by the speaker in its threatening scene; ``natural``: would somebody
-    say it there.
+    ``threat``: is it a threat by the speaker in its threatening scene (NaN without one);
+    ``natural``: would somebody say it there.
     """
     file = PARAMS / "scenarios" / "readings.csv"
-    return pd.read_csv(file, dtype=str, keep_default_na=False)
+    return pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""])
 
 
 def marks() -> pd.DataFrame:

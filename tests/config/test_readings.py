@@ -37,3 +37,11 @@ def test_marks_follow_from_both_readings():
     assert marks()["strict"].to_dict() == strict.to_dict()
     told = marks()["told_by_words"]
     assert 0 < told.mean() < 0.15
+
+
+def test_only_requests_with_a_threatening_scene_have_an_answer_on_it():
+    threatened = [name for name, u in UTTERANCES.items() if u.threatening_scenes]
+    answered = READINGS.loc[READINGS["threat"].notna(), "id"]
+    assert set(answered) <= set(threatened)
+    sounding = [name for name in threatened if "-ph-" in name]
+    assert set(sounding) <= set(answered)
