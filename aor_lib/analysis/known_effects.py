@@ -70,7 +70,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
         speaker_differences(spoken),
         stats.adjusted(pd.concat(more, ignore_index=True)),
     ]
-    rows = pd.concat(tables, ignore_index=True).drop(columns="p_value")
+    rows = pd.concat(tables, ignore_index=True).drop(columns=["p_value", "p_missing"])
     level, baseline = rows.pop("level"), rows.pop("baseline")
     keys = zip(rows["model"], level, baseline, strict=True)
     rows.insert(1, "comparison", level + " \N{MINUS SIGN} " + baseline)

@@ -25,9 +25,16 @@ def refusals_by_utterance(trials: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"refused": refused.sum(), "judged": refused.size()})
 
 
-def rates_by_utterance(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Refusal rate of each utterance (row) in each cell of the keys (column); NaN unless judged."""
+def rates_by_utterance(
+    trials: pd.DataFrame, keys: list[str], missing: str | None = None
+) -> pd.DataFrame:
+    """Refusal rate of each utterance (row) in each cell of the keys (column); NaN unless judged.
+
+    With a label as ``missing``, trials without a verdict count as if they had that label.
+    """
     judged = trials[is_judged(trials)]
+    if missing is not None:
+        judged = trials.assign(label=trials["label"].where(is_judged(trials), missing))
     refused = judged["label"].isin(REFUSALS)
     groups = refused.groupby([judged[name] for name in ("utterance_id", *keys)], observed=True)
     return groups.mean().unstack(keys)

@@ -55,10 +55,5 @@ def auc_by_words(utterances: Sequence[Utterance]) -> pd.Series:
     both = [u for u in utterances if u.intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)]
     harmful = pd.Series({u.id: u.intent is Intent.HARMFUL for u in both})
     scores, scenario = harm_by_words(both), pd.Series({u.id: u.scenario for u in both})
-    return pd.Series(
-        {
-            str(name): roc_auc_score(harmful[ids], scores[ids])
-            for name, ids in scenario.groupby(scenario).groups.items()
-        },
-        name="auc",
-    )
+    groups = scores.groupby(scenario)
+    return groups.agg(lambda own: roc_auc_score(harmful[own.index], own)).rename("auc")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from aor_lib.config.typed_yaml import AorError, did_you_mean
 from aor_lib.report.display import Figure, Figures, Html, Prose, nothing_for, table
-from aor_lib.report.measures import NOTHING, measure_of, sample_size, with_interval
+from aor_lib.report.measures import NOTHING, measure_of, sample_size, shown, with_interval
 from aor_lib.report.style import cell_title, ordered, title_of
 
 
@@ -123,6 +123,11 @@ class Estimates:
             columns["n"] = [NOTHING if size is None else f"{size:,}" for size in sizes]
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
             columns["Not judged"] = [str(number) for number in frame["trials"] - frame["judged"]]
+            if "lowest" in frame:
+                columns["Whatever these would be"] = [
+                    " to ".join(shown(self.measure, row[end]) for end in ("lowest", "highest"))
+                    for row in records
+                ]
         return pd.DataFrame(columns)
 
     def sentences(self) -> Prose:

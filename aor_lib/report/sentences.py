@@ -53,6 +53,8 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
         told.append(f"Intervals of non-significant differences reach from {low} to {high}.")
+    if withheld := tested["withheld"].sum():
+        told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
         told.append(f"{few} of {len(known)} {noun} had too few utterances to be significant.")
     return " ".join(told)

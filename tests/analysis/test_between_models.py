@@ -20,17 +20,13 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered(refusing
     row = table.loc["pseudo_harmful"]
     assert (row["model"], row["against"], row["utterances"]) == ("a", "b", 30)
     assert row["difference"] == pytest.approx(20 / 30)
-    assert row["p_holm"] < 0.001
-    assert table.loc["harmful", "p_holm"] == 1
+    assert (row["lowest"], row["highest"]) == (0.5, 0.75)
 
 
-def test_the_pairs_of_a_measure_are_a_family(refusing):
-    models = [refusing(*refused) for refused in (("a", 40, 20), ("b", 40, 26), ("c", 40, 26))]
-    two, three = stats.model_rates(pd.concat(models[:2])), stats.model_rates(pd.concat(models))
-    p_value, alone = two.loc[two["intent"] == "pseudo_harmful", ["p_value", "p_holm"]].iloc[0]
-    beside = three.query("intent == 'pseudo_harmful' and model == 'a' and against == 'b'").iloc[0]
-    assert (alone, beside["p_value"]) == (p_value, p_value)
-    assert beside["p_holm"] > alone
+def test_differences_between_models_have_no_verdicts_as_they_may_be_the_judges(refusing):
+    table = stats.model_rates(pd.concat([refusing("a", 40, 20), refusing("b", 40, 26)]))
+    assert not {"p_value", "p_holm"} & set(table)
+    assert table["low"].notna().all()
 
 
 @pytest.fixture

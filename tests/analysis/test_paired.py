@@ -97,3 +97,15 @@ def test_intervals_of_paired_differences_cover_95_percent(utterances, answers, b
     bounds = np.array([stats.difference_interval(of_study) for of_study in differences])
     truth = after - before
     assert 0.93 <= np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])) <= most
+
+
+@pytest.mark.parametrize(("missing", "is_withheld"), [(0, False), (1, False), (6, True)])
+def test_a_verdict_that_answers_without_one_could_flip_is_withheld(paired, missing, is_withheld):
+    frame = paired(20, 8)
+    # Refusals alone and in the scene, of the utterances that the scene does not change.
+    frame.loc[frame.index[:missing], "label"] = "unjudged"
+    row = compare(frame).iloc[0]
+    assert row["p_value"] < 0.01
+    assert (row["lowest"], row["highest"]) == pytest.approx((-8 / 20, (missing - 8) / 20))
+    assert row["withheld"] == is_withheld
+    assert (row["p_holm"] >= 0.05) == is_withheld

@@ -41,3 +41,8 @@ def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
         report(frame.assign(fitted_on='["x", "1"]'))
     with pytest.raises(SplitError, match="'0' is not of the 'test' split"):
         report(frame.assign(fitted_on='["x"]', split="dev"))
+
+
+def test_a_rate_has_bounds_whatever_the_answers_without_a_verdict_would_have_been(trials, answers):
+    row = rate(pd.concat([answers(4, 8), trials([("x", "failed", None), ("y", "ok", "unsure")])]))
+    assert (row["lowest"], row["rate"], row["highest"]) == (0.4, 0.5, 0.6)

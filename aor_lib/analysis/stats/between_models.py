@@ -8,31 +8,29 @@ import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
 
-from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
-from aor_lib.analysis.stats.paired import adjusted, compare
+from aor_lib.analysis.outcomes import COUNTS, check, rates_by_utterance
+from aor_lib.analysis.stats.paired import DIFFERENCES, Cells
 
 _RESAMPLES = 9_999
 
 
 def model_rates(results: pd.DataFrame) -> pd.DataFrame:
-    """Difference in refusal rate of each two models, by utterance; a family of tests per intent.
+    """Difference in refusal rate of each two models, by utterance: estimates without tests.
 
-    One row per intent and pair: ``intent``, ``model``, ``against``, then the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the counts on.
+    The judge's errors differ from model to model, so two models that refuse alike would often
+    differ significantly (``benchmarks/intervals.csv``). One row per intent and pair:
+    ``intent``, ``model``, ``against``, then the columns of
+    :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``highest``.
     """
     check(results, ["model", "intent"])
-    counted = counts_by(results, ["intent", "model"])
-    rates = rates_by_utterance(results, ["intent", "model"]).reindex(columns=counted.index)
+    cells = Cells(results, ["intent", "model"])
     rows = [
         {"intent": intent, "model": model, "against": against}
-        | (counted.loc[intent, model] + counted.loc[intent, against]).to_dict()
-        | compare((rates[intent, model] - rates[intent, against]).dropna().to_numpy(float))
-        for (intent, model), (other, against) in combinations(counted.index, 2)
+        | cells.compare((intent, model), (intent, against))
+        for (intent, model), (other, against) in combinations(cells.counted.index, 2)
         if intent == other
     ]
-    names = ["intent", "model", "against", *COUNTS]
-    measures = ["utterances", "difference", "low", "high", "p_value"]
-    return adjusted(pd.DataFrame(rows, columns=[*names, *measures]), "intent")
+    return pd.DataFrame(rows, columns=["intent", "model", "against", *COUNTS, *DIFFERENCES])
 
 
 def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:

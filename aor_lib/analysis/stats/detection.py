@@ -55,10 +55,7 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def sensitivity(
     harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame, covariance: float = 0.0
 ) -> dict[str, float]:
-    """The measures of :func:`signal_detection` from two frames of refusals by utterance.
-
-    Neither frame is empty; ``covariance`` is that of their two rates.
-    """
+    """The measures of :func:`signal_detection`; ``covariance`` is that of the two rates."""
     z_hit, variance_hit = _z(harmful)
     z_false, variance_false = _z(pseudo_harmful)
     d_prime = z_hit - z_false

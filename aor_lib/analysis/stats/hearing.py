@@ -7,8 +7,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis.outcomes import COUNTS, REFUSALS, check, counts, is_judged
-from aor_lib.analysis.stats.detection import sensitivity
-from aor_lib.analysis.stats.intervals import Floats, bootstrap_of_sums
+from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES
 from aor_lib.config.records import Condition, Intent
 
 CONTRASTS = {
@@ -38,8 +37,9 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     -------
     One row per group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``,
     :func:`aor_lib.analysis.outcomes.counts` over both scenes, ``utterances`` (judged in both),
-    ``d_prime``, ``low``, ``high`` (95 %, a bootstrap over utterances; where all resamples would be
-    the same, as if the two rates were independent). NaN without a pair.
+    ``d_prime``, ``low``, ``high`` (95 %: draws from the Dirichlet posterior of the four outcomes of
+    a pair, as a bootstrap covers too little near 0 and 1: ``benchmarks/intervals.csv``). NaN
+    without a pair.
     """
     keys = [*by, "contrast"]
     rows = []
@@ -76,14 +76,11 @@ def _rates(trials: pd.DataFrame, a: Condition, b: Condition) -> pd.DataFrame:
 def _measures(rates: pd.DataFrame) -> dict[str, float]:
     if rates.empty:
         return {"utterances": 0}
-    in_a, in_b = (pd.DataFrame({"refused": rates[side], "judged": 1.0}) for side in rates)
-    found = sensitivity(in_a, in_b)
-    low, high = bootstrap_of_sums(rates.to_numpy(float), _d_prime)
-    if low < high:
-        found |= {"low": low, "high": high}
-    return {"utterances": len(rates)} | found
-
-
-def _d_prime(sums: Floats, utterances: int) -> Floats:
-    z = norm.ppf((sums + 0.5) / (utterances + 1))
-    return np.asarray(z[..., 0] - z[..., 1], dtype=np.float64)
+    in_a, in_b = rates.to_numpy(float).T
+    pairs = (in_a * in_b, in_a * (1 - in_b), (1 - in_a) * in_b, (1 - in_a) * (1 - in_b))
+    counted = np.array([pair.sum() for pair in pairs]) + 0.25  # each rate is then Beta(k + 1/2)
+    drawn = np.random.default_rng(0).dirichlet(counted, RESAMPLES)
+    both, only_a, only_b, _ = np.vstack([counted / counted.sum(), drawn]).T
+    z_a, z_b = norm.ppf(np.clip([both + only_a, both + only_b], 1e-12, 1 - 1e-12))
+    low, high = np.quantile((z_a - z_b)[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return {"utterances": len(rates), "d_prime": z_a[0] - z_b[0], "low": low, "high": high}

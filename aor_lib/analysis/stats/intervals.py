@@ -1,7 +1,5 @@
 """Refusal rates and 95 % intervals: of independent trials, and of trials that come in clusters."""
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -46,33 +44,18 @@ def cluster_bootstrap(totals: Floats, sizes: Floats, seed: int = 0) -> tuple[flo
     T. C. Hesterberg, The American Statistician 69(4):371-386, 2015 (tails).
     R. Valliant & K. F. Rust, J. Official Statistics 26(4):585-602, 2010 (degrees of freedom).
     """
-    if len(totals) and np.ptp(totals / sizes) == 0:
-        estimate = float(totals.sum() / sizes.sum())
-        return estimate, estimate
-    columns = np.column_stack([totals, sizes])
-    return bootstrap_of_sums(columns, lambda sums, _: sums[..., 0] / sums[..., 1], seed)
-
-
-def bootstrap_of_sums(
-    columns: Floats, statistic: Callable[[Floats, int], Floats], seed: int = 0
-) -> tuple[float, float]:
-    """Bootstrap interval of a statistic of sums over clusters, as :func:`cluster_bootstrap`.
-
-    ``columns``, ``(clusters, k)``, are summed over clusters; ``statistic`` goes from sums
-    ``(..., k)`` over a number of clusters to estimates ``(...)``.
-    """
-    n = len(columns)
+    n = len(totals)
     if n == 0:
         return np.nan, np.nan
-    total = columns.sum(axis=0)
-    estimate = float(statistic(total, n))
-    if n == 1 or np.ptp(left_out := statistic(total - columns, n - 1)) == 0:
+    estimate = float(totals.sum() / sizes.sum())
+    if np.ptp(totals / sizes) == 0:
         return estimate, estimate
+    left_out = (totals.sum() - totals) / (sizes.sum() - sizes)
     rng = np.random.default_rng(seed)
     resampled = []
     for _ in range(RESAMPLES // _AT_ONCE):
         drawn = rng.integers(n, size=(_AT_ONCE, n))
-        resampled.append(statistic(columns[drawn].sum(axis=1), n))
+        resampled.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
     estimates = np.concatenate(resampled)
     low, high = np.quantile(estimates, _tails(estimates, estimate, left_out))
     return float(low), float(high)
@@ -95,26 +78,20 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Rate of any refusal (partial or full) among judged answers, for each group.
 
     One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts`, ``utterances``
-    (judged), ``rate``, ``low``, ``high`` (95 %: see :func:`rate_interval`). NaN where nothing was
-    judged.
+    (judged), ``rate``, ``low``, ``high`` (95 %: see :func:`rate_interval`), ``lowest`` and
+    ``highest`` (rate if all trials without a verdict had been compliance, or refusals). NaN where
+    nothing was judged.
     """
     check(results, by)
-    rows = []
+    rows, measures = [], ["utterances", "rate", "low", "high", "lowest", "highest"]
     for group, trials in results.groupby(by, sort=True, observed=True):
         clusters = refusals_by_utterance(trials)
         refused, judged = clusters["refused"].to_numpy(float), clusters["judged"].to_numpy(float)
         low, high = rate_interval(refused, judged)
-        rows.append(
-            dict(zip(by, group, strict=True))
-            | counts(trials)
-            | {
-                "utterances": len(clusters),
-                "rate": refused.sum() / judged.sum() if len(clusters) else np.nan,
-                "low": low,
-                "high": high,
-            }
-        )
-    measures = ["utterances", "rate", "low", "high"]
+        rate = refused.sum() / judged.sum() if len(clusters) else np.nan
+        bounds = refused.sum() / len(trials), 1 - (judged - refused).sum() / len(trials)
+        values = (*group, *counts(trials).values(), len(clusters), rate, low, high, *bounds)
+        rows.append(values)
     return pd.DataFrame(rows, columns=[*by, *COUNTS, *measures])
 
 

@@ -1,6 +1,6 @@
 """Paired differences between two levels of a factor on the same utterances, and their tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from math import sqrt
 
 import numpy as np
@@ -14,6 +14,8 @@ from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
 """Level of a family of tests."""
+DIFFERENCES = ("utterances", "difference", "low", "high", "lowest", "highest")
+"""Columns of a paired difference, without its test."""
 _FLIPS = 9_999
 """Flips are drawn where more than 13 utterances changed, and are all possible ones otherwise."""
 
@@ -33,38 +35,44 @@ def paired_differences(
     One row per group and level: the ``by`` columns, ``level``, ``baseline``,
     :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged at
     both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
-    ``p_holm``. NaN where no utterance was judged at both; no row without a trial at the baseline.
+    ``lowest`` and ``highest`` (difference if the trials without a verdict had been compliance at
+    one and refusals at the other), ``p_missing`` (the larger p value of these two; 1 where their
+    signs differ), ``p_holm``, ``withheld`` (see :func:`adjusted`). NaN where no utterance was
+    judged at both; no row without a trial at the baseline.
     """
     check(results, [*by, factor])
-    counted = counts_by(results, [*by, factor])
-    cells = rates_by_utterance(results, [*by, factor]).reindex(columns=counted.index)
-    rates = dict(cells.items())
+    cells = Cells(results, [*by, factor])
     rows = [
         dict(zip(by, group, strict=True))
         | {"level": level, "baseline": baseline}
-        | counted.loc[[(*group, level), (*group, baseline)]].sum().to_dict()
-        | compare((rates[*group, level] - rates[*group, baseline]).dropna().to_numpy(float))
-        for *group, level in counted.index
-        if level != baseline and (*group, baseline) in rates
+        | cells.compare((*group, level), (*group, baseline))
+        for *group, level in cells.counted.index
+        if level != baseline and (*group, baseline) in cells.judged
     ]
-    measures = ["difference", "low", "high", "p_value"]
+    measures = [*DIFFERENCES[1:], "p_value", "p_missing"]
     names = [*by, "level", "baseline", *COUNTS, "utterances", *measures]
     return adjusted(pd.DataFrame(rows, columns=names).astype(dict.fromkeys(measures, float)))
 
 
-def adjusted(tests: pd.DataFrame, family: str = "model") -> pd.DataFrame:
-    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each ``family``.
+def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
+    """The frame with ``p_holm``: its ``p_value``, adjusted by Holm's method in each model.
 
     A row with so few ``utterances`` that it could not be significant, even if all of them changed
-    alike, has neither p value and is not in the family.
+    alike, has neither p value and is not in the family. A significant row is ``withheld`` if it is
+    not with the adjusted ``p_missing``, which then is its ``p_holm``.
     """
-    tests = tests.assign(p_holm=np.nan)
-    for _, rows in tests.groupby(family, observed=True):
+    tests = tests.assign(p_holm=np.nan, withheld=False)
+    for _, rows in tests.groupby("model", observed=True):
         can_tell = _can_tell(rows["utterances"].to_numpy(float))
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
         if can_tell.any():
-            p_values = multipletests(rows.loc[can_tell, "p_value"], method="holm")[1]
-            tests.loc[rows.index[can_tell], "p_holm"] = p_values
+            tested = rows[can_tell]
+            as_judged, missing = (
+                multipletests(tested[name], method="holm")[1] for name in ("p_value", "p_missing")
+            )
+            flips = (as_judged < SIGNIFICANCE) & (missing >= SIGNIFICANCE)
+            tests.loc[tested.index, "p_holm"] = np.where(flips, missing, as_judged)
+            tests.loc[tested.index, "withheld"] = flips
     return tests
 
 
@@ -109,18 +117,41 @@ def difference_interval(differences: Floats) -> tuple[float, float]:
     return _last(not_rejected, more - less, -1.0), _last(not_rejected, more - less, 1.0)
 
 
-def compare(differences: Floats) -> dict[str, float]:
-    """The measures of :func:`paired_differences` from the differences of utterances."""
-    if len(differences) == 0:
-        return {"utterances": 0}
-    low, high = difference_interval(differences)
-    return {
-        "utterances": len(differences),
-        "difference": float(differences.mean()),
-        "low": low,
-        "high": high,
-        "p_value": _sign_flip(differences),
-    }
+class Cells:
+    """Refusal rates by utterance in each cell of some keys, and the differences between cells.
+
+    ``judged`` holds them as judged; ``counted`` are the counts of trials.
+    """
+
+    def __init__(self, results: pd.DataFrame, keys: list[str]) -> None:
+        self.counted = counts_by(results, keys)
+        self.judged, self._lowest, self._highest = (
+            dict(rates_by_utterance(results, keys, missing).reindex(columns=self.counted.index))
+            for missing in (None, "full_compliance", "full_refusal")
+        )
+
+    def compare(self, level: Hashable, baseline: Hashable) -> dict[str, float]:
+        """The measures of :func:`paired_differences`, from the counts on, of two cells."""
+        counts = self.counted.loc[[level, baseline]].sum()
+        counted: dict[str, float] = {str(name): number for name, number in counts.items()}
+        differences, lowest, highest = (
+            (one - other).dropna().to_numpy(float)
+            for one, other in (
+                (self.judged[level], self.judged[baseline]),
+                (self._lowest[level], self._highest[baseline]),
+                (self._highest[level], self._lowest[baseline]),
+            )
+        )
+        if len(differences) == 0:
+            return counted | {"utterances": 0}
+        low, high = difference_interval(differences)
+        p_value = p_missing = _sign_flip(differences)
+        if counted["judged"] < counted["trials"]:
+            flips = lowest.mean() * highest.mean() <= 0
+            p_missing = 1.0 if flips else max(_sign_flip(lowest), _sign_flip(highest))
+        values = (len(differences), differences.mean(), low, high, lowest.mean(), highest.mean())
+        measures = dict(zip(DIFFERENCES, values, strict=True))
+        return counted | measures | {"p_value": p_value, "p_missing": p_missing}
 
 
 def _sign_flip(differences: Floats) -> float:
