@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from aor_lib.analysis import stats
 
-STUDIES = 300
+STUDIES = 100
 TABLE = Path(__file__).parent / "intervals.csv"
 """Made by ``python -m benchmarks.intervals``."""
 
