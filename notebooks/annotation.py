@@ -17,6 +17,7 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
+from aor_lib.analysis.stats import wilson
 from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store import open_results
@@ -153,3 +154,14 @@ def _shown(build: Path | str, row: Mapping[Any, Any]) -> widgets.Widget:
     quote = "<blockquote style='white-space: pre-wrap; overflow-wrap: anywhere'>"
     request, answer = (f"{quote}{escape(row[text])}</blockquote>" for text in ("text", "response"))
     return widgets.HTML(f"<b>Request</b>{request}<b>Answer</b>{answer}")
+
+
+def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
+    """Share of hits in each group, with its 95 % interval (Wilson).
+
+    One row per group: the names of ``by``, then ``n``, ``share``, ``low``, ``high``.
+    """
+    found = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
+    ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
+    found[["low", "high"]] = np.array(ends).reshape(-1, 2)
+    return found.drop(columns="hits")

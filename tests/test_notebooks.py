@@ -47,6 +47,14 @@ def test_the_code_of_notebooks_is_visible():
     assert sum(any(has_tag(cell, tag) for tag in hidden) for cell in cells) <= 20
 
 
+def test_results_counts_every_family_of_tests_of_the_chapters():
+    chapters = ("context", "paralinguistics", "histories", "mitigation", "steering")
+    cells = [cell for name in chapters for cell in of_kind(name, "code")]
+    paired = "".join("".join(cell["source"]) for cell in cells).count(".paired(")
+    counted = (ROOT / "notebooks" / "families.py").read_text(encoding="utf-8").count(".paired(")
+    assert counted == paired
+
+
 @pytest.fixture(scope="module")
 def fork(tmp_path_factory):
     folder = tmp_path_factory.mktemp("forks")

@@ -10,7 +10,6 @@ import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from aor_lib.analysis.outcomes import REFUSALS
-from aor_lib.analysis.stats.intervals import wilson
 
 
 def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
@@ -37,14 +36,3 @@ def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.Data
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
     return frame.assign(low=frame["low"].clip(-1, 1), high=frame["high"].clip(-1, 1))
-
-
-def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
-    """Share of hits in each group, with its 95 % interval (Wilson).
-
-    One row per group: the names of ``by``, then ``n``, ``share``, ``low``, ``high``.
-    """
-    found = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
-    ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
-    found[["low", "high"]] = np.array(ends).reshape(-1, 2)
-    return found.drop(columns="hits")

@@ -1,6 +1,5 @@
 """Folders of sound files from elsewhere: finding the files, and importing one after the other."""
 
-import hashlib
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -80,15 +79,6 @@ def contained(folder: Path, name: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise UnusableError("lies outside the folder")
     return path
-
-
-def file_sha256(path: Path) -> str:
-    """A file's hash. Raises UnreadableError if it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
 
 
 def flac(samples: mixing.Samples, subtype: str) -> bytes:

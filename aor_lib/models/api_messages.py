@@ -167,12 +167,6 @@ def is_blocked(error: openai.APIStatusError) -> bool:
     return any(map(_is_withheld, codes)) or "flagged_input" in metadata
 
 
-def refuses_key(error: openai.APIStatusError) -> bool:
-    """True if no request with this key will be answered."""
-    # Gemini answers a wrong key with 400.
-    return error.status_code == 401 or "API_KEY_INVALID" in str(error.body)
-
-
 def remedy(error: openai.APIStatusError) -> str | None:
     """Remedy without which no request will be answered; None if none is needed."""
     if error.status_code == 404:

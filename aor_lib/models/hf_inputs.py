@@ -133,11 +133,7 @@ def _content(processor: Any, name: str, turn: Turn) -> str | list[dict[str, str]
         return words + str(processor.audio_token)
     clip = {"type": "audio"}
     if name == "voxtral":
-        clip["base64"] = _as_wav(turn.audio)
+        wav, samples, rate = io.BytesIO(), turn.audio.samples, turn.audio.sample_rate
+        soundfile.write(wav, samples, rate, format="WAV", subtype="FLOAT")
+        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"
     return [{"type": "text", "text": words}, clip] if words else [clip]
-
-
-def _as_wav(clip: Clip) -> str:
-    wav = io.BytesIO()
-    soundfile.write(wav, clip.samples, clip.sample_rate, format="WAV", subtype="FLOAT")
-    return f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"

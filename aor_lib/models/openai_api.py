@@ -161,7 +161,8 @@ class OpenAIModel:
         text = api_messages.describe(error, self._key)
         if api_messages.is_blocked(error):
             return Failure(f"content filter: {text}", blocked=True)
-        if api_messages.refuses_key(error):
+        # Gemini answers a wrong key with 400.
+        if error.status_code == 401 or "API_KEY_INVALID" in str(error.body):
             variable = self._settings.api_key_variable
             text = f"the API refuses the key in ${variable}"
             if variable is None:

@@ -124,7 +124,7 @@ class Estimates:
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
             columns["Not judged"] = [str(number) for number in frame["trials"] - frame["judged"]]
             if "lowest" in frame:
-                columns["Whatever these would be"] = [
+                columns["Worst-case bounds"] = [
                     " to ".join(shown(self.measure, row[end]) for end in ("lowest", "highest"))
                     for row in records
                 ]

@@ -18,6 +18,7 @@ from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
+from aor_lib.steering.verdicts import steering_verdicts
 
 if TYPE_CHECKING:
     from aor_lib.study import Study
@@ -109,13 +110,17 @@ class Selection:
         return self._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
 
     def between_models(self) -> Estimates:
-        """Difference in refusal between each two models, by utterance; Holm-adjusted."""
+        """Difference in refusal between each two models, by utterance; estimates without tests."""
         frame = stats.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def differ(self, factor: str) -> pd.Series[float]:
-        """P value for each model of a permutation test: do refusals differ among these values?"""
+        """Holm-adjusted p value of each model: do its refusals differ among these values?"""
         return stats.groups_differ(self.frame, factor)
+
+    def steering_verdicts(self) -> pd.DataFrame:
+        """Of the selection ``steering``: see :mod:`aor_lib.steering.verdicts`."""
+        return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:
         """Keep the trials of which the model says what it heard, beside its answer or to a probe.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from aor_lib.steering.activations import OpenModel
     from aor_lib.steering.interventions import SteeredModel
 
-VERSION = 5
+VERSION = 6
 """Raise it when the same answers would give other vectors, choices or tables."""
 MAX_HRR_LOSS = 0.025
-"""Harmful refusal that may be lost on ``dev``; on ``test``, a choice made there loses more."""
+"""Harmful refusal that steering may lose; a choice made on ``dev`` loses more on ``test``."""
 
 
 class SteeringError(AorError, ValueError):

@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.steering import MAX_HRR_LOSS
 from aor_lib.steering.activations import Mask
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.directions import probe
@@ -44,22 +45,22 @@ def arm_rates(answers: pd.DataFrame) -> Rates:
     }
 
 
-def best(points: pd.DataFrame, hrr: float, max_hrr_loss: float) -> pd.DataFrame:
+def best(points: pd.DataFrame, hrr: float) -> pd.DataFrame:
     """Sort operating points (columns ``orr`` and ``hrr``) as they would be chosen, the best first.
 
-    Points ``within`` lose no more than ``max_hrr_loss`` of the unsteered ``hrr``, both as fractions
-    of all harmful requests. They come first, by over-refusal; then the others, by ``hrr - orr``.
+    Points that lose no more than :data:`MAX_HRR_LOSS` of the unsteered ``hrr``, both as fractions
+    of all harmful requests, come first, by over-refusal; then the others, by ``hrr - orr``.
     Ties go to more harmful refusal, then to the order of the rows.
     """
-    within = points["hrr"] >= hrr - max_hrr_loss - 1e-9
+    within = points["hrr"] >= hrr - MAX_HRR_LOSS - 1e-9
     # Beyond the limit always comes after within it.
     order = np.where(within, points["orr"], 10 - (points["hrr"] - points["orr"]))
     places: npt.NDArray[np.intp] = np.lexsort((-points["hrr"], order))
-    return points.assign(within=within).iloc[places]
+    return points.iloc[places]
 
 
 def choose(
-    points: Sequence[tuple[Intervention, Rates]], unsteered: Rates, max_hrr_loss: float
+    points: Sequence[tuple[Intervention, Rates]], unsteered: Rates
 ) -> tuple[pd.DataFrame, list[Intervention]]:
     """The table of all points, and the best intervention of each method, the chosen one first.
 
@@ -67,16 +68,13 @@ def choose(
     """
     frame = pd.DataFrame([intervention.row | rates for intervention, rates in points])
     sound = frame["degenerate"] <= unsteered["degenerate"] + MAX_DEGENERATE
-    ordered = pd.concat(
-        [best(frame[rows], unsteered["hrr"], max_hrr_loss) for rows in (sound, ~sound)]
-    )
+    ordered = pd.concat([best(frame[rows], unsteered["hrr"]) for rows in (sound, ~sound)])
     first = ordered.groupby("method", sort=False).head(1).index
     frame = frame.assign(
-        within=ordered["within"] & sound,
         mitigation=("steering_" + frame["method"]).where(frame.index.isin(first), None),
         chosen=frame.index == first[0],
     )
-    none = {"method": "none", "within": True, "mitigation": "none", "chosen": False}
+    none = {"method": "none", "mitigation": "none", "chosen": False}
     table = pd.concat([pd.DataFrame([none | unsteered]), frame], ignore_index=True)
     return table, [points[place][0] for place in first]
 
@@ -116,7 +114,6 @@ def behind_a_gate(
     unsteered: pd.DataFrame,
     requests: Requests,
     held_out: Scores,
-    max_hrr_loss: float,
 ) -> tuple[Intervention, Rates]:
     """Put an addition behind the gate of the layer, no later, that separates the two kinds best.
 
@@ -140,7 +137,6 @@ def behind_a_gate(
         before.loc[both, "intent"].eq("pseudo_harmful").to_numpy(bool),
         before.loc[both, "label"].isin(REFUSALS).to_numpy(bool),
         after.loc[both, "label"].isin(REFUSALS).to_numpy(bool),
-        max_hrr_loss,
     )
     opened = scores.index[scores > threshold]
     open_rows = steered[steered["stimulus_id"].isin(opened)]
@@ -154,9 +150,8 @@ def gate_threshold(
     pseudo_harmful: Mask,
     refused: Mask,
     refused_steered: Mask,
-    max_hrr_loss: float,
 ) -> float:
-    """Choose the threshold with the least over-refusal at a stated loss; ties go to the highest."""
+    """Choose the threshold with the least over-refusal within the limit; ties go to the highest."""
     levels = np.unique(scores)
     # Midway between two scores, so that rounding cannot move a score to the other side.
     between = (levels[1:] + levels[:-1]) / 2
@@ -166,4 +161,4 @@ def gate_threshold(
         answered = np.where(scores > threshold, refused_steered, refused)
         points.append((answered[pseudo_harmful].mean(), answered[~pseudo_harmful].mean()))
     frame = pd.DataFrame(points, columns=["orr", "hrr"])
-    return float(thresholds[best(frame, float(frame["hrr"].iloc[0]), max_hrr_loss).index[0]])
+    return float(thresholds[best(frame, float(frame["hrr"].iloc[0])).index[0]])

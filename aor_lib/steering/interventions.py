@@ -79,19 +79,18 @@ class Intervention:
 def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
     """Steer everything that the model reads and writes in the block; afterwards it is as it was.
 
-    SteeringError if the model lacks the layer, or the gate comes after it.
+    SteeringError if the model lacks the layer.
     """
     name, layers = model.card.id, model.decoder_layers()
     layer, gate = intervention.layer, intervention.gate
     if layer >= len(layers):
         raise SteeringError(f"{name}: layer {layer}: it has {len(layers)}, counted from 0")
-    if gate and gate.layer > layer:
-        raise SteeringError(f"{name}: a gate at layer {gate.layer} is too late for layer {layer}")
     direction = torch.from_numpy(intervention.direction)
     if intervention.coefficient is None:
         changes = dict.fromkeys(range(len(layers)), _ablation(direction))
     elif gate is None:
-        changes = {layer: _addition(direction * intervention.coefficient)}
+        change = direction * intervention.coefficient
+        changes = {layer: lambda stream: stream + change.to(stream)}
     else:
         changes = _gated_addition(gate, layer, direction * intervention.coefficient)
     with hooked(layers, changes):
@@ -131,10 +130,6 @@ def save_vector(
     metadata = {"steering": json.dumps(about | {"intervention": numbers}, sort_keys=True)}
     with atomic_write(path) as stream:
         stream.write(save(arrays, metadata))
-
-
-def _addition(change: torch.Tensor) -> Change:
-    return lambda stream: stream + change.to(stream)
 
 
 def _ablation(direction: torch.Tensor) -> Change:

@@ -42,7 +42,7 @@ Estimate = Callable[[Sequence[Conversation]], Scores]
 
 
 def layer_sweep(
-    trials: SteeredTrials, requests: Requests, max_hrr_loss: float, report: Report
+    trials: SteeredTrials, requests: Requests, report: Report
 ) -> tuple[list[Intervention], pd.DataFrame]:
     """Estimate candidates of several layers, and more coefficients where a method works best.
 
@@ -92,7 +92,7 @@ def layer_sweep(
     strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
     chosen = {int(str(strong["coefficient"].abs().idxmin()))}
     for _, of_method in points.groupby("method", sort=False):
-        chosen.add(int(best(of_method, unsteered["hrr"], max_hrr_loss).index[0]))
+        chosen.add(int(best(of_method, unsteered["hrr"]).index[0]))
     shortlist = [(coarse + finer)[place] for place in sorted(chosen)]
     none = pd.DataFrame([{"method": "none", "coefficient": 0.0} | unsteered])
     return shortlist, pd.concat([none, points], ignore_index=True)

@@ -36,7 +36,6 @@ def steer_study(
     models: Iterable[OpenModel],
     judge: Judge,
     progress: Callable[[str], AbstractContextManager[Report]],
-    max_hrr_loss: float = MAX_HRR_LOSS,
 ) -> dict[str, str]:
     """Steer every model of a study that can be steered, after its trials were judged.
 
@@ -48,15 +47,13 @@ def steer_study(
     ----------
     models
         The study's models; an iterator that loads one at a time keeps memory low.
-    max_hrr_loss
-        How much of the harmful-refusal rate on ``dev`` may be lost for less over-refusal.
     """
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))
     spoken = spoken[spoken["path"].notna() & is_judged(spoken)]
     made_from = {
         "version": VERSION,
-        "max_hrr_loss": max_hrr_loss,
+        "max_hrr_loss": MAX_HRR_LOSS,
         "judge": [judge.id, judge.version],
         "models": [card.id for card in study.models],
         "steered_models": study.profile.steered_models,
@@ -73,7 +70,7 @@ def steer_study(
     for model in models:
         trials = SteeredTrials(model, study, build, judge, progress)
         try:
-            made = steer_model(trials, spoken[spoken["model"] == trials.name], max_hrr_loss)
+            made = steer_model(trials, spoken[spoken["model"] == trials.name])
         except (SteeringError, SplitError) as error:
             left_out[trials.name] = str(error)
             trials.ask([], Split.TEST)  # withdraws those of the last call
@@ -87,9 +84,7 @@ def steer_study(
     return left_out
 
 
-def steer_model(
-    trials: SteeredTrials, answers: pd.DataFrame, max_hrr_loss: float
-) -> dict[str, pd.DataFrame]:
+def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Steer one model of a study, save its vectors, and return its tables by their names.
 
     ``answers`` are the model's judged trials without steering. SteeringError if the model's layers
@@ -105,7 +100,7 @@ def steer_model(
         )
     dev, utterances = for_fitting(answers)
     _require_both_kinds(trials, dev)
-    best, made = fit_on_dev(trials, dev, max_hrr_loss)
+    best, made = fit_on_dev(trials, dev)
     try_on_test(trials, best, for_scoring(answers[answers["split"].eq(Split.TEST)], utterances))
     for intervention in best:
         file = f"steering_{intervention.method}.safetensors"
@@ -115,7 +110,7 @@ def steer_model(
 
 
 def fit_on_dev(
-    trials: SteeredTrials, dev: pd.DataFrame, max_hrr_loss: float
+    trials: SteeredTrials, dev: pd.DataFrame
 ) -> tuple[list[Intervention], dict[str, pd.DataFrame]]:
     """Find directions in unsteered trials of ``dev``, estimate, try the best in full, and choose.
 
@@ -124,7 +119,7 @@ def fit_on_dev(
     with trials.progress(f"{trials.name}: activations") as report:
         requests = record_requests(trials.model, dev, trials.conversations(dev), report)
     with trials.progress(f"{trials.name}: layers and coefficients") as report:
-        shortlist, sweep = layer_sweep(trials, requests, max_hrr_loss, report)
+        shortlist, sweep = layer_sweep(trials, requests, report)
     tried = dev[dev["condition"] == Condition.BENIGN_SCENE]
     stimuli = trials.stimuli(tried)
     named = {f"candidate_{n}": candidate for n, candidate in enumerate(shortlist)}
@@ -137,9 +132,9 @@ def fit_on_dev(
         under = answers[answers["mitigation"] == name]
         points.append((candidate, arm_rates(under)))
         if held_out is not None and candidate.coefficient is not None:
-            gated = behind_a_gate(candidate, under, tried, requests, held_out, max_hrr_loss)
+            gated = behind_a_gate(candidate, under, tried, requests, held_out)
             points.append(gated)
-    table, best = choose(points, arm_rates(tried), max_hrr_loss)
+    table, best = choose(points, arm_rates(tried))
     return best, {tables.LAYER_SWEEP: sweep, tables.POINTS: table}
 
 
@@ -159,6 +154,7 @@ def try_on_test(trials: SteeredTrials, best: list[Intervention], test: pd.DataFr
     over_scenes = test[
         test["condition"].isin([Condition.BENIGN_SCENE, Condition.THREATENING_SCENE])
         & test["intent"].eq(Intent.PSEUDO_HARMFUL)
+        & test["variant"].eq(0)  # one clip against one
     ]
     if over_scenes["condition"].nunique() > 1:
         hearing = as_mitigation(tables.HEARING, chosen.method, tables.HEARING)

@@ -11,7 +11,8 @@ Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.tri
 - ``steering``: the best intervention of each method, on ``test`` in benign scenes:
   ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal
   to true refusal), ``false_refusal_ablation`` and ``conditional`` (behind a gate).
-  Controls of the chosen one (``is_control``): ``random`` directions and ``random_gate``.
+  Controls of the chosen one (``is_control``): ``random`` directions, all on the same
+  pseudo-harmful requests, and ``random_gate``.
 - ``steering_hearing``: the chosen one on pseudo-harmful requests in benign and threatening scenes.
 """
 
@@ -30,7 +31,7 @@ LAYER_SWEEP, POINTS, FITTED, LEFT_OUT = "layer_sweep", "points", "fitted", "left
 COLUMNS = {
     LAYER_SWEEP: "model method source layer coefficient projected_share orr hrr",
     POINTS: "model method found_by source layer coefficient projected_share gate_layer "
-    "threshold orr hrr plain degenerate within mitigation chosen",
+    "threshold orr hrr plain degenerate mitigation chosen",
     FITTED: "model fitted_on",
     LEFT_OUT: "model reason",
 }

@@ -18,7 +18,7 @@ import pandas as pd
 from aor_lib.analysis.results import load_results
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation
-from aor_lib.config.records import Split, Stimulus, Trial
+from aor_lib.config.records import Intent, Split, Stimulus, Trial
 from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
@@ -32,7 +32,8 @@ from aor_lib.steering.interventions import Intervention, SteeredModel
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.storage.workers import in_threads
 
-RANDOM = 9  # directions, each on an equal part of the stimuli: they vary more than requests do
+RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
+RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
 _SEED = 0
 
 Part = tuple[Mitigation, Intervention | None, Sequence[Stimulus]]
@@ -48,11 +49,16 @@ def as_mitigation(
 
 
 def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: Mask) -> list[Part]:
-    """Random directions, and a random gate where a gate was chosen; each stimulus once in each.
+    """Random directions, and a random gate where a gate was chosen.
 
-    A random gate steers as many requests, whichever they are. ``opened`` (bool, ``(stimuli,)``) are
-    those that the chosen gate opens for, or all.
+    All directions answer the same pseudo-harmful stimuli of those that are ``opened``: bool,
+    ``(stimuli,)``, those that the chosen gate opens for, or all. A random gate steers as many
+    requests, whichever they are.
     """
+    rng = np.random.default_rng(_SEED)
+    sounding = np.array([stimulus.intent is Intent.PSEUDO_HARMFUL for stimulus in stimuli])
+    places = rng.permutation(np.flatnonzero(opened & sounding))[:RANKED]
+    ranked = [stimuli[place] for place in np.sort(places)]
 
     def some(mask: Mask) -> list[Stimulus]:
         return [stimuli[place] for place in np.flatnonzero(mask)]
@@ -60,11 +66,9 @@ def random_controls(chosen: Intervention, stimuli: Sequence[Stimulus], opened: M
     parts: list[tuple[str, Intervention | None, list[Stimulus]]] = []
     for number in range(RANDOM):
         direction = random_like(chosen.direction, seed=number + 1)
-        asked = some(opened)[number::RANDOM]
-        parts.append(("random", replace(chosen, direction=direction), asked))
-    parts.append(("random", None, some(~opened)))
+        parts.append(("random", replace(chosen, direction=direction), ranked))
     if chosen.gate:
-        at_random = np.random.default_rng(_SEED).permutation(opened)
+        at_random = rng.permutation(opened)
         # An open gate steers as no gate would, and these are answered for the chosen one.
         parts.append(("random_gate", chosen, some(at_random & opened)))
         parts.append(("random_gate", replace(chosen, gate=None), some(at_random & ~opened)))

@@ -43,3 +43,15 @@ def by_model(answers):
 def test_groups_differ_where_refusals_go_with_them(by_model, scenario, differ):
     trials = by_model(a=6).assign(scenario=scenario)
     assert (stats.groups_differ(trials, "scenario")["a"] < 0.05) == differ
+
+
+def test_scenarios_are_one_family_over_models(by_model):
+    scenario = {f"{n}": n >= 6 for n in range(12)}
+    alone, among = by_model(a=6), by_model(a=6, b=6, c=0)
+    p_values = [
+        stats.groups_differ(
+            trials.assign(scenario=trials["utterance_id"].map(scenario)), "scenario"
+        )
+        for trials in (alone, among)
+    ]
+    assert p_values[1]["a"] == pytest.approx(3 * p_values[0]["a"])

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from scipy.stats import norm
 
 from aor_lib.analysis import stats
@@ -17,3 +18,16 @@ def test_power_grows_with_utterances_and_falls_with_the_size_of_the_family():
     few, many = (stats.power(n, 0.5, -0.2, 0.7) for n in (30, 90))
     assert few < many
     assert stats.power(90, 0.5, -0.2, 0.7, tests=10) < many
+
+
+@pytest.mark.parametrize(
+    ("rate", "difference", "correlation", "says"),
+    [
+        (1.2, -0.3, 0.5, "rate 1.2"),
+        (0.5, 0.6, 0.5, "difference 0.6"),
+        (0.5, -0.2, 1.0, "correlation 1"),
+    ],
+)
+def test_a_rate_or_correlation_outside_its_range_is_named(rate, difference, correlation, says):
+    with pytest.raises(ValueError, match=says):
+        stats.power(60, rate, difference, correlation)

@@ -161,10 +161,10 @@ def answer_study(study, stimuli):
 
 @pytest.fixture(scope="session")
 def steer(study):
-    def run(build, model, **options):
+    def run(build, model):
         silent = contextlib.nullcontext(lambda done, of: None)
         judge = JUDGES["speech-acts"]
-        return steer_study(study, build, [model], judge, lambda _: silent, **options)
+        return steer_study(study, build, [model], judge, lambda _: silent)
 
     return run
 

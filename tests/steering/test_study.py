@@ -12,6 +12,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import steering
 from aor_lib.config.records import split_of
 from aor_lib.steering import tables
+from aor_lib.steering.trials import RANDOM
 
 pytestmark = pytest.mark.slow
 
@@ -36,19 +37,27 @@ def test_over_refusal_is_cut_and_harmful_refusal_kept_by_a_gate(rates, steered_b
     assert rates["conditional", "harmful"] > 0.85
     points = tables.load(steered_build, tables.POINTS)
     (chosen,) = points[points["chosen"]].to_dict("records")
-    assert (chosen["mitigation"], chosen["within"]) == ("steering_conditional", True)
+    assert chosen["mitigation"] == "steering_conditional"
 
 
 def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
     answered = tested.groupby("method")["stimulus_id"].agg(sorted)
     assert {"linear_probe", "random", "random_gate"} < set(answered.index)
-    assert all(stimuli == answered["none"] for stimuli in answered)
+    assert all(stimuli == answered["none"] for stimuli in answered.drop("random"))
     assert set(tested.loc[tested["is_control"], "method"]) == {"random", "random_gate"}
     assert tested.loc[tested["method"].ne("none"), "label"].notna().all()
 
 
+def test_random_directions_all_answer_the_same_pseudo_harmful_requests(tested):
+    asked = tested[tested["method"] == "random"]
+    assert set(asked["intent"]) == {"pseudo_harmful"}
+    stimuli = asked.groupby("mitigation")["stimulus_id"].agg(sorted)
+    assert len(stimuli) == RANDOM
+    assert all(of_direction == stimuli.iloc[0] for of_direction in stimuli)
+
+
 def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(rates):
-    assert min(rates["random", "pseudo_harmful"], rates["random", "harmful"]) > 0.9
+    assert rates["random", "pseudo_harmful"] > 0.9
     assert rates["random_gate", "pseudo_harmful"] > rates["conditional", "pseudo_harmful"] + 0.2
     assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
 
@@ -107,7 +116,7 @@ def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
 
 
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
-    steered_build, steerable, steer
+    steered_build, steerable, steer, monkeypatch
 ):
     class Wordier(steerable):
         ANSWERS = tuple(f"{text} Again." for text in steerable.ANSWERS)
@@ -115,7 +124,8 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
     columns = ["trial_key", "mitigation", "response", "label"]
     before = load_results(steered_build)[columns]
     assert steer(steered_build, None) == {}  # no model is loaded
-    assert steer(steered_build, Wordier(), max_hrr_loss=0.02500001) == {}
+    monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
+    assert steer(steered_build, Wordier()) == {}
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
@@ -129,8 +139,9 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     assert tables.load(build, tables.LEFT_OUT)["model"].tolist() == ["steerable"]
     assert tables.load(build, tables.POINTS).empty
     closed.capabilities = replace(closed.capabilities, activations=False)
-    # Under another limit: where nothing has changed, no model is looked at again.
-    assert "not open" in steer(build, closed, max_hrr_loss=0.05)["steerable"]
+    # By another version: where nothing has changed, no model is looked at again.
+    monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
+    assert "not open" in steer(build, closed)["steerable"]
     nobody = study.profile.model_copy(update={"steered_models": ()})
     monkeypatch.setitem(vars(study), "profile", nobody)
     assert "steered_models" in steer(build, obliging)["steerable"]

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
+from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import COUNTS, check, rates_by_utterance
 from aor_lib.analysis.stats.paired import DIFFERENCES, Cells
@@ -36,6 +37,8 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
 def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     """P value, for each model, of a test that it refuses utterances of all groups equally often.
 
+    The models are one family: p values are adjusted by Holm's method.
+
     Utterances change groups (values of ``factor``, one per utterance) at random; the statistic is
     the variance of the groups' mean rates, weighted by size. Groups of one utterance are left out;
     NaN where fewer than two are left. P. Good, "Permutation, parametric and bootstrap tests of
@@ -43,7 +46,7 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
     """
     check(results, ["model", factor])
     group_of = results.groupby("utterance_id")[factor].first()
-    p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_value")
+    p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_holm")
     for model, rates in rates_by_utterance(results, ["model"]).items():
         samples = [group for _, group in rates.dropna().groupby(group_of) if len(group) > 1]
         if len(samples) > 1:
@@ -59,4 +62,6 @@ def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
                 rng=0,
             )
             p_values[str(model)] = float(test.pvalue)
+    if (known := p_values.notna()).any():
+        p_values[known] = multipletests(p_values[known], method="holm")[1]
     return p_values.rename_axis("model")

@@ -34,22 +34,27 @@ def power(
     tests
         Size of the family; each test is held to Holm's first step, 5 % / ``tests``.
 
+    Raises
+    ------
+    ValueError
+        If a rate or the correlation lies outside its range.
+
     Examples
     --------
     >>> round(power(60, rate=0.5, difference=-0.3, correlation=0.7), 1)
     1.0
     """
+    other = round(rate + difference, 12)
+    if not (0 <= rate <= 1 and 0 <= other <= 1):
+        raise ValueError(f"rate {rate:g}, difference {difference:g}: no rate lies outside 0 to 1")
+    if not 0 <= correlation < 1:
+        raise ValueError(f"correlation {correlation:g}: must be at least 0 and below 1")
+    # A propensity beyond 9 standard deviations is as good as infinite, which is not computed.
+    thresholds = np.clip(norm.ppf([rate, other]), -9, 9)
+    both = multivariate_normal.cdf(thresholds, cov=[[1, correlation], [correlation, 1]])
+    gained, lost = max(0.0, other - both), max(0.0, rate - both)
     rng = np.random.default_rng(seed)
-    gained, lost = _discordant(rate, difference, correlation)
     drawn = rng.multinomial(utterances, [gained, lost, 1 - gained - lost], size=STUDIES)
     fewer, changed = drawn[:, :2].min(axis=1), drawn[:, :2].sum(axis=1)
     p_values = 2 * binom.cdf(fewer, changed, 0.5)
     return float(np.mean(p_values <= (1 - CONFIDENCE) / tests))
-
-
-def _discordant(rate: float, difference: float, correlation: float) -> tuple[float, float]:
-    other = round(rate + difference, 12)
-    # A propensity beyond 9 standard deviations is as good as infinite, which is not computed.
-    thresholds = np.clip(norm.ppf([rate, other]), -9, 9)
-    both = multivariate_normal.cdf(thresholds, cov=[[1, correlation], [correlation, 1]])
-    return max(0.0, other - both), max(0.0, rate - both)
