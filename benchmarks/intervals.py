@@ -1,4 +1,4 @@
-"""Simulated studies behind three rules of the statistics: what is claimed, and what is withheld.
+"""Simulated studies behind four rules of the statistics: what is claimed, and what is withheld.
 
 Make the table anew, in minutes: python -m benchmarks.intervals
 
@@ -7,6 +7,8 @@ Make the table anew, in minutes: python -m benchmarks.intervals
   refusals at one level have no verdict.
 - ``alike``: how often two models that refuse alike would differ significantly if their judge errs
   differently, which is why differences between models have no verdicts.
+- ``random direction``: how often a chosen steering that is a random direction itself seems to do
+  more than random directions, by a test over utterances and by its rank.
 """
 
 from pathlib import Path
@@ -16,6 +18,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis import stats
+from aor_lib.steering.verdicts import steering_verdicts
 
 STUDIES = 100
 TABLE = Path(__file__).parent / "intervals.csv"
@@ -72,6 +75,32 @@ def intervals_without_zero(utterances: int, studies: int) -> float:
     return apart / studies
 
 
+def false_alarms_of_random(utterances: int, studies: int) -> tuple[float, float]:
+    """Share of studies in which a chosen direction that is random itself seems to do more.
+
+    First by a test over utterances against nine directions that answer a ninth each, then by its
+    rank among nineteen on the same utterances. Directions move the propensity to be refused by a
+    standard deviation of 0.7.
+    """
+    rng = np.random.default_rng(utterances)
+    by_test = by_rank = 0
+    for _ in range(studies):
+        rates = norm.cdf(rng.normal(0, 0.7, 20)).tolist()
+        answers = _answers(rates, utterances, rng).assign(model="m")
+        number = np.repeat(np.arange(20), utterances)
+        answers["role"] = np.where(number == 0, "chosen", "random")
+        answers["mitigation"] = number.astype(str)
+        answers["stimulus_id"] = answers["utterance_id"]
+        part = answers["utterance_id"].astype(int) % 9 + 1
+        shared = answers[(number == 0) | (part == number)]
+        (test,) = stats.paired_differences(shared, "role", "chosen", ["model"]).to_dict("records")
+        by_test += test["p_holm"] < stats.SIGNIFICANCE
+        harmful = answers.assign(intent="harmful", role=np.where(number == 0, "chosen", "none"))
+        (rank,) = steering_verdicts(pd.concat([answers, harmful[number < 2]])).to_dict("records")
+        by_rank += rank["p_value"] <= stats.SIGNIFICANCE
+    return by_test / studies, by_rank / studies
+
+
 def measure(studies: int = STUDIES) -> pd.DataFrame:
     """One row per simulation: ``what``, ``case``, ``utterances``, ``value``, ``studies``."""
     rows: list[tuple[str, str, int, float]] = []
@@ -91,6 +120,12 @@ def measure(studies: int = STUDIES) -> pd.DataFrame:
             rows.append(("missing, withheld", f"{share}", utterances, after))
     apart = intervals_without_zero(410, studies)
     rows.append(("alike, interval without zero", "judges differ", 410, apart))
+    for what, share in zip(
+        ("test against nine", "rank among nineteen"),
+        false_alarms_of_random(60, studies),
+        strict=True,
+    ):
+        rows.append((f"random direction, {what}", "chosen is random", 60, share))
     table = pd.DataFrame(rows, columns=["what", "case", "utterances", "value"])
     return table.round(4).assign(studies=studies)
 

@@ -11,8 +11,7 @@ Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.tri
 - ``steering``: the best intervention of each method, on ``test`` in benign scenes:
   ``difference_in_means``, ``linear_probe``, ``false_refusal`` (orthogonal
   to true refusal), ``false_refusal_ablation`` and ``conditional`` (behind a gate).
-  Controls of the chosen one (``is_control``): ``random`` directions, all on the same
-  pseudo-harmful requests, and ``random_gate``.
+  Controls of the chosen one (``is_control``): ``random`` directions and ``random_gate``.
 - ``steering_hearing``: the chosen one on pseudo-harmful requests in benign and threatening scenes.
 """
 
