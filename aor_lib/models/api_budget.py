@@ -1,4 +1,4 @@
-"""Caps on the number and the cost of requests to an API, counted at every try."""
+"""A cap on the cost of requests to an API, counted at every try."""
 
 import asyncio
 from contextvars import ContextVar
@@ -10,8 +10,6 @@ from pydantic import Field
 
 from aor_lib.config.typed_yaml import Params
 from aor_lib.models.api_messages import Request, as_mapping
-
-_GO_ON = "run again to go on, or raise it in the model's card"
 
 Usd = Annotated[float, Field(ge=0)]
 
@@ -53,17 +51,16 @@ class BudgetError(openai.OpenAIError):
 
 
 class Budget:
-    """Lets through only what the caps surely allow, and nothing once it is closed.
+    """Lets through only what the cap surely allows, and nothing once it is closed.
 
     A request is reserved at the most that it can cost, and settled at what it did cost: many at
-    once never exceed a cap together. For one event loop.
+    once never exceed the cap together. For one event loop.
     """
 
-    def __init__(self, max_requests: int | None, max_spend_usd: float | None) -> None:
+    def __init__(self, max_spend_usd: float | None) -> None:
         self.requests = 0
         self.spent_usd = 0.0
         self.closed: str | None = None
-        self._max_requests = max_requests
         self._max_spend_usd = max_spend_usd
         self._under_way: list[float] = []
         self._changed = asyncio.Condition()
@@ -78,13 +75,11 @@ class Budget:
             await self._changed.wait_for(
                 lambda: self.closed or self._affords(most_usd) or not self._under_way
             )
-            if self._max_requests is not None and self.requests >= self._max_requests:
-                self.close(f"max_requests ({self._max_requests}) is reached; {_GO_ON}")
             if not self._affords(most_usd):
                 self.close(
                     f"max_spend_usd ({self._max_spend_usd:g}) does not allow another request: "
                     f"{self.requests} cost up to {self.spent_usd:.4f} USD, and the next one may "
-                    f"cost {most_usd:.4f}; {_GO_ON}"
+                    f"cost {most_usd:.4f}; run again to go on, or raise it in the model's card"
                 )
             if self.closed:
                 self._changed.notify_all()

@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import openai
 import soundfile
+import soxr
 
 from aor_lib.audio.clip import Clip
 from aor_lib.models.base import Answer, Conversation, Failure
 
 AudioPart = Literal["input_audio", "audio_url"]
 """How a message holds sound: as OpenAI has it, or as a data URL, as vLLM and SGLang have it too."""
+
+SAMPLE_RATE = 16_000
+"""Of sound that is sent, in Hz: what the models hear at, so that no server has to resample."""
 
 _TOKENS_PER_TURN = 16
 _LONGEST_WAIT_S = 120
@@ -76,14 +81,12 @@ def build_request(
 
 
 def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
-    """Sound as a 16-bit WAV file, the one format that all such APIs take; its seconds."""
-    if isinstance(audio, Path):
-        samples, rate = soundfile.read(audio, dtype="int16")
-    else:
-        samples, rate = audio.samples, audio.sample_rate
+    """Sound as a 16-bit WAV file at 16 kHz, which all such APIs take; its seconds."""
+    clip = Clip(*soundfile.read(audio, dtype="float32")) if isinstance(audio, Path) else audio
+    samples = np.clip(soxr.resample(clip.samples, clip.sample_rate, SAMPLE_RATE), -1, 1)
     wav = io.BytesIO()
-    soundfile.write(wav, samples, rate, format="WAV", subtype="PCM_16")
-    return wav.getvalue(), len(samples) / rate
+    soundfile.write(wav, samples, SAMPLE_RATE, format="WAV", subtype="PCM_16")
+    return wav.getvalue(), len(samples) / SAMPLE_RATE
 
 
 def read_response(response: Any, key: str) -> Answer | Failure:

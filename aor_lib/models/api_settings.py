@@ -32,11 +32,8 @@ class ApiReach(CardSettings):
         default=120, description="The longest that a server may be silent in one try."
     )
     max_retries: Annotated[int, Field(ge=0)] = 5
-    max_requests: PositiveInt | None = Field(
-        default=None, description="Of one process, retries too: a resumed run starts anew."
-    )
     max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="Of one process; needs usd_per_million_tokens."
+        default=None, description="Of one process, retries too; needs usd_per_million_tokens."
     )
     usd_per_million_tokens: Prices | None = None
     text_only: bool = Field(default=True, description="False where the API wants audio.")

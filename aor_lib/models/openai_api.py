@@ -43,7 +43,7 @@ class OpenAIModel:
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
         address, self._key = settings.address(card.id), settings.key(card.id)
-        self._budget = Budget(settings.max_requests, settings.max_spend_usd)
+        self._budget = Budget(settings.max_spend_usd)
         self._made = asyncio.Semaphore(self.calls_at_once)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
@@ -107,6 +107,8 @@ class OpenAIModel:
             "model": settings.adapter if settings.adapter and heard else self.card.source,
             "max_completion_tokens": generation.max_new_tokens,
             "temperature": generation.temperature,
+            # vLLM would take what is not said from the checkpoint.
+            **({"top_p": 1.0} if generation.temperature else {}),
             **({"seed": generation.seed} if settings.send_seed else {}),
             **settings.extra,
         }

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 import soundfile
+import soxr
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
@@ -77,14 +78,15 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
         "model": "tiny",
         "max_completion_tokens": 7,
         "temperature": 0.5,
+        "top_p": 1.0,
         "seed": 11,
         "reasoning_effort": "none",
     }
     [part] = spoken["content"]
     wav = io.BytesIO(base64.b64decode(part["input_audio"]["data"]))
     sent, rate = soundfile.read(wav, dtype="int16")
-    assert rate == 24_000
-    np.testing.assert_array_equal(sent, samples)
+    assert rate == 16_000
+    np.testing.assert_allclose(sent, soxr.resample(samples / 2.0**15, 24_000, rate) * 2**15, atol=2)
     assert system == {"role": "system", "content": [{"type": "text", "text": "Think first."}]}
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == f"Bearer {KEY}"
@@ -146,16 +148,17 @@ def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
     assert all(isinstance(failure, Failure) for failure in failures)
 
 
-def test_no_more_requests_are_sent_than_the_cap_allows_in_all_calls(server):
+def test_no_more_is_spent_than_the_cap_allows_in_all_calls(server):
     replies = [error(500, "boom")] * 5
     server.reply = lambda _: replies.pop() if replies else completion("Fine.")
-    model = OpenAIModel(card(server, concurrency=4, max_requests=20, max_retries=9))
+    settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES, "max_retries": 9}
+    model = OpenAIModel(card(server, concurrency=4, **settings))
     assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == 2
     results = model.answer([ask(f"{i}") for i in range(100)], GENERATION)
-    assert answers_in(results) == 20 - 5 - 2, "retries count as requests"
-    with pytest.raises(ModelError, match=r"^tiny-api: max_requests \(20\) is reached"):
+    assert answers_in(results) == 10 - 2, "an error costs nothing"
+    with pytest.raises(ModelError, match=r"^tiny-api: max_spend_usd \(52\)"):
         model.answer([ask("more")], GENERATION)
-    assert len(server.requests) == 20
+    assert len(server.requests) == 5 + 10
 
 
 def test_what_may_have_been_made_but_did_not_arrive_is_spent(server):

@@ -50,7 +50,7 @@ def test_a_command_starts_the_cards_model_in_its_revision_with_sounds_and_no_pic
     # The longest history of the study has five clips in all.
     assert limits.pop("audio") == served.reach.get("clips", 5)
     assert not any(limits.values())
-    assert served.settings["extra"] == {"repetition_penalty": 1.0}
+    assert served.settings["extra"] == {"repetition_penalty": 1.0, "top_k": -1, "min_p": 0.0}
 
 
 def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(server):
@@ -61,10 +61,17 @@ def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(serv
     head, _, data = part["audio_url"]["url"].partition(",")
     samples, rate = soundfile.read(io.BytesIO(base64.b64decode(data)))
     assert (part["type"], head) == ("audio_url", "data:audio/wav;base64")
-    np.testing.assert_allclose(samples, SOUND.samples, atol=1 / 2**15)
+    np.testing.assert_allclose(samples, SOUND.samples, atol=2 / 2**15)
     assert rate == SOUND.sample_rate
     assert body["repetition_penalty"] == 1.0
     assert body["max_completion_tokens"] == 7
+
+
+def test_a_sampled_answer_is_drawn_from_the_whole_distribution(server):
+    OpenAIModel(QWEN).answer([WRITTEN], Generation(temperature=1.0))
+    [body] = server.bodies
+    named = {name: body[name] for name in ("temperature", "top_p", "top_k", "min_p")}
+    assert named == {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0}
 
 
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(server):
