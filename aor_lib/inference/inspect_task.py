@@ -64,7 +64,10 @@ def one_turn_after_another() -> solver.Solver:
     async def solve(state: solver.TaskState, generate: solver.Generate) -> solver.TaskState:
         state = await generate(state, **state.metadata["options"])
         for step in state.metadata["steps"][1:]:
-            if isinstance(_result(state.output), Answer):
+            result = _result(state.output)
+            if isinstance(result, Answer):
+                # As 'aor run' has it: the text alone, without the provider's parts.
+                state.messages[-1] = chat.ChatMessageAssistant(content=result.text)
                 state.messages.append(chat.ChatMessageUser(content=step, source="input"))
                 state = await generate(state, **state.metadata["options"])
         return state
@@ -118,6 +121,7 @@ def _samples(study: StudyParams, build: Path, card: ModelCard) -> Iterator[datas
             "options": {
                 "max_tokens": arm.generation.max_new_tokens,
                 "temperature": arm.generation.temperature,
+                "top_p": 1.0 if arm.generation.temperature else None,
                 "seed": arm.generation.seed if settings.send_seed else None,
             },
             "text": stimulus.text,

@@ -78,8 +78,14 @@ class Inspected:
 
 
 def answer(messages):
-    """A refusal to each, but an error, an empty and a withheld answer."""
-    from inspect_ai.model import ModelOutput
+    """A refusal to each, after a thought, but an error, an empty and a withheld answer."""
+    from inspect_ai.model import (
+        ChatCompletionChoice,
+        ChatMessageAssistant,
+        ContentReasoning,
+        ContentText,
+        ModelOutput,
+    )
 
     last = messages[-1].text
     if last == "text 0":
@@ -88,7 +94,9 @@ def answer(messages):
         return "  "
     if messages[0].role == "system":
         return ModelOutput.from_content("model", "Blocked.", stop_reason="content_filter")
-    return f"{REFUSAL} {len(messages)}"
+    parts = [ContentReasoning(reasoning="Hm."), ContentText(text=f"{REFUSAL} {len(messages)}")]
+    message = ChatMessageAssistant(content=parts)
+    return ModelOutput(choices=[ChatCompletionChoice(message=message, stop_reason="stop")])
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +129,12 @@ def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_
     said = {sample.id: sample.output.completion for sample in run.samples}
     assert said["s2.scene_first"] == f"{REFUSAL} 3"
     assert (said["s2.none"], said["s3.none"]) == (f"{REFUSAL} 1", f"{REFUSAL} 3")
+
+
+def test_a_later_step_comes_after_the_text_of_the_answer_without_its_thought(run):
+    [sample] = [sample for sample in run.samples if sample.id == "s2.scene_first"]
+    answers = [message for message in sample.messages if message.role == "assistant"]
+    assert answers[0].content == f"{REFUSAL} 1"
 
 
 def test_what_ended_in_an_error_or_in_nothing_has_no_score(run):
