@@ -1,5 +1,7 @@
 """Verbs about models: list them, and check that one is fit for the study."""
 
+import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +11,7 @@ from aor_lib.cli.steps import print_table, study_of
 from aor_lib.config.params import load_model_cards
 from aor_lib.config.typed_yaml import ParamsError
 
-app = typer.Typer(
-    no_args_is_help=True, help="List the models, check one, or say how to start its server."
-)
+app = typer.Typer(no_args_is_help=True, help="List the models, check one, or start its server.")
 
 
 @app.command("list")
@@ -61,11 +61,19 @@ def check_model_(
 @app.command()
 def launch(
     model: Annotated[str, typer.Argument(help="Id of a card in params/models/served.")],
+    flags: Annotated[list[str] | None, typer.Argument(help="The server's own, after --.")] = None,
+    port: Annotated[int, typer.Option(help="Port of the server.")] = 8000,
 ) -> None:
-    """Print the command that starts a model's server, for a shell on the machine with the GPU."""
+    """Become the server of a model, by the command in its card."""
+    from aor_lib.models.base import ModelError
     from aor_lib.models.registry import load_card
 
     card = load_card(model)
     if card.launch is None:
         raise ParamsError(f"model {card.id}: launch: its card has none: it runs without a server")
-    typer.echo(card.launch)
+    command = [*shlex.split(card.launch), "--port", str(port), *(flags or ())]
+    typer.echo(shlex.join(command), err=True)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise ModelError(f"{card.id} needs the command {command[0]!r}: {error}") from error

@@ -5,11 +5,12 @@ import datetime
 import email.utils
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import aiohttp
 import numpy as np
 import openai
 import soundfile
@@ -126,15 +127,7 @@ def served_by(response: Any, key: str) -> str | None:
 
 
 def are_one_model(name: str, other: str) -> bool:
-    """True if two names differ at most in a date at their end and in folders before them.
-
-    Examples
-    --------
-    >>> are_one_model("tiny", "models/tiny-preview-05-20")
-    True
-    >>> are_one_model("gemini-2.5-flash", "models/gemini-2.5-flash-lite")
-    False
-    """
+    """True if two names differ at most in a date at their end and in folders before them."""
     short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
     rest = long.removeprefix(short)
     return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
@@ -159,6 +152,13 @@ def _googles(part: Mapping[str, Any]) -> Mapping[str, Any]:
 def _is_withheld(reason: object) -> bool:
     # Gemini's compatible API writes "content_filter: PROHIBITED_CONTENT".
     return isinstance(reason, str) and bool(_WITHHELD.fullmatch(reason.split(":")[0].strip()))
+
+
+def is_away(error: openai.APIError) -> bool:
+    """True if there is no server at the address, or one that is not ready."""
+    if isinstance(error, openai.APIStatusError):
+        return error.status_code in (502, 503)
+    return any(isinstance(cause, aiohttp.ClientConnectorError) for cause in _causes(error))
 
 
 def is_blocked(error: openai.APIStatusError) -> bool:
@@ -189,9 +189,7 @@ def describe(error: Exception, key: str) -> str:
         text = f"{text} - {error.body}"
     elif isinstance(error, openai.APIConnectionError):
         # The SDK calls it a timeout when a server hangs up or cannot be reached.
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
+        *_, cause = _causes(error)
         name, text = "APIConnectionError", f"{type(cause).__name__}: {cause}"
     return quote(f"{name}: {text}", key)
 
@@ -207,6 +205,12 @@ def quote(text: object, key: str) -> str:
 def as_mapping(value: object) -> Mapping[str, Any]:
     """The value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _body(error: openai.APIStatusError) -> Mapping[str, Any]:

@@ -32,6 +32,9 @@ class ApiReach(CardSettings):
         default=120, description="The longest that a server may be silent in one try."
     )
     max_retries: Annotated[int, Field(ge=0)] = 5
+    restart_s: Annotated[float, Field(ge=0)] = Field(
+        default=0, description="The longest that a server may be away: it loads, or is restarted."
+    )
     max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="Of one process, retries too; needs usd_per_million_tokens."
     )

@@ -30,6 +30,8 @@ from aor_lib.models.base import (
 
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
+_PAUSE_S = 1
+"""Between two rounds of retries while the server is away."""
 
 
 class OpenAIModel:
@@ -128,12 +130,28 @@ class OpenAIModel:
             sending.set((made, most_usd))
             return await self._send(made)
 
+    async def _post(self, body: dict[str, Any]) -> object:
+        loop, away_s = asyncio.get_running_loop(), self._settings.restart_s
+        until = loop.time() + away_s
+        while True:
+            try:
+                # Not chat.completions.create: it rebuilds every message, and checks nothing.
+                return await self._client.post(
+                    "/chat/completions", cast_to=object, body=body, options=self._options
+                )
+            except openai.APIError as error:
+                if not away_s or not api_messages.is_away(error):
+                    raise
+                if loop.time() > until:
+                    text = api_messages.describe(error, self._key)
+                    self._budget.close(f"its server was away for {away_s:g} s ({text})")
+                if self._budget.closed:
+                    raise BudgetError(self._budget.closed) from error
+            await asyncio.sleep(_PAUSE_S)
+
     async def _send(self, made: Request) -> Answer | Failure:
         try:
-            # Not chat.completions.create: it rebuilds every message, and checks nothing.
-            response = await self._client.post(
-                "/chat/completions", cast_to=object, body=made.body, options=self._options
-            )
+            response = await self._post(made.body)
         except BudgetError as error:
             return Failure(f"{self.card.id}: {error}")
         except openai.APIStatusError as error:
@@ -163,13 +181,11 @@ class OpenAIModel:
         text = api_messages.describe(error, self._key)
         if api_messages.is_blocked(error):
             return Failure(f"content filter: {text}", blocked=True)
-        # Gemini answers a wrong key with 400.
-        if error.status_code == 401 or "API_KEY_INVALID" in str(error.body):
-            variable = self._settings.api_key_variable
-            text = f"the API refuses the key in ${variable}"
-            if variable is None:
-                text = "the API asks for a key, and the card names no api_key_variable"
-            self._budget.close(text)
+        if api_messages.refuses_key(error):
+            self._budget.close(
+                "the API refuses the key in its card's api_key_variable "
+                f"({self._settings.api_key_variable})"
+            )
         elif remedy := api_messages.remedy(error):
             self._budget.close(f"{text}; {remedy}")
         return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)

@@ -1,5 +1,7 @@
 """The command as a person uses it."""
 
+import os
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -94,10 +96,25 @@ def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
     assert "no [b]luck" in broken.stdout
 
 
-def test_the_command_that_starts_a_models_server_is_printed_for_a_shell_or_why_there_is_none(aor):
-    printed = aor("models", "launch", "voxtral-mini-3b-2507-served").stdout
-    assert printed.startswith("vllm serve mistralai/Voxtral-Mini-3B-2507 --revision ")
-    assert printed.count("\n") == 1
+def test_a_models_server_takes_the_place_of_the_command(tmp_path):
+    server = put(tmp_path / "vllm", b'#!/bin/sh\necho $$ "$@"\n')
+    server.chmod(0o755)
+    launch = ["models", "launch", "voxtral-mini-3b-2507-served", "--port", "8001", "--", "--seed=1"]
+    started = subprocess.Popen(
+        [sys.executable, "-c", "from aor_lib.cli import main; main()", *launch],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pid, *words = started.communicate()[0].split()
+    assert int(pid) == started.pid, "so that whoever ends it ends the server"
+    assert words[:2] == ["serve", "mistralai/Voxtral-Mini-3B-2507"]
+    assert words[-3:] == ["--port", "8001", "--seed=1"]
+
+
+def test_why_a_models_server_cannot_be_started_is_said(aor, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "'vllm'" in one_line_error(aor("models", "launch", "voxtral-mini-3b-2507-served"))
     assert "has none" in one_line_error(aor("models", "launch", "ref-permissive"))
     assert "'ref-permissive'?" in one_line_error(aor("models", "launch", "ref-permissiv"))
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import logging
 import re
 import threading
@@ -14,6 +15,7 @@ import soxr
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.models import openai_api
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
@@ -183,6 +185,44 @@ def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):
         answer_to(server, reply)
     assert KEY[:8] not in str(ended.value)
     assert len(server.requests) == 1
+
+
+@pytest.fixture
+def unpaused(monkeypatch):
+    monkeypatch.setattr(openai_api, "_PAUSE_S", 0)
+
+
+def test_a_server_that_is_restarted_is_waited_for(server, unpaused):
+    away = itertools.repeat(error(503, "loading"), 20)
+    server.reply = lambda _: next(away, completion("Fine."))
+    model = OpenAIModel(card(server, restart_s=600, max_retries=1))
+    assert model.answer([ask("1")], GENERATION) == [FINE]
+    assert len(server.requests) == 21
+
+
+@pytest.mark.parametrize("reply", [error(503, "loading"), "nobody listens"])
+def test_a_server_that_stays_away_ends_the_run(server, unpaused, reply):
+    server.reply = lambda _: reply
+    if isinstance(reply, str):
+        server.shutdown()
+        server.server_close()
+    model = OpenAIModel(card(server, restart_s=1e-9, max_retries=0))
+    with pytest.raises(ModelError, match=r"^tiny-api: its server was away"):
+        model.answer([ask("1"), ask("2")], GENERATION)
+
+
+def test_a_request_that_hangs_ends_by_the_cards_timeout_and_is_asked_again(server):
+    answered = threading.Event()
+    waits = iter([lambda: answered.wait(timeout=60)])
+
+    def reply(_):
+        next(waits, lambda: True)()
+        return completion("Fine.")
+
+    server.reply = reply
+    assert OpenAIModel(card(server, timeout_s=0.2)).answer([ask("1")], GENERATION) == [FINE]
+    answered.set()
+    assert len(server.requests) == 2
 
 
 def test_the_key_is_in_no_log_or_message(server, caplog, capfd):
