@@ -9,7 +9,7 @@ import openai
 from pydantic import Field
 
 from aor_lib.config.typed_yaml import Params
-from aor_lib.models.api_messages import Request, as_mapping
+from aor_lib.models.api_messages import Request, as_mapping, joined
 
 Usd = Annotated[float, Field(ge=0)]
 
@@ -124,6 +124,9 @@ class MeteredClient(openai.DefaultAioHttpClient):
             cost_usd = most_usd
             try:
                 response = await super().send(request, **options)
+                if response.headers.get("content-type", "").startswith("text/event-stream"):
+                    whole = joined(response.text)
+                    response = type(response)(response.status_code, json=whole, request=request)
                 cost_usd = self._cost_usd(response, made, most_usd)
             except Exception as error:
                 if isinstance(error.__cause__, aiohttp.ClientConnectorError):

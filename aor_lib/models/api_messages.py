@@ -4,6 +4,7 @@ import base64
 import datetime
 import email.utils
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -88,6 +89,25 @@ def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     wav = io.BytesIO()
     soundfile.write(wav, samples, SAMPLE_RATE, format="WAV", subtype="PCM_16")
     return wav.getvalue(), len(samples) / SAMPLE_RATE
+
+
+def joined(events: str) -> dict[str, Any]:
+    """The response whose pieces came as server-sent events; one without an end is broken off."""
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {"finish_reason": "abort"}
+    message: dict[str, str] = {}
+    for line in events.split("\n"):
+        data = line.removeprefix("data:").strip()
+        if data == line.strip() or data == "[DONE]":
+            continue
+        event = as_mapping(json.loads(data))
+        piece = as_mapping(_first(event.get("choices")))
+        for name in ("content", "refusal"):
+            if text := as_mapping(piece.get("delta")).get(name):
+                message[name] = message.get(name, "") + (_text(text) or "")
+        choice |= {name: value for name, value in piece.items() if value is not None}
+        whole |= {name: value for name, value in event.items() if value is not None}
+    return whole | {"choices": [choice | {"message": message}]}
 
 
 def read_response(response: Any, key: str) -> Answer | Failure:

@@ -86,6 +86,7 @@ class ApiSettings(ApiReach):
         default=None, description="Name of the model's LoRA adapter, asked where there is audio."
     )
     send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
+    stream: bool = Field(default=False, description="True where the API gives pieces only.")
     extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
 
 

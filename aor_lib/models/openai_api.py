@@ -30,6 +30,7 @@ from aor_lib.models.base import (
 
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
+_STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 _PAUSE_S = 1
 """Between two rounds of retries while the server is away."""
 
@@ -112,6 +113,7 @@ class OpenAIModel:
             # vLLM would take what is not said from the checkpoint.
             **({"top_p": 1.0} if generation.temperature else {}),
             **({"seed": generation.seed} if settings.send_seed else {}),
+            **(_STREAM if settings.stream else {}),
             **settings.extra,
         }
         async with self._made:

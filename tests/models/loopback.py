@@ -31,6 +31,15 @@ def completion(text, finish_reason="stop", refusal=None, **fields: Any) -> Reply
     return 200, {}, json.dumps(body).encode()
 
 
+def streamed(*pieces: str, finish_reason="stop", **fields: Any) -> Reply:
+    """An answer that comes in pieces, with its usage in the last event."""
+    events = [{"choices": [{"delta": {"role": "assistant", "content": piece}}]} for piece in pieces]
+    events += [{"choices": [{"delta": {}, "finish_reason": finish_reason}]}]
+    events += [{"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 5}, **fields}]
+    lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    return 200, {"content-type": "text/event-stream"}, f"{lines}data: [DONE]\n\n".encode()
+
+
 @dataclass(frozen=True)
 class Request:
     path: str

@@ -19,7 +19,7 @@ from aor_lib.models import openai_api
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import KEY, completion, error
+from tests.models.loopback import KEY, completion, error, streamed
 
 GENERATION = Generation(max_new_tokens=7, temperature=0.5, seed=11)
 PRICES = {"text_input": 0, "audio_input": 0, "output": 1e6, "audio_tokens_per_s": 10}
@@ -138,6 +138,39 @@ def test_an_answer_that_was_cut_off_or_comes_in_parts_and_a_refusal_in_its_own_f
     assert answer_to(server, completion(parts, "length")) == cut_off
     refusal = answer_to(server, completion(None, refusal="I can't."))
     assert refusal == Answer("I can't.", 5, finish_reason="stop")
+
+
+def test_pieces_that_are_streamed_are_an_answer_as_one_that_comes_whole(server):
+    assert answer_to(server, streamed("Fi", "ne."), stream=True) == FINE
+    [body] = server.bodies
+    assert body["stream"]
+    assert body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(
+    ("reply", "blocked", "expected"),
+    [
+        (streamed("Half an ans", finish_reason=None), False, ".*broke the answer off"),
+        (streamed("Half an ans", finish_reason="content_filter"), True, "content filter: "),
+        (streamed("Half an ans", error={"message": "too fast"}), False, ".*too fast"),
+        (streamed(), False, "empty answer: "),
+        ((*streamed()[:2], b'data: {"choices": [{"del'), False, ""),
+        ((*streamed()[:2], b'data: {"choices": [{"delta": {"content": 3}}]}'), False, ""),
+        ((*streamed()[:2], b""), False, ".*broke the answer off"),
+    ],
+)
+def test_a_stream_that_fails_or_does_not_end_is_a_failure(server, reply, blocked, expected):
+    result = answer_to(server, reply, stream=True)
+    assert result == Failure(result.error, blocked=blocked)
+    assert re.match(expected, result.error), result.error
+    assert "Half an ans" not in result.error
+
+
+def test_a_streamed_answer_costs_what_its_last_event_says(server):
+    server.reply = lambda _: streamed("Fine.")
+    settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES, "stream": True}
+    results = OpenAIModel(card(server, **settings)).answer([ask("1")] * 20, GENERATION)
+    assert answers_in(results) == 10
 
 
 def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
