@@ -194,10 +194,11 @@ class Run:
         responses = [response_of(key, result, outcome.latency_s) for key, result in results.items()]
         responses = self._of_one_model(model, responses)
         failed = {one.trial_key for one in responses if one.status is Status.FAILED}
+        # Outside of the transaction: a server is asked for its version.
+        answered_here = [provenance_of(model)] if len(failed) < len(responses) else []
         with self._store.transaction():
             self._store.record(responses)
-            if len(failed) < len(responses):
-                self._store.record_provenance([provenance_of(model)])
+            self._store.record_provenance(answered_here)
         self._finished |= {response.trial_key for response in responses} - failed
         self._failed |= failed
         self._failures[name] += len(failed)

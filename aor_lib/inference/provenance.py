@@ -25,7 +25,7 @@ class Provenance(Row):
     profile: str = ""  # the study it was imported from; "": this one
     aor_version: str
     python: str
-    device: str  # processors of the machine, or what is known of it
+    device: str  # processors of the machine, or what its server says of itself
     libraries: dict[str, str]  # versions, by name
     since: str  # UTC, ISO 8601: when the first answer came
 
@@ -44,8 +44,8 @@ def provenance_of(model: AudioModel) -> Provenance:
 
 
 def _device(model: AudioModel) -> str:
-    if model.card.kind == "openai_api":
-        return "the provider's"
+    if server := getattr(model, "server", None):
+        return str(server)
     processors = [_processor()]
     if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
         processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))

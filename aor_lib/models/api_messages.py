@@ -6,7 +6,7 @@ import email.utils
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -146,6 +146,15 @@ def served_by(response: Any, key: str) -> str | None:
     return quote(name, key)[:100] or None if isinstance(name, str) else None
 
 
+def server_facts(replies: Sequence[object]) -> list[object]:
+    """Whose server it is, its version, and the tokens that it reads, of what it says of itself."""
+    models, *rest = map(as_mapping, replies) if replies else [{}]
+    model = as_mapping(_first(models.get("data")))
+    n_ctx = as_mapping(model.get("meta")).get("n_ctx") or model.get("max_model_len")
+    versions = [reply.get("version") for reply in rest]
+    return [model.get("owned_by"), *versions, n_ctx and f"context of {n_ctx} tokens"]
+
+
 def are_one_model(name: str, other: str) -> bool:
     """True if two names differ at most in a date at their end and in folders before them."""
     short, long = sorted((name.rpartition("/")[2], other.rpartition("/")[2]), key=len)
@@ -203,15 +212,13 @@ def remedy(error: openai.APIStatusError) -> str | None:
 
 
 def describe(error: Exception, key: str) -> str:
-    """Type and message of an error, as :func:`quote`."""
-    name, text = type(error).__name__, str(error)
-    if isinstance(error, openai.APIStatusError) and " - " not in text:
-        text = f"{text} - {error.body}"
-    elif isinstance(error, openai.APIConnectionError):
-        # The SDK calls it a timeout when a server hangs up or cannot be reached.
-        *_, cause = _causes(error)
-        name, text = "APIConnectionError", f"{type(cause).__name__}: {cause}"
-    return quote(f"{name}: {text}", key)
+    """Type and message of an error's first cause, as :func:`quote`."""
+    # The SDK calls it a timeout when a server hangs up or cannot be reached.
+    *_, cause = _causes(error)
+    text = f"{type(cause).__name__}: {cause}"
+    if isinstance(cause, openai.APIStatusError) and " - " not in text:
+        text = f"{text} - {cause.body}"
+    return quote(text, key)
 
 
 def quote(text: object, key: str) -> str:

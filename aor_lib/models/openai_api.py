@@ -16,7 +16,7 @@ from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
 from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
-from aor_lib.models.api_messages import Request
+from aor_lib.models.api_messages import Request, as_mapping
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import (
     Answer,
@@ -30,6 +30,8 @@ from aor_lib.models.base import (
 
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
+_MALFORMED = (RuntimeError, TypeError, ValueError)
+"""What libraries raise at a file or a response that is not what it should be."""
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 _PAUSE_S = 1
 """Between two rounds of retries while the server is away."""
@@ -47,6 +49,7 @@ class OpenAIModel:
         self.capabilities = self.capabilities_of(card)
         address, self._key = settings.address(card.id), settings.key(card.id)
         self._budget = Budget(settings.max_spend_usd)
+        self._fingerprint: object = None
         self._made = asyncio.Semaphore(self.calls_at_once)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
@@ -70,6 +73,25 @@ class OpenAIModel:
             text_only=settings.text_only, at_once=settings.concurrency, clips=settings.clips
         )
 
+    @property
+    def server(self) -> str:
+        """Versions and context length of the server, as far as it says them."""
+        facts = [*api_messages.server_facts(self._listed), self._fingerprint]
+        said = ", ".join(api_messages.quote(fact, self._key) for fact in facts if fact)
+        return said[:500] or "the provider's"
+
+    @functools.cached_property
+    def _listed(self) -> Sequence[object]:
+        # A provider's list is of all its models, and says nothing of its servers.
+        return _submit(self._list()).result() if not self._key else []
+
+    async def _list(self) -> list[object]:
+        sending.set((Request({}, 0, 0.0), 0.0))
+        options: Any = {**self._options, "max_retries": 0, "timeout": 10}
+        paths = ("/models", str(self._client.base_url.join("/version")))
+        asked = [self._client.get(path, cast_to=object, options=options) for path in paths]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
@@ -84,16 +106,8 @@ class OpenAIModel:
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
-        asked = []
-        try:
-            async with asyncio.TaskGroup() as group:
-                for conversation in conversations:
-                    asked.append(group.create_task(self._answer_one(conversation, generation)))
-                    # The first is sent before the last is made: else they come and go as a crowd.
-                    await asyncio.sleep(0)
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from None  # which says what went wrong
-        results = [task.result() for task in asked]
+        asked = [self._answer_one(conversation, generation) for conversation in conversations]
+        results = await asyncio.gather(*asked)
         came = any(isinstance(result, Answer) or result.blocked for result in results)
         if self._budget.closed and not came:
             raise ModelError(f"{self.card.id}: {self._budget.closed}")
@@ -125,7 +139,7 @@ class OpenAIModel:
             try:
                 # Reading and encoding a clip takes longer than handing it to another thread.
                 made = await asyncio.to_thread(build) if heard else build()
-            except (OSError, RuntimeError, ValueError, TypeError) as error:
+            except (OSError, *_MALFORMED) as error:
                 return Failure(api_messages.describe(error, self._key))
             prices, most = settings.usd_per_million_tokens, generation.max_new_tokens
             most_usd = prices.usd(made.max_text_tokens, made.audio_s, most) if prices else 0.0
@@ -158,12 +172,9 @@ class OpenAIModel:
             return Failure(f"{self.card.id}: {error}")
         except openai.APIStatusError as error:
             return self._refused(error)
-        except (openai.APIConnectionError, aiohttp.ClientError) as error:
-            # The SDK passes on what aiohttp says of a response that is no HTTP.
+        except (openai.OpenAIError, aiohttp.ClientError, *_MALFORMED) as error:
             return Failure(api_messages.describe(error, self._key))
-        except (openai.OpenAIError, RuntimeError, TypeError, ValueError) as error:
-            # The SDK passes on what its JSON parser says, that it is nested too deep among it.
-            return Failure(f"malformed response: {api_messages.describe(error, self._key)}")
+        self._fingerprint = as_mapping(response).get("system_fingerprint")
         served = api_messages.served_by(response, self._key)
         asked = made.body["model"]
         if served and not api_messages.are_one_model(served, asked):

@@ -80,13 +80,17 @@ def test_what_a_model_does_not_take_is_left_out_aloud(aor):
     assert "12 of 12 trials done" in done.output
 
 
-def test_status_has_a_row_for_each_model_and_mitigation(aor):
+def test_status_counts_answers_by_model_and_says_why_some_are_missing(aor):
     first = iter([Failure("content filter", blocked=True)])
     run = aor("run", answer=lambda text: next(first, Failure("Timeout")))
     assert "1 x ref-permissive blocked: content filter" in run.stderr
     aor("judge")
     rows = [line.split() for line in aor("status").stdout.splitlines()[1:]]
-    assert rows == [
+    assert rows[3:] == [
+        ["model", "mitigation", "condition", "error", "trials"],
+        ["ref-permissive", "none", "text_only", "Timeout", "11"],
+    ]
+    assert rows[:3] == [
         ["model", "mitigation", "ok", "blocked", "failed", "missing", "judged"],
         ["ref-contextual", "none", "12", "0", "0", "0", "12"],
         ["ref-permissive", "none", "0", "1", "11", "0", "12"],

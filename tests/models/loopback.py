@@ -20,6 +20,10 @@ def error(status: int, message: str, code: str | None = None, **headers: str) ->
     return status, named, json.dumps(body).encode()
 
 
+def json_reply(body: Any) -> Reply:
+    return 200, {}, json.dumps(body).encode()
+
+
 def completion(text, finish_reason="stop", refusal=None, **fields: Any) -> Reply:
     """An answer in OpenAI's form; ``fields`` stand beside the choices."""
     message = {"role": "assistant", "content": text, "refusal": refusal}
@@ -57,6 +61,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[Request] = []
+        self.pages: dict[str, Any] = {}
         self.connections: list[object] = []
 
     @property
@@ -97,6 +102,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self._note(body)
         self._send(self.server.reply(body))
+
+    def do_GET(self) -> None:
+        found = self.server.pages.get(self.path)
+        self._send(error(404, "no such page") if found is None else json_reply(found))
 
     def _note(self, body: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -15,6 +15,7 @@ import soxr
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.inference.provenance import provenance_of
 from aor_lib.models import openai_api
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
@@ -99,8 +100,8 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     [
         (error(500, "boom"), 3, False, "InternalServerError: .*boom"),
         (completion("Half an ans", "abort"), 1, False, ".*abort"),
-        (BROKEN_OFF, 3, False, "APIConnectionError: "),
-        ((200, {}, b'{"choices": [{"index"'), 1, False, "malformed response: "),
+        (BROKEN_OFF, 3, False, "ContentLengthError: "),
+        ((200, {}, b'{"choices": [{"index"'), 1, False, "JSONDecodeError: "),
         ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
         (completion(" ", "length"), 1, False, "empty answer: .*length"),
         ((200, {}, b'{"choices": []}'), 1, False, "malformed response: "),
@@ -223,6 +224,31 @@ def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):
 @pytest.fixture
 def unpaused(monkeypatch):
     monkeypatch.setattr(openai_api, "_PAUSE_S", 0)
+
+
+VLLM = {
+    "/v1/models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 8192}]},
+    "/version": {"version": "0.33.0"},
+}
+LLAMA = {"/v1/models": {"data": [{"owned_by": "llamacpp", "meta": {"n_ctx": 4096}}]}}
+
+
+@pytest.mark.parametrize(
+    ("pages", "fingerprint", "expected"),
+    [
+        (VLLM, None, "vllm, 0.33.0, context of 8192 tokens"),
+        (LLAMA, "b6000-abc", "llamacpp, context of 4096 tokens, b6000-abc"),
+        ({"/v1/models": ["?"], "/version": 3}, None, "the provider's"),
+    ],
+)
+def test_what_a_server_says_of_its_version_and_context_is_known(
+    server, pages, fingerprint, expected
+):
+    server.pages = pages
+    server.reply = lambda _: completion("Fine.", system_fingerprint=fingerprint)
+    model = OpenAIModel(card(server, api_key_variable=None))
+    model.answer([ask("1")], GENERATION)
+    assert provenance_of(model).device == expected
 
 
 def test_a_server_that_is_restarted_is_waited_for(server, unpaused):
