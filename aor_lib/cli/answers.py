@@ -61,7 +61,9 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Count the answers and verdicts of each model, and say why which answers are missing."""
     import pandas as pd
 
-    from aor_lib.analysis.results import load_results, load_trials
+    from aor_lib.analysis.results import load_results
+    from aor_lib.inference.engine import unanswered
+    from aor_lib.inference.store import open_results
     from aor_lib.stimuli.manifest import load_manifest
 
     study, folder = study_of(params, build)
@@ -73,12 +75,8 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
     rows = counts.reset_index()
     print_table(rows, rows.to_numpy())
-    trials = load_trials(folder, study.profile.judge)
-    lacking = trials[trials["status"].isin(["failed", "missing"])].copy()
-    lacking["error"] = lacking["error"].fillna("not asked, or stopped: run 'aor run'")
-    why = lacking.groupby(["model", "mitigation", "condition", "error"]).size()
-    if not why.empty:
-        print_table([*why.index.names, "trials"], why.reset_index().to_numpy())
+    with open_results(folder) as store:
+        typer.echo("\n".join(unanswered(store)))
 
 
 @app.command()

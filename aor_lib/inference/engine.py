@@ -29,7 +29,7 @@ BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 MAX_FAILURES = 0.1
 """Failures that a model is allowed: below 1 a share of its trials, otherwise a number of them."""
-_ERRORS_SHOWN = 20
+_REASONS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def run_study(
         done = Run(asked, loaded, stimuli, build, store, max_failures).answer(report)
         for name, reason in done.stopped.items():
             say(f"{name} was stopped: {reason}")
-        for line in _errors(store):
+        for line in unanswered(store):
             say(line)
     left = done.planned - done.done - done.failed
     say(f"{done.done} of {done.planned} trials done, {done.failed} failed, {left} left")
@@ -92,6 +92,16 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]
         except ModelError as error:
             unable.append(str(error))
     return loaded, unable
+
+
+def unanswered(store: Store) -> list[str]:
+    """Say how many of the study's trials have no answer, by model and mitigation, and why."""
+    trials = store.frame("")
+    lacking = trials[(trials["part"] != IMPORTED) & (trials["status"] != Status.OK)]
+    lacking = lacking.fillna({"status": "missing", "error": "not asked yet"})
+    kinds = lacking.value_counts(["model", "mitigation", "status", "error"]).head(_REASONS_SHOWN)
+    rows = kinds.reset_index(name="times").itertuples()
+    return [f"{r.times} x {r.model} {r.mitigation} {r.status}: {r.error}" for r in rows]
 
 
 class Run:
@@ -230,11 +240,3 @@ class Run:
 def _unlock(lock: FileLock) -> None:
     Path(lock.lock_file).unlink(missing_ok=True)  # while it is held: filelock sees that it is gone
     lock.release()
-
-
-def _errors(store: Store) -> list[str]:
-    trials = store.frame("")
-    failed = trials[(trials["part"] != IMPORTED) & trials["error"].notna()]
-    counts = failed.groupby(["model", "status", "error"]).size().reset_index(name="times")
-    counts = counts.sort_values("times", ascending=False, kind="stable").head(_ERRORS_SHOWN)
-    return [f"{row.times} x {row.model} {row.status}: {row.error}" for row in counts.itertuples()]

@@ -194,11 +194,9 @@ class OpenAIModel:
         text = api_messages.describe(error, self._key)
         if api_messages.is_blocked(error):
             return Failure(f"content filter: {text}", blocked=True)
-        if api_messages.refuses_key(error):
-            self._budget.close(
-                "the API refuses the key in its card's api_key_variable "
-                f"({self._settings.api_key_variable})"
-            )
+        # Gemini answers a wrong key with 400.
+        if error.status_code == 401 or "API_KEY_INVALID" in str(error.body):
+            self._budget.close(f"the API refuses the key in ${self._settings.api_key_variable}")
         elif remedy := api_messages.remedy(error):
             self._budget.close(f"{text}; {remedy}")
         return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)

@@ -57,7 +57,7 @@ def refuse(text):
     raise ModelError("the API refuses the key")
 
 
-FAILED = (fail, "12 failed, 0 left", "12 x ref-permissive failed: Timeout: slow")
+FAILED = (fail, "12 failed, 0 left", "12 x ref-permissive none failed: Timeout: slow")
 STOPPED = (refuse, "0 failed, 12 left", "ref-permissive was stopped: the API refuses the key")
 
 
@@ -67,6 +67,7 @@ def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summ
     assert failed.exit_code == 1
     assert f"12 of 24 trials done, {summary}" in failed.output
     assert reason in failed.stderr
+    assert ("x ref-permissive none missing: not asked yet" in failed.stderr) == (answer is refuse)
     assert "was stopped" not in aor("run", "--max-failures", "100", answer=fail).stderr
     again = aor("run")
     assert again.exit_code == 0
@@ -83,14 +84,14 @@ def test_what_a_model_does_not_take_is_left_out_aloud(aor):
 def test_status_counts_answers_by_model_and_says_why_some_are_missing(aor):
     first = iter([Failure("content filter", blocked=True)])
     run = aor("run", answer=lambda text: next(first, Failure("Timeout")))
-    assert "1 x ref-permissive blocked: content filter" in run.stderr
+    assert "1 x ref-permissive none blocked: content filter" in run.stderr
     aor("judge")
-    rows = [line.split() for line in aor("status").stdout.splitlines()[1:]]
-    assert rows[3:] == [
-        ["model", "mitigation", "condition", "error", "trials"],
-        ["ref-permissive", "none", "text_only", "Timeout", "11"],
+    lines = aor("status").stdout.splitlines()[1:]
+    assert lines[3:] == [
+        "11 x ref-permissive none failed: Timeout",
+        "1 x ref-permissive none blocked: content filter",
     ]
-    assert rows[:3] == [
+    assert [line.split() for line in lines[:3]] == [
         ["model", "mitigation", "ok", "blocked", "failed", "missing", "judged"],
         ["ref-contextual", "none", "12", "0", "0", "0", "12"],
         ["ref-permissive", "none", "0", "1", "11", "0", "12"],
