@@ -6,7 +6,7 @@ import email.utils
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -137,22 +137,21 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     text = text.encode(errors="replace").decode()
     tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0
     ended = quote(reason, key)[:40] if isinstance(reason, str) else None
-    return Answer(text, tokens, finish_reason=ended, served_by=served_by(response, key))
+    return Answer(text, tokens, finish_reason=ended, served_by=named(response, "model", key))
 
 
-def served_by(response: Any, key: str) -> str | None:
-    """Provider's name of the model that answered, if its response gives one."""
-    name = as_mapping(response).get("model")
+def named(response: Any, field: str, key: str) -> str | None:
+    """What a response says in a field of text, such as the model that answered; None if nothing."""
+    name = as_mapping(response).get(field)
     return quote(name, key)[:100] or None if isinstance(name, str) else None
 
 
-def server_facts(replies: Sequence[object]) -> list[object]:
-    """Whose server it is, its version, and the tokens that it reads, of what it says of itself."""
-    models, *rest = map(as_mapping, replies) if replies else [{}]
-    model = as_mapping(_first(models.get("data")))
-    n_ctx = as_mapping(model.get("meta")).get("n_ctx") or model.get("max_model_len")
-    versions = [reply.get("version") for reply in rest]
-    return [model.get("owned_by"), *versions, n_ctx and f"context of {n_ctx} tokens"]
+def facts_of(server: Mapping[str, Any]) -> list[str]:
+    """What a server says of itself: whose it is, its version, the tokens that it reads."""
+    model = as_mapping(_first(server.get("data")))
+    length = as_mapping(model.get("meta")).get("n_ctx") or model.get("max_model_len")
+    facts = (named(model, "owned_by", ""), named(server, "version", ""))
+    return [*filter(None, facts), *([f"context of {length} tokens"] if length else [])]
 
 
 def are_one_model(name: str, other: str) -> bool:

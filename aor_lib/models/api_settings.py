@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PositiveInt, model_validator
@@ -12,9 +12,6 @@ from aor_lib.config.params import CardSettings
 from aor_lib.models.api_budget import Prices
 from aor_lib.models.api_messages import AudioPart
 from aor_lib.models.base import ModelError
-
-_KEY = re.compile(r"[!#-&(-\[\]-~]+")
-"""ASCII without what JSON or Python write in another way: it must be found in what is quoted."""
 
 
 class ApiReach(CardSettings):
@@ -65,8 +62,8 @@ class ApiReach(CardSettings):
         if self.api_key_variable is None:
             return ""
         value = _from_environment(self.api_key_variable, model, "the API key")
-        if not _KEY.fullmatch(value):
-            # An HTTP client would quote it in its complaint.
+        if json.dumps(value) != f'"{value}"':
+            # An HTTP client would quote it in its complaint, in another spelling.
             raise ModelError(
                 f"{model} needs the API key in ${self.api_key_variable}; "
                 "what is set there has characters that no key has"

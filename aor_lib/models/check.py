@@ -144,6 +144,8 @@ def _text_only(model: CheckedModel) -> None:
 def _multi_turn(model: CheckedModel) -> str:
     _require(model.model.capabilities.multi_turn, "multi_turn")
     first, second, last = model.questions
+    if model.model.capabilities.clips == 1:
+        first, second = ((Turn("user", text=question),) for question in QUESTIONS[:2])
     between = Turn("assistant", text="I would have to look that up.")
     conversation = (*first, between, *last)
     model.answer(conversation)

@@ -49,7 +49,7 @@ class OpenAIModel:
         self.capabilities = self.capabilities_of(card)
         address, self._key = settings.address(card.id), settings.key(card.id)
         self._budget = Budget(settings.max_spend_usd)
-        self._fingerprint: object = None
+        self._fingerprint: str | None = None
         self._made = asyncio.Semaphore(self.calls_at_once)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
@@ -75,22 +75,21 @@ class OpenAIModel:
 
     @property
     def server(self) -> str:
-        """Versions and context length of the server, as far as it says them."""
-        facts = [*api_messages.server_facts(self._listed), self._fingerprint]
-        said = ", ".join(api_messages.quote(fact, self._key) for fact in facts if fact)
-        return said[:500] or "the provider's"
+        """Version and context length of the server, as far as it says them."""
+        return ", ".join(filter(None, (self._own_server, self._fingerprint))) or "the provider's"
 
     @functools.cached_property
-    def _listed(self) -> Sequence[object]:
+    def _own_server(self) -> str:
         # A provider's list is of all its models, and says nothing of its servers.
-        return _submit(self._list()).result() if not self._key else []
+        return "" if self._key else str(_submit(self._describe_server()).result())
 
-    async def _list(self) -> list[object]:
+    async def _describe_server(self) -> str:
         sending.set((Request({}, 0, 0.0), 0.0))
         options: Any = {**self._options, "max_retries": 0, "timeout": 10}
-        paths = ("/models", str(self._client.base_url.join("/version")))
+        paths = ("/models", str(self._client.base_url.join("/version")))  # vLLM has the second
         asked = [self._client.get(path, cast_to=object, options=options) for path in paths]
-        return list(await asyncio.gather(*asked, return_exceptions=True))
+        listed, version = map(as_mapping, await asyncio.gather(*asked, return_exceptions=True))
+        return ", ".join(api_messages.facts_of({**listed, **version}))
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -174,8 +173,8 @@ class OpenAIModel:
             return self._refused(error)
         except (openai.OpenAIError, aiohttp.ClientError, *_MALFORMED) as error:
             return Failure(api_messages.describe(error, self._key))
-        self._fingerprint = as_mapping(response).get("system_fingerprint")
-        served = api_messages.served_by(response, self._key)
+        self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)
+        served = api_messages.named(response, "model", self._key)
         asked = made.body["model"]
         if served and not api_messages.are_one_model(served, asked):
             text = (

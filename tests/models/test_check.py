@@ -84,8 +84,16 @@ def crash(self, error):
     raise error
 
 
+def one_clip(self, conversation):
+    """Say what a model that takes one clip says, which fails with two."""
+    if sum(turn.audio is not None for turn in conversation) > 1:
+        raise OSError("At most 1 audio may be provided in one prompt")
+    return self.understand(conversation)
+
+
 # As a checkpoint with random weights may do: whatever it hears, it says the same.
 BABBLES = but(say=lambda self, c: self.understand(c) and "la la la")
+ONE_CLIP = but(capabilities=Capabilities(activations=True, clips=1), say=one_clip)
 DEAF = but(hear=lambda self, turn: "something" if Sound.hear(self, turn) else "")
 RANDOM = but(
     capabilities=Capabilities(), say=lambda self, c: self.understand(c) + str(next(self.counter))
@@ -121,7 +129,7 @@ def checks(rows, outcome):
     return rows.loc[rows["outcome"] == outcome, "check"].tolist()
 
 
-@pytest.mark.parametrize("model", [Sound(), BABBLES])
+@pytest.mark.parametrize("model", [Sound(), BABBLES, ONE_CLIP])
 def test_a_sound_model_passes_every_check(model, tones):
     rows = check_model(model)
     assert checks(rows, "passed") == rows["check"].tolist()
