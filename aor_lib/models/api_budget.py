@@ -62,41 +62,30 @@ class Budget:
         self.spent_usd = 0.0
         self.closed: str | None = None
         self._max_spend_usd = max_spend_usd
-        self._under_way: list[float] = []
-        self._changed = asyncio.Condition()
+        self._reserved_usd = 0.0
 
     def close(self, reason: str) -> None:
         """Let nothing through from now on; the first reason is kept."""
         self.closed = self.closed or reason
 
-    async def reserve(self, most_usd: float) -> None:
-        """Count one request, if need be after those under way; BudgetError if that is too much."""
-        async with self._changed:
-            await self._changed.wait_for(
-                lambda: self.closed or self._affords(most_usd) or not self._under_way
-            )
-            if not self._affords(most_usd):
-                self.close(
-                    f"max_spend_usd ({self._max_spend_usd:g}) does not allow another request: "
-                    f"{self.requests} cost up to {self.spent_usd:.4f} USD, and the next one may "
-                    f"cost {most_usd:.4f}; run again to go on, or raise it in the model's card"
-                )
-            if self.closed:
-                self._changed.notify_all()
-                raise BudgetError(self.closed)
-            self.requests += 1
-            self._under_way.append(most_usd)
-
-    async def settle(self, most_usd: float, cost_usd: float) -> None:
-        """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
-        async with self._changed:
-            self._under_way.remove(most_usd)
-            self.spent_usd += cost_usd
-            self._changed.notify_all()
-
-    def _affords(self, most_usd: float) -> bool:
+    def reserve(self, most_usd: float) -> None:
+        """Count one request; BudgetError if it may be too much, with those under way."""
         cap = self._max_spend_usd
-        return cap is None or self.spent_usd + sum(self._under_way) + most_usd <= cap
+        if cap is not None and self.spent_usd + self._reserved_usd + most_usd > cap:
+            self.close(
+                f"max_spend_usd ({cap:g}) does not allow another request: {self.requests} cost up "
+                f"to {self.spent_usd + self._reserved_usd:.4f} USD, and the next one may cost "
+                f"{most_usd:.4f}; run again to go on, or raise it in the model's card"
+            )
+        if self.closed:
+            raise BudgetError(self.closed)
+        self.requests += 1
+        self._reserved_usd += most_usd
+
+    def settle(self, most_usd: float, cost_usd: float) -> None:
+        """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
+        self._reserved_usd -= most_usd
+        self.spent_usd += cost_usd
 
 
 sending: ContextVar[tuple[Request, float]] = ContextVar("sending")
@@ -119,7 +108,7 @@ class MeteredClient(openai.DefaultAioHttpClient):
         """Send one try of a request, and settle what it cost."""
         made, most_usd = sending.get()
         async with self._places:
-            await self._budget.reserve(most_usd)
+            self._budget.reserve(most_usd)
             # An answer that did not arrive whole may have been made, and be billed.
             cost_usd = most_usd
             try:
@@ -133,7 +122,7 @@ class MeteredClient(openai.DefaultAioHttpClient):
                     cost_usd = 0.0  # never sent
                 raise
             finally:
-                await self._budget.settle(most_usd, cost_usd)
+                self._budget.settle(most_usd, cost_usd)
         return response
 
     def _cost_usd(self, response: Any, made: Request, most_usd: float) -> float:

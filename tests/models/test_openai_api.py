@@ -170,6 +170,7 @@ def test_a_stream_that_fails_or_does_not_end_is_a_failure(server, reply, blocked
 def test_a_streamed_answer_costs_what_its_last_event_says(server):
     server.reply = lambda _: streamed("Fine.")
     settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES, "stream": True}
+    settings |= {"concurrency": 1}
     results = OpenAIModel(card(server, **settings)).answer([ask("1")] * 20, GENERATION)
     assert answers_in(results) == 10
 
@@ -191,10 +192,11 @@ def test_no_more_is_spent_than_the_cap_allows_in_all_calls(server):
     model = OpenAIModel(card(server, concurrency=4, **settings))
     assert answers_in(model.answer([ask("1"), ask("2")], GENERATION)) == 2
     results = model.answer([ask(f"{i}") for i in range(100)], GENERATION)
-    assert answers_in(results) == 10 - 2, "an error costs nothing"
+    # The four at once are reserved at 7 USD each, and cost 5; an error costs nothing.
+    assert 4 <= answers_in(results) <= 10 - 2
     with pytest.raises(ModelError, match=r"^tiny-api: max_spend_usd \(52\)"):
         model.answer([ask("more")], GENERATION)
-    assert len(server.requests) == 5 + 10
+    assert len(server.requests) <= 5 + 10
 
 
 def test_what_may_have_been_made_but_did_not_arrive_is_spent(server):
