@@ -1,8 +1,6 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
 import base64
-import datetime
-import email.utils
 import io
 import json
 import re
@@ -198,14 +196,14 @@ def is_blocked(error: openai.APIStatusError) -> bool:
     return any(map(_is_withheld, codes)) or "flagged_input" in metadata
 
 
-def remedy(error: openai.APIStatusError) -> str | None:
-    """Remedy without which no request will be answered; None if none is needed."""
+def remedy(error: openai.APIStatusError, wait_s: float) -> str | None:
+    """Remedy without which no request will be answered, which may be to wait; None if none."""
     if error.status_code == 404:
         return "check the source in its card and the address of its API"
     code = error.code or _body(error).get("code")
     if error.status_code == 402 or code in ("insufficient_quota", "billing_hard_limit_reached"):
         return "pay for more, then run again"
-    if (wait_s := _wait_s(error.response.headers.get("retry-after", ""))) > _LONGEST_WAIT_S:
+    if wait_s > _LONGEST_WAIT_S:
         return f"it asks to wait {wait_s:.0f} s; run again after that"
     return None
 
@@ -250,19 +248,6 @@ def _text(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     return "".join(part["text"] for part in content if part.get("type") == "text")
-
-
-def _wait_s(retry_after: str) -> float:
-    # A number, or a date (RFC 9110, section 10.2.3).
-    try:
-        return float(retry_after)
-    except ValueError:
-        pass
-    try:
-        until = email.utils.parsedate_to_datetime(retry_after)
-    except ValueError:
-        return 0.0
-    return (until - datetime.datetime.now(datetime.UTC)).total_seconds()
 
 
 def _first(items: object) -> object:

@@ -191,12 +191,13 @@ class OpenAIModel:
 
     def _refused(self, error: openai.APIStatusError) -> Failure:
         text = api_messages.describe(error, self._key)
+        wait_s = self._client._parse_retry_after_header(error.response.headers) or 0.0
         if api_messages.is_blocked(error):
             return Failure(f"content filter: {text}", blocked=True)
         # Gemini answers a wrong key with 400.
         if error.status_code == 401 or "API_KEY_INVALID" in str(error.body):
             self._budget.close(f"the API refuses the key in ${self._settings.api_key_variable}")
-        elif remedy := api_messages.remedy(error):
+        elif remedy := api_messages.remedy(error, wait_s):
             self._budget.close(f"{text}; {remedy}")
         return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
