@@ -1,15 +1,12 @@
 """A cap on the cost of requests to an API, counted at every try."""
 
-import asyncio
-from contextvars import ContextVar
 from typing import Annotated, Any
 
-import aiohttp
 import openai
 from pydantic import Field
 
 from aor_lib.config.typed_yaml import Params
-from aor_lib.models.api_messages import Request, as_mapping, joined
+from aor_lib.models.api_messages import Request, as_mapping
 
 Usd = Annotated[float, Field(ge=0)]
 
@@ -47,7 +44,7 @@ class Prices(Params):
 
 
 class BudgetError(openai.OpenAIError):
-    """No further request may be sent; the message says why. The SDK does not retry it."""
+    """No further request may be sent; the message says why."""
 
 
 class Budget:
@@ -58,7 +55,6 @@ class Budget:
     """
 
     def __init__(self, max_spend_usd: float | None) -> None:
-        self.requests = 0
         self.spent_usd = 0.0
         self.closed: str | None = None
         self._max_spend_usd = max_spend_usd
@@ -73,63 +69,15 @@ class Budget:
         cap = self._max_spend_usd
         if cap is not None and self.spent_usd + self._reserved_usd + most_usd > cap:
             self.close(
-                f"max_spend_usd ({cap:g}) does not allow another request: {self.requests} cost up "
-                f"to {self.spent_usd + self._reserved_usd:.4f} USD, and the next one may cost "
-                f"{most_usd:.4f}; run again to go on, or raise it in the model's card"
+                f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
+                f"{most_usd:.4f} USD beside {self.spent_usd + self._reserved_usd:.4f}; "
+                "run again to go on, or raise it in the model's card"
             )
         if self.closed:
             raise BudgetError(self.closed)
-        self.requests += 1
         self._reserved_usd += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
         """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
         self._reserved_usd -= most_usd
         self.spent_usd += cost_usd
-
-
-sending: ContextVar[tuple[Request, float]] = ContextVar("sending")
-"""The request that the present task sends, and the most that it can cost."""
-
-
-class MeteredClient(openai.DefaultAioHttpClient):
-    """HTTP client of the SDK that has a budget let every single try through, retries included.
-
-    It sends ``concurrency`` requests at once; one that waits to be tried again holds no place.
-    """
-
-    def __init__(self, budget: Budget, prices: Prices | None, concurrency: int) -> None:
-        super().__init__(timeout=None)
-        self._places = asyncio.Semaphore(concurrency)
-        self._budget = budget
-        self._prices = prices
-
-    async def send(self, request: Any, **options: Any) -> Any:
-        """Send one try of a request, and settle what it cost."""
-        made, most_usd = sending.get()
-        async with self._places:
-            self._budget.reserve(most_usd)
-            # An answer that did not arrive whole may have been made, and be billed.
-            cost_usd = most_usd
-            try:
-                response = await super().send(request, **options)
-                if response.headers.get("content-type", "").startswith("text/event-stream"):
-                    whole = joined(response.text)
-                    response = type(response)(response.status_code, json=whole, request=request)
-                cost_usd = self._cost_usd(response, made, most_usd)
-            except Exception as error:
-                if isinstance(error.__cause__, aiohttp.ClientConnectorError):
-                    cost_usd = 0.0  # never sent
-                raise
-            finally:
-                self._budget.settle(most_usd, cost_usd)
-        return response
-
-    def _cost_usd(self, response: Any, made: Request, most_usd: float) -> float:
-        if response.is_error:
-            return 0.0
-        try:
-            billed = self._prices.billed_usd(response.json(), made) if self._prices else 0.0
-        except (RuntimeError, TypeError, ValueError):  # not JSON, or nested too deep
-            return most_usd
-        return most_usd if billed is None else billed

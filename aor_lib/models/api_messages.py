@@ -4,7 +4,7 @@ import base64
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,7 @@ SAMPLE_RATE = 16_000
 
 _TOKENS_PER_TURN = 16
 _LONGEST_WAIT_S = 120
-"""The SDK sits out no longer Retry-After."""
+"""Whoever asks for a longer one by Retry-After ends the run."""
 _WITHHELD = re.compile(
     # OpenAI's and Azure's; Amazon Bedrock's;
     "content_filter|content_policy_violation|invalid_prompt|responsibleaipolicyviolation"
@@ -42,6 +42,8 @@ _BROKEN_OFF = ("abort", "error")
 """Finish reasons of vLLM and SGLang where the server itself gave up, with whatever text it had."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
 """OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
+_BLOCK_REASONS = ("block_reason", "blockReason")
+"""Gemini's, where there is no message."""
 
 _DATE = re.compile(r"(-preview)?[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{2,4}|\d{4}|00\d)")
 """As providers put it behind a model's name, or a number in its place (Google's 001)."""
@@ -101,8 +103,7 @@ def joined(events: str) -> dict[str, Any]:
         event = as_mapping(json.loads(data))
         piece = as_mapping(_first(event.get("choices")))
         for name in ("content", "refusal"):
-            if text := as_mapping(piece.get("delta")).get(name):
-                message[name] = message.get(name, "") + (_text(text) or "")
+            message[name] = message.get(name, "") + _text(as_mapping(piece.get("delta")).get(name))
         choice |= {name: value for name, value in piece.items() if value is not None}
         whole |= {name: value for name, value in event.items() if value is not None}
     return whole | {"choices": [choice | {"message": message}]}
@@ -110,7 +111,9 @@ def joined(events: str) -> dict[str, Any]:
 
 def read_response(response: Any, key: str) -> Answer | Failure:
     """Read a model's answer from a response, or say why there is none."""
-    if reason := _withheld(as_mapping(response)):
+    blocked = next(filter(None, _stated(response, _BLOCK_REASONS)), None)
+    ends = filter(_is_withheld, _stated(response, _FINISH_REASONS))
+    if reason := blocked or next(ends, None):
         return Failure(
             f"content filter: the provider withheld the answer ({quote(reason, key)[:40]})",
             blocked=True,
@@ -119,16 +122,14 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     # Gateways pass on an error of the server behind them as a response like others.
     if error := as_mapping(response).get("error") or choice.get("error"):
         return Failure(f"error in a response: {quote(error, key)}")
-    reason = choice.get("finish_reason")
-    try:
-        message = choice["message"]
-        # A refusal in the field of its own is the model's answer as much as any.
-        text = (_text(message.get("content")) or message.get("refusal") or "").strip()
-        tokens = (response.get("usage") or {}).get("completion_tokens")
-    except (AttributeError, KeyError, TypeError):
-        return Failure("malformed response: it holds no answer")
+    reason, message = choice.get("finish_reason"), as_mapping(choice.get("message"))
+    # A refusal in the field of its own is the model's answer as much as any.
+    text = (_text(message.get("content")) or _text(message.get("refusal"))).strip()
+    tokens = as_mapping(as_mapping(response).get("usage")).get("completion_tokens")
     if reason in _BROKEN_OFF:
         return Failure(f"the server broke the answer off (finish_reason {reason})")
+    if not message:
+        return Failure(f"malformed response: {quote(response, key)}")
     if not text:
         return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})")
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
@@ -159,20 +160,14 @@ def are_one_model(name: str, other: str) -> bool:
     return long.startswith(short) and (not rest or _DATE.fullmatch(rest) is not None)
 
 
-def _withheld(response: Mapping[str, Any]) -> str | None:
-    choice = as_mapping(_first(response.get("choices")))
-    for part in (response, _googles(response)):
-        for feedback in (part.get("prompt_feedback"), part.get("promptFeedback")):
-            reasons = as_mapping(feedback)
-            if reason := reasons.get("block_reason") or reasons.get("blockReason"):
-                return str(reason)
-    # Gemini leaves out the message then.
-    given = [part.get(name) for part in (choice, _googles(choice)) for name in _FINISH_REASONS]
-    return next((reason for reason in given if _is_withheld(reason)), None)
-
-
-def _googles(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    return as_mapping(as_mapping(part.get("extra_content")).get("google"))
+def _stated(response: Any, names: Collection[str]) -> Iterator[Any]:
+    """What stands under one of these names, however deep."""
+    if isinstance(response, list):
+        for part in response:
+            yield from _stated(part, names)
+    elif isinstance(response, Mapping):
+        for name, value in response.items():
+            yield from [value] if name in names else _stated(value, names)
 
 
 def _is_withheld(reason: object) -> bool:
@@ -180,28 +175,31 @@ def _is_withheld(reason: object) -> bool:
     return isinstance(reason, str) and bool(_WITHHELD.fullmatch(reason.split(":")[0].strip()))
 
 
-def is_away(error: openai.APIError) -> bool:
-    """True if there is no server at the address, or one that is not ready."""
-    if isinstance(error, openai.APIStatusError):
-        return error.status_code in (502, 503)
-    return any(isinstance(cause, aiohttp.ClientConnectorError) for cause in _causes(error))
+def prospect(error: openai.APIError) -> Literal["no host", "away", "passing", "final"]:
+    """Why a further try may do better: there is no such host, or no server yet; it is busy."""
+    causes = {type(cause) for cause in _causes(error)}
+    if aiohttp.ClientConnectorDNSError in causes:
+        return "no host"
+    status = getattr(error, "status_code", 500)
+    if status in (502, 503) or aiohttp.ClientConnectorError in causes:
+        return "away"
+    return "passing" if status in (408, 409, 429) or status >= 500 else "final"
 
 
 def is_blocked(error: openai.APIStatusError) -> bool:
     """True if a provider's content filter refused the request."""
-    body = _body(error)
-    inner, metadata = as_mapping(body.get("innererror")), as_mapping(body.get("metadata"))
-    codes = (error.code, body.get("code"), inner.get("code"))
     # OpenRouter's moderation gives reasons and quotes what it flagged.
-    return any(map(_is_withheld, codes)) or "flagged_input" in metadata
+    is_flagged = any(_stated(error.body, ("flagged_input",)))
+    return is_flagged or any(map(_is_withheld, _stated(error.body, ("code",))))
 
 
-def remedy(error: openai.APIStatusError, wait_s: float) -> str | None:
+def remedy(error: openai.APIError, wait_s: float) -> str | None:
     """Remedy without which no request will be answered, which may be to wait; None if none."""
-    if error.status_code == 404:
+    status = getattr(error, "status_code", None)
+    if status == 404:
         return "check the source in its card and the address of its API"
-    code = error.code or _body(error).get("code")
-    if error.status_code == 402 or code in ("insufficient_quota", "billing_hard_limit_reached"):
+    unpaid = ("insufficient_quota", "billing_hard_limit_reached")
+    if status == 402 or any(code in unpaid for code in _stated(error.body, ("code",))):
         return "pay for more, then run again"
     if wait_s > _LONGEST_WAIT_S:
         return f"it asks to wait {wait_s:.0f} s; run again after that"
@@ -237,17 +235,11 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _body(error: openai.APIStatusError) -> Mapping[str, Any]:
-    # Gemini's compatible API puts the error in a list.
-    body = _first(error.body) or error.body
-    return as_mapping(as_mapping(body).get("error", body))
-
-
-def _text(content: Any) -> Any:
+def _text(content: Any) -> str:
     # A string, or parts of text and of reasoning.
-    if not isinstance(content, list):
-        return content
-    return "".join(part["text"] for part in content if part.get("type") == "text")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = [part.get("text") for part in map(as_mapping, parts) if part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _first(items: object) -> object:

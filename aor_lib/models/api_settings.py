@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Annotated, Any, ClassVar
 
@@ -61,14 +60,7 @@ class ApiReach(CardSettings):
         """API key for ``model``, empty where none is asked for; ModelError if it can be none."""
         if self.api_key_variable is None:
             return ""
-        value = _from_environment(self.api_key_variable, model, "the API key")
-        if json.dumps(value) != f'"{value}"':
-            # An HTTP client would quote it in its complaint, in another spelling.
-            raise ModelError(
-                f"{model} needs the API key in ${self.api_key_variable}; "
-                "what is set there has characters that no key has"
-            )
-        return value
+        return _from_environment(self.api_key_variable, model, "the API key")
 
 
 class ApiSettings(ApiReach):

@@ -2,7 +2,11 @@
 
 import asyncio
 import functools
+import itertools
+import logging
+import random
 import threading
+import time
 import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
@@ -15,8 +19,8 @@ import openai
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
-from aor_lib.models.api_budget import Budget, BudgetError, MeteredClient, sending
-from aor_lib.models.api_messages import Request, as_mapping
+from aor_lib.models.api_budget import Budget
+from aor_lib.models.api_messages import Request, as_mapping, build_request, prospect
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import (
     Answer,
@@ -30,11 +34,12 @@ from aor_lib.models.base import (
 
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
-_MALFORMED = (RuntimeError, TypeError, ValueError)
-"""What libraries raise at a file or a response that is not what it should be."""
+_ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
+"""What libraries raise at a file, a connection or a response that is not what it should be."""
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
-_PAUSE_S = 1
-"""Between two rounds of retries while the server is away."""
+_PAUSE_S = 0.5
+"""Before the first retry, at most; each next one may take twice as long."""
+_log = logging.getLogger(__name__)
 
 
 class OpenAIModel:
@@ -50,17 +55,18 @@ class OpenAIModel:
         address, self._key = settings.address(card.id), settings.key(card.id)
         self._budget = Budget(settings.max_spend_usd)
         self._fingerprint: str | None = None
+        self._is_reached = False
+        self._away_since: float | None = None
         self._made = asyncio.Semaphore(self.calls_at_once)
+        self._places = asyncio.Semaphore(settings.concurrency)
         # The SDK wants a key, or a request that says that it has none.
         self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
         self._client = openai.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=address,
             timeout=settings.timeout_s,
-            max_retries=settings.max_retries,
-            http_client=MeteredClient(
-                self._budget, settings.usd_per_million_tokens, settings.concurrency
-            ),
+            max_retries=0,  # every try is counted here
+            http_client=openai.DefaultAioHttpClient(),
         )
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
@@ -73,23 +79,19 @@ class OpenAIModel:
             text_only=settings.text_only, at_once=settings.concurrency, clips=settings.clips
         )
 
-    @property
-    def server(self) -> str:
-        """Version and context length of the server, as far as it says them."""
-        return ", ".join(filter(None, (self._own_server, self._fingerprint))) or "the provider's"
-
     @functools.cached_property
-    def _own_server(self) -> str:
+    def server(self) -> str:
+        """Version and context length of the server that answered, as far as it says them."""
         # A provider's list is of all its models, and says nothing of its servers.
-        return "" if self._key else str(_submit(self._describe_server()).result())
+        facts = [] if self._key else _submit(self._facts()).result()
+        return ", ".join(filter(None, [*facts, self._fingerprint])) or "the provider's"
 
-    async def _describe_server(self) -> str:
-        sending.set((Request({}, 0, 0.0), 0.0))
-        options: Any = {**self._options, "max_retries": 0, "timeout": 10}
+    async def _facts(self) -> list[str]:
+        options: Any = {**self._options, "timeout": 10}
         paths = ("/models", str(self._client.base_url.join("/version")))  # vLLM has the second
         asked = [self._client.get(path, cast_to=object, options=options) for path in paths]
         listed, version = map(as_mapping, await asyncio.gather(*asked, return_exceptions=True))
-        return ", ".join(api_messages.facts_of({**listed, **version}))
+        return api_messages.facts_of({**listed, **version})
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -115,8 +117,7 @@ class OpenAIModel:
     async def _answer_one(
         self, conversation: Conversation, generation: Generation
     ) -> Answer | Failure:
-        settings = self._settings
-        heard = has_audio(conversation)
+        settings, heard = self._settings, has_audio(conversation)
         if not settings.system_turn:
             conversation = without_system_turns(conversation)
         fields = {
@@ -129,77 +130,97 @@ class OpenAIModel:
             **(_STREAM if settings.stream else {}),
             **settings.extra,
         }
+        build = functools.partial(build_request, conversation, fields, settings.audio_part)
         async with self._made:
-            if self._budget.closed:
-                return Failure(f"{self.card.id}: {self._budget.closed}")
-            build = functools.partial(
-                api_messages.build_request, conversation, fields, settings.audio_part
-            )
             try:
                 # Reading and encoding a clip takes longer than handing it to another thread.
                 made = await asyncio.to_thread(build) if heard else build()
-            except (OSError, *_MALFORMED) as error:
-                return Failure(api_messages.describe(error, self._key))
-            prices, most = settings.usd_per_million_tokens, generation.max_new_tokens
-            most_usd = prices.usd(made.max_text_tokens, made.audio_s, most) if prices else 0.0
-            sending.set((made, most_usd))
-            return await self._send(made)
+                response = await self._response(made)
+            except _ERRORS as error:
+                return self._failure(error)
+            return self._result(response, made.body["model"])
 
-    async def _post(self, body: dict[str, Any]) -> object:
-        loop, away_s = asyncio.get_running_loop(), self._settings.restart_s
-        until = loop.time() + away_s
-        while True:
+    async def _response(self, made: Request) -> Any:
+        tries = self._settings.max_retries
+        for number in itertools.count():
             try:
-                # Not chat.completions.create: it rebuilds every message, and checks nothing.
-                return await self._client.post(
-                    "/chat/completions", cast_to=object, body=body, options=self._options
-                )
-            except openai.APIError as error:
-                if not away_s or not api_messages.is_away(error):
+                async with self._places:
+                    return await self._try(made)
+            except (openai.APIConnectionError, openai.APIStatusError) as error:
+                headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
+                asked_s = max(0.0, self._client._parse_retry_after_header(headers) or 0.0)
+                self._close_if_in_vain(error, asked_s)
+                hope = prospect(error)
+                if hope == "passing" or not self._settings.restart_s:
+                    tries -= 1
+                if tries < 0 or hope == "final" or self._budget.closed:
                     raise
-                if loop.time() > until:
-                    text = api_messages.describe(error, self._key)
-                    self._budget.close(f"its server was away for {away_s:g} s ({text})")
-                if self._budget.closed:
-                    raise BudgetError(self._budget.closed) from error
-            await asyncio.sleep(_PAUSE_S)
+            await asyncio.sleep(asked_s or random.random() * _PAUSE_S * 2 ** min(number, 5))
 
-    async def _send(self, made: Request) -> Answer | Failure:
+    async def _try(self, made: Request) -> Any:
+        prices, most_usd = self._settings.usd_per_million_tokens, 0.0
+        if prices:
+            most_tokens = made.body["max_completion_tokens"]
+            most_usd = prices.usd(made.max_text_tokens, made.audio_s, most_tokens)
+        self._budget.reserve(most_usd)
+        # An answer that did not arrive whole may have been made, and be billed.
+        cost_usd = most_usd
         try:
-            response = await self._post(made.body)
-        except BudgetError as error:
-            return Failure(f"{self.card.id}: {error}")
-        except openai.APIStatusError as error:
-            return self._refused(error)
-        except (openai.OpenAIError, aiohttp.ClientError, *_MALFORMED) as error:
-            return Failure(api_messages.describe(error, self._key))
+            # Not chat.completions.create: it rebuilds every message, and checks nothing.
+            response = await self._client.post(
+                "/chat/completions", cast_to=object, body=made.body, options=self._options
+            )
+            self._is_reached, self._away_since = True, None
+            if isinstance(response, str) and "data:" in response:
+                response = api_messages.joined(response)
+            billed = prices.billed_usd(response, made) if prices else None
+            cost_usd = most_usd if billed is None else billed
+            return response
+        except openai.APIError as error:
+            if isinstance(error, openai.APIStatusError) or prospect(error) != "passing":
+                cost_usd = 0.0
+            raise
+        finally:
+            self._budget.settle(most_usd, cost_usd)
+
+    def _close_if_in_vain(self, error: openai.APIError, asked_s: float) -> None:
+        text, hope = api_messages.describe(error, self._key), prospect(error)
+        where = f"the server at {self._client.base_url}"
+        longest_s, now = self._settings.restart_s, time.monotonic()
+        # Gemini answers a wrong key with 400.
+        if getattr(error, "status_code", 0) == 401 or "API_KEY_INVALID" in str(error.body):
+            self._budget.close(f"the API refuses the key in ${self._settings.api_key_variable}")
+        elif remedy := api_messages.remedy(error, asked_s):
+            self._budget.close(f"{text}; {remedy}")
+        elif hope == "no host" and not self._is_reached:
+            self._budget.close(f"there is no host for {where} ({text})")
+        elif longest_s and hope in ("no host", "away"):
+            if self._away_since is None:
+                self._away_since = now
+                _log.warning(f"{self.card.id}: waits up to {longest_s:g} s for {where} ({text})")
+            if now > self._away_since + longest_s:
+                self._budget.close(f"{where} was away for {longest_s:g} s ({text})")
+
+    def _failure(self, error: Exception) -> Failure:
+        text = api_messages.describe(error, self._key)
+        if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
+            return Failure(f"content filter: {text}", blocked=True)
+        return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
+
+    def _result(self, response: Any, asked: str) -> Answer | Failure:
         self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)
         served = api_messages.named(response, "model", self._key)
-        asked = made.body["model"]
         if served and not api_messages.are_one_model(served, asked):
-            text = (
+            self._budget.close(
                 f"the API says that {served!r} answers, and not {asked!r}; name that model as the "
                 "source of this card, or of another one"
             )
-            self._budget.close(text)
-            return Failure(f"{self.card.id}: {text}")
+            return Failure(f"{self.card.id}: {self._budget.closed}")
         result = api_messages.read_response(response, self._key)
         if asked == self._settings.adapter and isinstance(result, Answer):
             # The card's model has answered, whose adapter has a name of its own.
             return replace(result, served_by=self.card.source)
         return result
-
-    def _refused(self, error: openai.APIStatusError) -> Failure:
-        text = api_messages.describe(error, self._key)
-        wait_s = self._client._parse_retry_after_header(error.response.headers) or 0.0
-        if api_messages.is_blocked(error):
-            return Failure(f"content filter: {text}", blocked=True)
-        # Gemini answers a wrong key with 400.
-        if error.status_code == 401 or "API_KEY_INVALID" in str(error.body):
-            self._budget.close(f"the API refuses the key in ${self._settings.api_key_variable}")
-        elif remedy := api_messages.remedy(error, wait_s):
-            self._budget.close(f"{text}; {remedy}")
-        return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
 
 def _submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:

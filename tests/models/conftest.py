@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from aor_lib.models import openai_api
 from tests.models import checkpoints
 from tests.models.loopback import KEY, completion, serving
 
@@ -34,7 +35,7 @@ def adapted_phi4(tiny, copied):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("TEST_KEY", KEY)
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
+    monkeypatch.setattr(openai_api, "_PAUSE_S", 1e-4)
     with serving() as server:
         server.reply = lambda _: completion("Fine.")
         yield server

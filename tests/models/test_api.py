@@ -35,14 +35,12 @@ def usage(prompt, completion, total=None, audio=None):
 def test_concurrent_requests_never_exceed_the_cap_and_all_end(requests, max_spend):
     budget = Budget(max_spend)
     under_way: dict[int, float] = {}
-    sent = []
 
     async def send(number, most_usd, share, turns):
         try:
             budget.reserve(most_usd)
         except BudgetError:
             return
-        sent.append(number)
         under_way[number] = most_usd
         assert budget.spent_usd + sum(under_way.values()) <= max_spend * (1 + 1e-9)
         for _ in range(turns):
@@ -54,7 +52,6 @@ def test_concurrent_requests_never_exceed_the_cap_and_all_end(requests, max_spen
         await asyncio.gather(*(send(i, *request) for i, request in enumerate(requests)))
 
     run(send_all())
-    assert len(sent) == budget.requests
     assert budget.spent_usd <= max_spend * (1 + 1e-9)
 
 

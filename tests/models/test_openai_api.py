@@ -5,6 +5,7 @@ import io
 import itertools
 import logging
 import re
+import socket
 import threading
 
 import numpy as np
@@ -16,7 +17,6 @@ from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.provenance import provenance_of
-from aor_lib.models import openai_api
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
@@ -157,7 +157,7 @@ def test_pieces_that_are_streamed_are_an_answer_as_one_that_comes_whole(server):
         (streamed(), False, "empty answer: "),
         ((*streamed()[:2], b'data: {"choices": [{"del'), False, ""),
         ((*streamed()[:2], b'data: {"choices": [{"delta": {"content": 3}}]}'), False, ""),
-        ((*streamed()[:2], b""), False, ".*broke the answer off"),
+        ((*streamed()[:2], b""), False, "malformed response: "),
     ],
 )
 def test_a_stream_that_fails_or_does_not_end_is_a_failure(server, reply, blocked, expected):
@@ -223,11 +223,6 @@ def test_what_no_request_would_get_past_ends_the_run(server, reply, expected):
     assert len(server.requests) == 1
 
 
-@pytest.fixture
-def unpaused(monkeypatch):
-    monkeypatch.setattr(openai_api, "_PAUSE_S", 0)
-
-
 VLLM = {
     "/v1/models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 8192}]},
     "/version": {"version": "0.33.0"},
@@ -253,22 +248,37 @@ def test_what_a_server_says_of_its_version_and_context_is_known(
     assert provenance_of(model).device == expected
 
 
-def test_a_server_that_is_restarted_is_waited_for(server, unpaused):
+def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_what_and_how_long(
+    server, caplog
+):
     away = itertools.repeat(error(503, "loading"), 20)
     server.reply = lambda _: next(away, completion("Fine."))
     model = OpenAIModel(card(server, restart_s=600, max_retries=1))
-    assert model.answer([ask("1")], GENERATION) == [FINE]
-    assert len(server.requests) == 21
+    assert model.answer([ask("1"), ask("2")], GENERATION) == [FINE, FINE]
+    assert len(server.requests) == 22
+    [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert re.fullmatch("tiny-api: .*600 s.*loading.*", said)
+
+
+def test_an_address_without_a_host_ends_the_run_at_once_whatever_may_be_waited_for(monkeypatch):
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    model = OpenAIModel(card(base_url="http://no-such-host:8000/v1", restart_s=600))
+    with pytest.raises(ModelError, match="no-such-host"):
+        model.answer([ask("1")], GENERATION)
 
 
 @pytest.mark.parametrize("reply", [error(503, "loading"), "nobody listens"])
-def test_a_server_that_stays_away_ends_the_run(server, unpaused, reply):
+def test_a_server_that_stays_away_ends_the_run(server, reply):
     server.reply = lambda _: reply
     if isinstance(reply, str):
         server.shutdown()
         server.server_close()
     model = OpenAIModel(card(server, restart_s=1e-9, max_retries=0))
-    with pytest.raises(ModelError, match=r"^tiny-api: its server was away"):
+    with pytest.raises(ModelError, match=r"^tiny-api: the server at http.* was away"):
         model.answer([ask("1"), ask("2")], GENERATION)
 
 
