@@ -68,6 +68,7 @@ class OpenAIModel:
             max_retries=0,  # every try is counted here
             http_client=openai.DefaultAioHttpClient(),
         )
+        _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Runs in processes of their own: killed, resumed, and several on one store.
+"""Runs in processes of their own, several on one store.
 
 Processes that are spawned can use no fixtures, so what they call is imported.
 """
@@ -42,12 +42,6 @@ def wait_for_others(barrier, asked):
         barrier.wait()
 
 
-def end_in_the_third_batch(asked):
-    """End the process with nothing tidied up, as if it was killed."""
-    if asked == 2:
-        os._exit(9)
-
-
 def run_noting(path, before=lambda asked: None):
     engine.BATCH = BATCH
     run_texts(path, [Noting(path.with_name("notes"), before)], make_text_stimuli(TRIALS))
@@ -81,16 +75,6 @@ def asked(path):
     """Count the texts that models were asked, and the processes that asked."""
     lines = [line.split(" ", 1) for line in path.with_name("notes").read_text().splitlines()]
     return Counter(text for _, text in lines), {process for process, _ in lines}
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(start, uninterrupted, path):
-    killed = start(path, end_in_the_third_batch)
-    killed.join()
-    assert killed.exitcode == 9
-    assert sum(row.status is not None for row in outcomes_in(path)) == 2 * BATCH
-    start(path).join()
-    assert outcomes_in(path) == uninterrupted
 
 
 def test_runs_started_together_ask_each_trial_once(context, start, uninterrupted, path):

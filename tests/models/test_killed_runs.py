@@ -1,0 +1,74 @@
+"""Runs of the command against a server with faults, killed and started again."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from aor_lib.config.records import Split
+from aor_lib.inference.store import STORE
+from aor_lib.stimuli.manifest import write_manifest
+from tests.conftest import make_text_stimuli
+from tests.inference.conftest import outcomes_in
+from tests.models.loopback import completion, error, json_reply, streamed
+
+FAULTS = (
+    error(429, "slow down", retry_after="0"),
+    error(500, "boom"),
+    None,
+    (200, {"content-length": "999"}, b'{"choices": [{"index"'),
+    (200, {"content-type": "text/html"}, b"<p>Please log in"),
+    json_reply({"error": {"code": 429, "message": "too fast"}}),
+    json_reply({"choices": [{"error": {"code": 502}, "message": {"content": "Half"}}]}),
+    json_reply({"choices": None}),
+    json_reply({"choices": []}),
+    completion("Half an ans", "abort"),
+    completion("", "stop"),
+    streamed("Half an ans", finish_reason=None),
+)
+TRIALS, KILLS = 40, 10
+
+
+def text_of(body):
+    return body["messages"][0]["content"][0]["text"]
+
+
+@pytest.mark.slow
+def test_ten_kills_lose_no_answer_and_ask_none_again_and_no_fault_becomes_one(
+    server, write_profile, tmp_path
+):
+    card = {"id": "tiny", "title": "T", "family": "T", "kind": "openai_api", "licence": "none"}
+    reach = {"base_url": server.url, "api_key_variable": "TEST_KEY", "max_retries": 0}
+    card |= {"source": "t", "reach": reach | {"concurrency": 2}}
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/tiny.yaml").write_text(yaml.safe_dump(card))
+    texts = make_text_stimuli(TRIALS)
+    write_manifest([text.model_copy(update={"split": Split.TEST}) for text in texts], tmp_path)
+    profile = write_profile(models=["tiny"], mitigations=["none"])
+    command = ["run", profile, "--build", tmp_path, "--max-failures", "1000"]
+    command = [sys.executable, "-c", "from aor_lib.cli import main; main()", *map(str, command)]
+    numbers, faults = itertools.count(1), itertools.cycle(FAULTS)
+    runs: list[subprocess.Popen] = []
+
+    def reply(body):
+        if len(runs) <= KILLS and len(server.requests) > 2:
+            runs[-1].kill()
+        fails = next(numbers) % 3 == 0
+        return next(faults) if fails else completion(f"To {text_of(body)}")
+
+    server.reply = reply
+    answered: set[str] = set()
+    while len(answered) < TRIALS:
+        server.requests.clear()
+        runs.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        code = runs[-1].wait()
+        assert not answered & set(map(text_of, server.bodies)), "what is answered is asked again"
+        rows = outcomes_in(tmp_path / STORE)
+        assert len(rows) == TRIALS
+        now = {row.stimulus_id.replace("s", "text ") for row in rows if row.status == "ok"}
+        assert {row.response for row in rows} - {None} == {f"To {text}" for text in now}
+        assert answered <= now
+        answered = now
+        assert code == (-9 if len(runs) <= KILLS else len(answered) < TRIALS)
