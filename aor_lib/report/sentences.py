@@ -83,12 +83,13 @@ def _known_effects(estimates: Estimates) -> str:
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
     unexpected = others[others["verdict"] == "unexpected"]
-    keys = ("model", "comparison")
+    names = _listed(estimates, missed, ("model", "comparison"))
+    alarms = _listed(estimates, unexpected, ("model", "comparison"))
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
-        f"enough utterances to test. Missed: {_listed(estimates, missed, keys) or 'none'}.",
-        f"Where nothing was planted, {len(unexpected)} of {len(others)} differences are "
-        f"significant: {_listed(estimates, unexpected, keys) or 'none'}.",
+        "enough utterances to test" + (f". Missed: {names}." if names else " and missed none."),
+        f"Where nothing was planted, {len(unexpected) or 'none'} of {len(others)} differences "
+        + (f"are significant: {alarms}." if alarms else "is significant."),
     ]
     if few := len(estimates.frame) - len(tested):
         told.append(f"{few} of {len(estimates.frame)} comparisons had too few utterances to test.")

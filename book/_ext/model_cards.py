@@ -161,7 +161,7 @@ def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
     if measured.empty:
         return ""
     shown = [
-        f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        f"{row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%}, n = {row['utterances']})"
         for row in measured.to_dict("records")
     ]
     levels = measured["factor"].map(title_of) + ": " + measured["level"].map(title_of)
@@ -171,7 +171,8 @@ def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
     table = scrolling(wide.rename_axis("Measured on test").reset_index(), f"Rates of {card.title}")
     other = answered - set(measured["revision"])
     note = " They are of another revision than the answers in this book." if other else ""
-    return f"{table}<p>Rates of refusal, with 95% intervals.{note}</p>"
+    profile = "the profile <code>reference</code>, with 95% intervals and numbers of utterances"
+    return f"{table}<p>Rates of refusal under {profile}; other pages show this build.{note}</p>"
 
 
 def _size(card: ModelCard) -> str:

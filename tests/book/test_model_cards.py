@@ -22,7 +22,7 @@ MEASURED = pd.DataFrame(
         ("pseudo_harmful", "emotion", "angry", 1.0, 0.8, 1.0),
     ],
     columns=["intent", "factor", "level", "rate", "low", "high"],
-).assign(model=CARD.id, revision="abc")
+).assign(model=CARD.id, revision="abc", utterances=12)
 
 
 def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name():
@@ -46,7 +46,7 @@ def test_the_table_leads_to_each_card_and_no_title_is_taken_for_markup():
 def test_a_card_says_where_the_model_answered_and_what_was_measured():
     page = in_full([CARD], "hf", ANSWERED, MEASURED)
     assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in page
-    assert "<td>25.0% (10.0% to 50.0%)</td>" in page
+    assert "<td>25.0% (10.0% to 50.0%, n = 12)</td>" in page
     assert "<td>not asked</td>" in page
     assert "another revision" not in page
     assert "another revision" in in_full([CARD], "hf", ANSWERED, MEASURED.assign(revision="old"))
