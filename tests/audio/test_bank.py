@@ -11,7 +11,7 @@ from aor_lib.audio.bank.labels import label_named, sound_labels
 from aor_lib.audio.bank.library import BankError, SoundBank, open_bank
 from aor_lib.audio.bank.placing import as_bed, as_event
 from aor_lib.audio.mixing import rms_dbfs
-from aor_lib.audio.scenes import recordings_of, render
+from aor_lib.audio.scenes import render
 from aor_lib.audio.scenes.sources import maker
 from aor_lib.audio.scenes.synth import Synth
 from aor_lib.audio.sound_files import CollectionError
@@ -21,18 +21,14 @@ from aor_lib.config.typed_yaml import ParamsError
 from tests.audio.sounds import content_of, encoded, hiss, put, quiet
 
 ESC50_CREDIT = "- [1-1000-A.ogg]: clip derived from a.wav (http://x.org/1/) by Ann O [CC-BY]\n"
-BARK = {
-    "name": "bark",
-    "label": "Bark",
-    "sound": "tone",
-    "params": {"pitch_hz": 900, "seconds": 0.3},
-}
+TONE = {"sound": "tone", "params": {"pitch_hz": 900, "seconds": 0.3}}
+BARK = {"name": "bark", "label": "Bark", "level_db": 0} | TONE
 SCENE = {
     "id": "yard",
     "kind": "neutral",
     "description": "a yard",
     "bed": [{"label": "Rain", "sound": "noise", "level_db": 0, "params": {"spectrum": [[50, 0]]}}],
-    "events": [BARK | {"level_db": 0, "gap_s": 1}],
+    "events": [BARK | {"gap_s": 1}],
 }
 
 
@@ -81,10 +77,8 @@ def test_esc50_is_imported_with_the_licence_and_author_of_each_clip(tmp_path, ba
 
 
 def test_fsd50k_is_imported_with_licence_and_uploader_or_the_reason_why_not(tmp_path, bank):
-    folder, labels = (
-        tmp_path / "f",
-        ["Bark,Dog,Animal", "Thump_and_thud", "Tools", "Bark,Speech", ""],
-    )
+    folder = tmp_path / "f"
+    labels = ["Bark,Dog,Animal", "Thump_and_thud", "Tools", "Bark,Speech", ""]
     listing = [f'{number},"{label}",/m/0' for number, label in enumerate(labels)]
     put(folder / "FSD50K.ground_truth" / "dev.csv", "\n".join(["fname,labels,mids", *listing]))
     for number in range(len(labels)):
@@ -104,7 +98,7 @@ def test_fsd50k_is_imported_with_licence_and_uploader_or_the_reason_why_not(tmp_
 
 def test_a_folder_of_ones_own_is_labelled_by_its_table_or_by_its_nested_folders(folder, bank):
     put(folder / "takes" / "dog" / "bark" / "a.ogg", encoded(hiss(2), kind="OGG"))
-    put(folder / "b.flac", encoded(hiss(3), kind="FLAC"))
+    put(folder / "b.flac", encoded(np.stack([hiss(3), hiss(4)], axis=1), 16_000, "FLAC"))
     header = "file,label,source,author,licence\n"
     put(folder / "metadata.csv", header + "b.flac,Fire;Crackle,http://x/,Bo,CC-BY 4.0\n")
     assert import_sounds(folder, bank, quiet).skipped == ()
@@ -113,6 +107,8 @@ def test_a_folder_of_ones_own_is_labelled_by_its_table_or_by_its_nested_folders(
         (("Rain",), "own", "", "CC0 1.0 Universal"),
         (("Dog", "Bark"), "own", "", "CC0 1.0 Universal"),
     ]
+    kept = {(f.format, f.channels, f.samplerate) for f in map(soundfile.info, bank.rglob("*.flac"))}
+    assert kept == {("FLAC", 1, 24_000)}
 
 
 def test_what_cannot_be_used_is_skipped_by_name_and_ends_no_import(folder, bank):
@@ -121,15 +117,18 @@ def test_what_cannot_be_used_is_skipped_by_name_and_ends_no_import(folder, bank)
     put(folder / "rain" / "same.flac", encoded(samples, kind="FLAC"))
     put(folder / "thundr" / "b.wav", encoded(hiss(2)))
     put(folder / "speech" / "c.wav", encoded(hiss(3)))
-    put(folder / "rain" / "gsm.wav", encoded(hiss(4), kind="WAV", subtype="GSM610"))
-    put(folder / "metadata.csv", "file,label,licence\ngone.wav,Dog,CC0\n")
+    put(folder.parent / "secret.wav", encoded(hiss(4)))
+    (folder / "link.wav").symlink_to(folder.parent / "secret.wav")
+    listed = "".join(f"{name}.wav,Dog,CC0\n" for name in ("gone", "../secret", "link"))
+    put(folder / "metadata.csv", f"file,label,licence\n{listed}")
     report = import_sounds(folder, bank, quiet)
-    assert report.imported == ("rain/gsm.wav", "rain/roof.wav")
+    assert report.imported == ("rain/roof.wav",)
     assert report.unreadable == ("dog/a.wav", "gone.wav")
     skipped = dict(report.skipped)
     assert "rain/roof.wav" in skipped["rain/same.flac"]
     assert "'Thunder'" in skipped["thundr/b.wav"]
     assert "words" in skipped["speech/c.wav"]
+    assert skipped["../secret.wav"] == skipped["link.wav"] == "lies outside the folder"
 
 
 def test_a_long_file_is_cut_to_30_s_from_where_it_is_heard(folder, bank):
@@ -247,7 +246,7 @@ def test_a_recording_is_as_loud_as_the_sound_that_it_replaces(folder, bank, gain
 def test_a_recording_longer_than_a_second_is_not_repeated_before_it_ends(folder, bank):
     put(folder / "dog" / "bark" / "long.wav", encoded(hiss(9, 2.5)))
     import_sounds(folder, bank, quiet)
-    often = scene(events=[BARK | {"level_db": 0, "gap_s": 0.3}])
+    often = scene(events=[BARK | {"gap_s": 0.3}])
     onsets = [event.onset_s for event in heard(bank, often).events]
     assert len(onsets) > 2
     assert np.diff(onsets).min() >= 2.5
@@ -260,8 +259,6 @@ def test_a_bed_needs_two_seconds_and_an_event_takes_at_most_four(folder, bank):
     made = heard(bank)
     assert ("bed.0", None) in made.sources
     assert max(event.duration_s for event in made.events) == pytest.approx(4.0)
-    bed, event = scene().sounds
-    assert (len(recordings_of(bed[1], open_bank(bank))), event[0]) == (0, "bark")
 
 
 @pytest.mark.parametrize("seconds", [2.0, 7.0, 30.0])
@@ -299,12 +296,3 @@ def test_labels_are_unique_and_every_sound_of_a_scene_has_one_of_them():
     for made in load_scenes().values():
         for name, sound in made.sounds:
             assert sound.label in known.labels, f"{made.id}: {name}"
-
-
-def test_recordings_are_mono_flac_at_24_khz(folder, bank):
-    put(folder / "dog" / "a.wav", encoded(np.stack([hiss(2), hiss(3)], axis=1), 16_000))
-    import_sounds(folder, bank, quiet)
-    for path in bank.glob("*/*.flac"):
-        info = soundfile.info(path)
-        assert (info.format, info.subtype) == ("FLAC", "PCM_16")
-        assert (info.channels, info.samplerate) == (1, 24_000)

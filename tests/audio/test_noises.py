@@ -72,13 +72,6 @@ def test_a_train_clatters_over_a_rail_joint_at_regular_intervals(seed):
     assert 70 <= 50 + repeats[50:110].argmax() <= 80
 
 
-def test_strokes_come_at_their_rate_and_all_differ():
-    made = synth(0).strokes(10.0, 5 * RATE, [np.ones(1)], uneven=0.3)
-    struck = made[made != 0]
-    assert abs(struck.size - 50) <= 1
-    assert np.unique(struck).size == struck.size
-
-
 def test_octaves_of_a_texture_wander_each_by_itself():
     made = synth(0).texture(20 * RATE, ((60, 0.0), (10_000, 0.0)), 0.8, 5.0)
     sos = [signal.butter(4, (hz, 1.4 * hz), "band", fs=RATE, output="sos") for hz in (400, 3200)]

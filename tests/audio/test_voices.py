@@ -1,16 +1,15 @@
 """Babble and muffled shouts are of speech, and nobody can understand a word of them."""
 
-import io
 import re
 
 import numpy as np
 import pytest
-import soundfile
 
 from aor_lib.audio.hearing.transcription import transcribe
 from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.audio.scenes.sounds.bank import RATE, sentences
 from aor_lib.audio.scenes.synth import Synth
+from tests.audio.sounds import encoded
 
 SHORTEST = 5
 """Letters; of a voice that says nothing Whisper writes short words, such as "that" and "you"."""
@@ -18,9 +17,8 @@ SHORTEST = 5
 
 def words(samples: np.ndarray) -> set[str]:
     """Words that Whisper transcribes from a waveform."""
-    stream = io.BytesIO()
-    soundfile.write(stream, 0.5 * samples / np.abs(samples).max(), RATE, format="WAV")
-    heard = re.findall(r"[a-z']+", transcribe(stream.getvalue()).transcript.lower())
+    audio = encoded(0.5 * samples / np.abs(samples).max(), RATE)
+    heard = re.findall(r"[a-z']+", transcribe(audio).transcript.lower())
     return {word for word in heard if len(word) >= SHORTEST}
 
 

@@ -80,11 +80,8 @@ def test_a_sound_is_heard_in_overlapping_patches_at_the_same_level_whatever_its_
     assert Network.heard == 5
     np.testing.assert_allclose(yamnet.listen(sound * 0.01, RATE), scores, rtol=1e-3)
     assert scores[1] == pytest.approx(0.1, rel=0.05)
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_sound_shorter_than_a_patch_is_heard_once():
-    assert yamnet.listen(hiss(0, seconds=0.1, rate=RATE), RATE).shape == (3,)
+    Network.heard = 0
+    assert yamnet.listen(sound[: RATE // 10], RATE).shape == (3,)
     assert Network.heard == 1
 
 
