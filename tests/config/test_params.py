@@ -3,16 +3,11 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from aor_lib.config.params import (
-    CardSettings,
-    card_settings,
-    load_model_cards,
-    load_prompts,
-    load_study,
-)
+from aor_lib.config.params import card_settings, load_model_cards, load_prompts, load_study
 from aor_lib.config.profile import PROBE
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
+from aor_lib.models.api_settings import ApiSettings
 
 SOME = {"utterances_per_scenario": 1}
 
@@ -91,22 +86,14 @@ def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write
     assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
 
 
-class Settings(CardSettings):
-    """Settings of an adapter that is asked over the network."""
-
-    REACH = frozenset({"address"})
-    address: str = ""
-    temperature: float = 0.0
-
-
 def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is():
     def read(**update):
-        return card_settings(load_model_cards()["gpt-audio"].model_copy(update=update), Settings)
+        return card_settings(load_model_cards()["gpt-audio"].model_copy(update=update), ApiSettings)
 
-    with pytest.raises(ParamsError, match="settings: 'address' belongs under reach"):
-        read(settings={"address": "http://127.0.0.1:1"}, reach={})
-    with pytest.raises(ParamsError, match="gpt-audio: reach: 'temperature' belongs under settings"):
-        read(settings={}, reach={"temperature": 1.0})
+    with pytest.raises(ParamsError, match="settings: 'timeout_s' belongs under reach"):
+        read(settings={"timeout_s": 5}, reach={})
+    with pytest.raises(ParamsError, match="gpt-audio: reach: 'stream' belongs under settings"):
+        read(settings={}, reach={"stream": True})
 
 
 @pytest.mark.parametrize("text", ["?!...", "How\nnow", ""])

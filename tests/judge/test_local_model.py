@@ -23,19 +23,17 @@ def local_judge(source):
 def tiny_model(tmp_path_factory):
     """A language model of random weights, whose tokens are bytes."""
     import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from tests.models import checkpoints
 
     folder = tmp_path_factory.mktemp("tiny-lm")
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>").save_pretrained(folder)
+    tokenizer = checkpoints._tokenizer([], {})
+    tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
     sizes |= {"num_attention_heads": 2, "max_position_embeddings": 8192}
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(letters) + 1, **sizes)).save_pretrained(folder)
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
     return folder
 
 

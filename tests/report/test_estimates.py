@@ -10,14 +10,6 @@ MODELS = ["ref-contextual", "evil"]
 CONDITIONS = ["benign_scene", "speech_only", "noise"]
 
 
-def test_where_keeps_values_and_lists_of_values():
-    rates = estimates_of(model=MODELS, condition=CONDITIONS)
-    kept = rates.where(model="evil", condition=["noise", "speech_only"])
-    assert kept.frame["condition"].tolist() == ["speech_only", "noise"]
-    with pytest.raises(ValueError, match="conditon"):
-        rates.where(conditon="noise")
-
-
 def test_rates_are_a_forest_plot_with_a_row_for_each_condition_and_the_table_below():
     figure = estimates_of(model=MODELS, condition=CONDITIONS).plot("Refused in each condition")
     assert marks_of(figure) == ["rule", "point"]

@@ -8,12 +8,8 @@ from aor_lib.storage.workers import in_threads, map_jobs
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_jobs(workers):
+def test_results_come_in_the_order_of_the_jobs_and_the_first_failure_is_raised(workers):
     assert list(map_jobs(operator.neg, range(8), workers)) == [-n for n in range(8)]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_first_failure_is_raised(workers):
     with pytest.raises(OSError, match="no such"):
         list(map_jobs(os.stat, ["no such file"], workers))
 
