@@ -2,12 +2,12 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import yaml
+import soundfile
 
 from aor_lib.audio.bank.importing import import_sounds
 from aor_lib.audio.bank.library import BankError
 from aor_lib.audio.speech import SpeechError
-from aor_lib.config.params import PARAMS, load_scene, load_scenes, load_study
+from aor_lib.config.params import PARAMS, load_scene, load_study
 from aor_lib.config.profile import Mixing
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli import dataset
@@ -79,11 +79,6 @@ def test_a_study_with_a_sound_bank_takes_its_recordings_credits_them_and_notices
     write_profile, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(dataset, "bank_folder", lambda: tmp_path / "bank")
-    for scene in load_scenes().values():
-        if scene.scenario == "kitchen":
-            changed = scene.model_dump(mode="json", exclude_none=True)
-            changed["bed"][0]["label"] = "Rain"
-            put(tmp_path / "scenes" / f"{scene.id}.yaml", yaml.safe_dump(changed))
     study = load_study(
         write_profile(
             scenarios=["kitchen"],
@@ -94,27 +89,26 @@ def test_a_study_with_a_sound_bank_takes_its_recordings_credits_them_and_notices
     )
     with pytest.raises(BankError, match="aor import"):
         build_dataset(study, tmp_path / "build", 1, quiet)
-    put(tmp_path / "own" / "rain.wav", encoded(hiss(1, 4.0)))
-    metadata = put(tmp_path / "own" / "metadata.csv", "file,label,licence\nrain.wav,Rain,CC0\n")
+    name = f"{stimuli(study)[0].scene.bed[0].label}/a.wav"
 
-    def built():
+    def built(seed, licence):
+        put(tmp_path / "own" / name, encoded(hiss(seed, 4.0)))
+        put(tmp_path / "own" / "LICENSE", licence)
         import_sounds(tmp_path / "own", tmp_path / "bank", quiet)
         build_dataset(study, tmp_path / "build", 1, quiet)
         return load_stimuli(tmp_path / "build")[0]
 
-    first = built()
+    first = built(1, "CC0")
     sounds = json.loads(first.background_sounds)
-    credit = {"file": "rain.wav", "source": "own", "author": "", "licence": "CC0"}
+    credit = {"file": name, "source": "own", "author": "", "licence": "CC0"}
     assert sounds["recorded"] == [{"sound": "bed.0"} | credit]
     assert "bed.0" not in sounds["synthesised"]
     assert first.background_licence == "Apache-2.0; CC0"
-    assert built() == first
-    metadata.write_text("file,label,licence\nrain.wav,Rain,CC BY 4.0\n")
-    credited = built()
+    assert built(1, "CC0") == first
+    credited = built(1, "CC BY 4.0")
     assert credited.background_licence == "Apache-2.0; CC BY 4.0"
     assert credited.sha256 == first.sha256
-    put(tmp_path / "own" / "rain.wav", encoded(hiss(2, 4.0)))
-    assert built().sha256 != first.sha256
+    assert built(2, "CC0").sha256 != first.sha256
 
 
 def test_an_utterance_that_makes_too_long_a_clip_is_named(write_profile):
@@ -138,13 +132,23 @@ def test_a_clip_of_ones_own_has_the_bytes_of_a_studys(tmp_path, scene):
     )
     row, files = render(spec, Mixing(snr_db=0), None)
     clip = make_clip(TEXT, scene=scene, voice="bm_george", emotion="angry", snr_db=0, seed=3)
-    clip.save(tmp_path / "clip.flac")
+    for name in ("clip.flac", "clip.wav"):
+        clip.save(tmp_path / name)
+        saved, _ = soundfile.read(tmp_path / name, dtype="float32")
+        assert saved.tobytes() == clip.samples.tobytes()
     assert (tmp_path / "clip.flac").read_bytes() == files[row.path]
+    with pytest.raises(ValueError, match=r"x\.mp3.*\.flac or \.wav"):
+        clip.save(tmp_path / "x.mp3")
 
 
 @pytest.mark.parametrize(
     ("arguments", "field"),
-    [({"emotion": "angy"}, "emotion"), ({"snr_db": 99}, "snr_db"), ({"scene": "caffe"}, "caffe")],
+    [
+        ({"emotion": "angy"}, "emotion"),
+        ({"snr_db": 99}, "snr_db"),
+        ({"scene": "caffe"}, "caffe"),
+        ({"voice": "af_hart"}, "'af_hart'; did you mean 'af_heart'"),
+    ],
 )
 def test_a_wrong_argument_is_named(arguments, field):
     with pytest.raises(ParamsError, match=field):

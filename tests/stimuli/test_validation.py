@@ -22,11 +22,6 @@ def validate(tiny_study, build):
     return lambda report=quiet: validate_dataset(tiny_study[0], build, 1, report)
 
 
-@pytest.fixture
-def manifest(build):
-    return load_manifest(build)
-
-
 def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(build, validate):
     assert validate() == []
     clip = sorted((build / "clips").glob("*.benign_scene.*"))[0]
@@ -36,9 +31,8 @@ def test_a_built_study_is_what_it_claims_to_be_and_an_altered_clip_is_named(buil
     assert "sha256" in violation
 
 
-def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(
-    build, validate, manifest
-):
+def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(build, validate):
+    manifest = load_manifest(build)
     first, second = manifest.index[manifest["condition"] == "benign_scene"][:2]
     manifest.loc[first, ["loudness_lufs", "snr_db", "duration_s"]] += [1, 2, 0.5]
     path = build / manifest.loc[second, "path"]
@@ -55,7 +49,8 @@ def test_wrong_claims_are_found_and_an_unchanged_study_is_not_measured_again(
     assert validate(report=None) == violations
 
 
-def test_missing_unplanned_and_repeated_stimuli_are_found(build, validate, manifest):
+def test_missing_unplanned_and_repeated_stimuli_are_found(build, validate):
+    manifest = load_manifest(build)
     first = manifest.iloc[[0]].assign(stimulus_id="another")
     pd.concat([manifest.iloc[:-1], first]).to_parquet(build / MANIFEST)
     violations = "\n".join(validate())
