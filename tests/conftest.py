@@ -12,7 +12,7 @@ import yaml
 from hypothesis import settings
 
 from aor_lib.config.params import PARAMS, ModelCard
-from aor_lib.config.records import Intent, Stimulus, content_hash, split_of
+from aor_lib.config.records import Condition, Intent, Stimulus, content_hash, split_of
 from aor_lib.models.base import Answer, Capabilities, Failure, Turn
 from aor_lib.study import Study
 
@@ -29,15 +29,7 @@ TINY = {
     "scenarios": ["kitchen", "video_gaming"],
     "utterances_per_scenario": {"pseudo_harmful": 1, "harmful": 1, "benign": 1},
     "voices": ["af_heart", "am_michael"],
-    "conditions": [
-        "benign_scene",
-        "neutral_scene",
-        "threatening_scene",
-        "speech_only",
-        "noise",
-        "text_only",
-        "described",
-    ],
+    "conditions": [kind.value for kind in Condition if kind is not Condition.AS_FOUND],
     "models": ["ref-permissive", "ref-contextual"],
     "mitigations": ["none", "chain_of_thought"],
     "generation": {"max_new_tokens": 8},

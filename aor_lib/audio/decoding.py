@@ -121,15 +121,8 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
 
 
 def _channels(frame: av.AudioFrame) -> _Block:
-    coded = frame.to_ndarray()
-    if not frame.format.is_planar:
-        coded = coded.reshape(-1, len(frame.layout.channels)).T
-    samples: _Block = coded.astype(np.float32)
-    if coded.dtype == np.uint8:
-        return (samples - np.float32(128)) / np.float32(128)
-    if coded.dtype.kind == "i":
-        return samples / np.float32(2.0 ** (8 * coded.itemsize - 1))
-    return samples
+    (planar,) = av.AudioResampler("fltp").resample(frame)
+    return np.asarray(planar.to_ndarray(), dtype=np.float32)
 
 
 def _mono(channels: _Block) -> mixing.Samples:

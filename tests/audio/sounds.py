@@ -11,6 +11,17 @@ def hiss(seed: int, seconds: float = 1.0, rate: int = 24_000, level: float = 0.0
     return level * np.random.default_rng(seed).standard_normal(round(seconds * rate))
 
 
+def vowels(f0_hz: float, seconds: float = 2.0, rate: int = 24_000) -> np.ndarray:
+    """Four syllables a second of one vowel, whose F0 goes up and down once."""
+    times = np.arange(round(seconds * rate)) / rate
+    f0 = f0_hz * 2 ** (np.sin(2 * np.pi * times / seconds) / 4)
+    phase = 2 * np.pi * np.cumsum(f0) / rate
+    harmonics = np.arange(1, 9000 // f0_hz)
+    wave = (np.sin(np.outer(harmonics, phase)) / harmonics[:, None]).sum(axis=0)
+    syllables = 0.02 + np.sin(4 * np.pi * times) ** 2
+    return (0.1 * wave * syllables).astype(np.float32)
+
+
 def encoded(samples: np.ndarray, rate: int = 24_000, kind: str = "WAV", **more: str) -> bytes:
     stream = io.BytesIO()
     soundfile.write(stream, samples, rate, format=kind, **more)

@@ -36,9 +36,8 @@ def test_a_scene_sounds_as_it_did_in_this_version(scene):
     assert scene in golden["scenes"], f"{scene} is new: {WRITE}"
     moved_db = np.abs(np.subtract(fingerprint(scene), golden["scenes"][scene])).max()
     assert moved_db <= TOLERANCE_DB, (
-        f"{scene} moved by {moved_db:.2f} dB. If only its own YAML changed (which is part of what "
-        f"a clip is made from), {WRITE}. If code did, raise dataset.VERSION too, or clips of an "
-        "earlier build would be kept; then train the classifier again: python -m reference.hearing"
+        f"{scene} moved by {moved_db:.2f} dB: {WRITE}. If code changed, and not only its YAML, "
+        "raise dataset.VERSION too, and train the tagger again: python -m reference.hearing"
     )
 
 

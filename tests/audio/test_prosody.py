@@ -8,19 +8,7 @@ from aor_lib.audio.hearing import transcription
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.measurement import measure_speech
 from aor_lib.audio.speech.prosody import express
-from aor_lib.audio.speech.voice import SAMPLE_RATE
-from tests.audio.sounds import encoded
-
-
-def vowels(f0_hz: float, range_st: float = 6.0, seconds: float = 2.0) -> np.ndarray:
-    """Four syllables a second of one vowel, whose F0 goes up and down once."""
-    times = np.arange(round(seconds * SAMPLE_RATE)) / SAMPLE_RATE
-    f0 = f0_hz * 2 ** (range_st / 24 * np.sin(2 * np.pi * times / seconds))
-    phase = 2 * np.pi * np.cumsum(f0) / SAMPLE_RATE
-    harmonics = np.arange(1, 9000 // f0_hz)
-    wave = (np.sin(np.outer(harmonics, phase)) / harmonics[:, None]).sum(axis=0)
-    syllables = 0.02 + np.sin(4 * np.pi * times) ** 2
-    return (0.1 * wave * syllables).astype(np.float32)
+from tests.audio.sounds import encoded, vowels
 
 
 @pytest.mark.slow

@@ -6,10 +6,11 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import soundfile
 import yaml
 
 from aor_lib.cli import main
-from aor_lib.config.params import load_model_cards
+from aor_lib.config.params import load_model_cards, scene_ids
 from aor_lib.models.base import Answer, Capabilities, Failure
 from tests.audio.sounds import encoded, hiss, put
 from tests.conftest import ScriptedModel
@@ -146,3 +147,20 @@ def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesise
     first, second, *_ = (line.split() for line in listed if line.startswith("rainy_park"))
     assert first == ["rainy_park", "bed.0", "Rain", "1", "recordings"]
     assert second[-1] == "synthesis"
+
+
+def test_scenes_are_listed_and_sounds_with_their_parameters(aor):
+    listed = aor("scenes", "list").stdout
+    assert all(name in listed for name in scene_ids())
+    sounds = aor("scenes", "list", "--procedural").stdout
+    assert "creak" in sounds
+    assert "ground" in sounds
+
+
+def test_a_scene_is_played_into_a_file_that_the_seed_decides(aor, tmp_path):
+    files = [tmp_path / f"{name}.flac" for name in ("one", "again", "other")]
+    for file, seed in zip(files, (1, 1, 2), strict=True):
+        done = aor("scenes", "play", "dojo", "--out", file, "--seconds", 0.5, "--seed", seed)
+        assert done.code == 0
+    assert soundfile.info(files[0]).duration == 0.5
+    assert files[0].read_bytes() == files[1].read_bytes() != files[2].read_bytes()

@@ -8,6 +8,7 @@ from aor_lib.config.profile import PROBE
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
 from aor_lib.models.api_settings import ApiSettings
+from tests.audio.sounds import put
 
 SOME = {"utterances_per_scenario": 1}
 
@@ -70,8 +71,7 @@ def test_what_an_utterance_names_in_vain_is_named_with_it(
     path = write_profile()
     data = yaml.safe_load((params / "scenarios/kitchen.yaml").read_text())
     data["utterances"][0][field] = names
-    (path.parent / "scenarios").mkdir()
-    (path.parent / "scenarios/kitchen.yaml").write_text(yaml.safe_dump(data))
+    put(path.parent / "scenarios/kitchen.yaml", yaml.safe_dump(data))
     with pytest.raises(ParamsError, match=f"utterance 'kitchen-ph-001': {field}: {message}"):
         load_study(path)
 
@@ -79,8 +79,7 @@ def test_what_an_utterance_names_in_vain_is_named_with_it(
 def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write_profile):
     path = write_profile(scenarios=["kitchen"])
     text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
-    (path.parent / "scenes").mkdir()
-    (path.parent / "scenes/campfire.yaml").write_text(text)
+    put(path.parent / "scenes/campfire.yaml", text)
     study = load_study(path)
     assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}
     assert "campfire" in {scene.id for scene in study.scenarios[0].scenes}
@@ -96,18 +95,16 @@ def test_what_can_change_an_answer_is_a_setting_and_nothing_else_is():
         read(settings={}, reach={"stream": True})
 
 
-@pytest.mark.parametrize("text", ["?!...", "How\nnow", ""])
-def test_a_text_that_cannot_be_said_is_refused(text):
-    row = {"id": "u", "scenario": "s", "intent": "benign", "scenes": ["cafe"], "text": text}
-    with pytest.raises(ParamsError, match="text: "):
-        validated(row, Utterance, "here")
-
-
 @pytest.mark.parametrize(
-    ("intent", "category"),
-    [("pseudo_harmful", None), ("harmful", None), ("harmful", "rudeness"), ("benign", "violence")],
+    ("wrong", "changes"),
+    [
+        *(("text", {"text": text}) for text in ("?!...", "How\nnow", "")),
+        *(("harm_category", {"intent": intent}) for intent in ("pseudo_harmful", "harmful")),
+        ("harm_category", {"intent": "harmful", "harm_category": "rudeness"}),
+        ("harm_category", {"harm_category": "violence"}),
+    ],
 )
-def test_a_harm_category_goes_with_words_that_sound_harmful_and_only_with_them(intent, category):
-    row = {"id": "u", "scenario": "s", "intent": intent, "scenes": ["cafe"], "text": "Cut it off."}
-    with pytest.raises(ParamsError, match="harm_category: "):
-        validated(row | {"harm_category": category}, Utterance, "here")
+def test_a_text_can_be_said_and_has_a_harm_category_just_if_it_sounds_harmful(wrong, changes):
+    row = {"id": "u", "scenario": "s", "intent": "benign", "scenes": ["cafe"], "text": "Cut it."}
+    with pytest.raises(ParamsError, match=f"{wrong}: "):
+        validated(row | changes, Utterance, "here")

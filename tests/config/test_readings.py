@@ -6,6 +6,7 @@ from aor_lib.analysis.readings import load_readings, marks
 from aor_lib.config.params import load_scenarios
 
 UTTERANCES = {u.id: u for scenario in load_scenarios().values() for u in scenario.utterances}
+THREATENED = [u.id for u in UTTERANCES.values() if u.threatening_scenes]
 READINGS = load_readings()
 
 
@@ -20,8 +21,7 @@ def test_most_utterances_are_what_they_claim_to_be(reader):
     read = READINGS[READINGS["reader"] == reader].set_index("id")
     sounding = read[read.index.str.contains("-ph-")]
     harmful = read[read.index.str.contains("-h-")]
-    threatened = [u.id for u in UTTERANCES.values() if u.threatening_scenes]
-    threats = sounding.loc[sounding.index.intersection(threatened), "threat"]
+    threats = sounding.loc[sounding.index.intersection(THREATENED), "threat"]
     assert (sounding["words"] != "no").mean() >= 0.95
     assert (sounding["words"] == "yes").mean() >= 0.65
     assert (sounding["scene"] == "yes").mean() >= 0.90
@@ -35,13 +35,10 @@ def test_marks_follow_from_both_readings():
     read = READINGS.pivot(index="id", columns="reader")
     strict = (read["words"] == "yes").all(axis=1)
     assert marks()["strict"].to_dict() == strict.to_dict()
-    told = marks()["told_by_words"]
-    assert 0 < told.mean() < 0.15
+    assert 0 < marks()["told_by_words"].mean() < 0.15
 
 
 def test_only_requests_with_a_threatening_scene_have_an_answer_on_it():
-    threatened = [name for name, u in UTTERANCES.items() if u.threatening_scenes]
     answered = READINGS.loc[READINGS["threat"].notna(), "id"]
-    assert set(answered) <= set(threatened)
-    sounding = [name for name in threatened if "-ph-" in name]
-    assert set(sounding) <= set(answered)
+    assert set(answered) <= set(THREATENED)
+    assert {name for name in THREATENED if "-ph-" in name} <= set(answered)

@@ -94,8 +94,7 @@ def test_equal_answers_are_asked_once_and_only_their_final_answer_is_shown():
 
 
 def test_the_version_changes_with_whatever_changes_a_judgement():
-    changes = {"source": "other", "revision": "2"}
-    changes |= {"generation": {"temperature": 0.1}}
+    changes = {"source": "other", "revision": "2", "generation": {"temperature": 0.1}}
     versions = {scripted(**{key: value})[0].version for key, value in changes.items()}
     versions.add(scripted()[0].version)
     assert len(versions) == 1 + len(changes)

@@ -18,6 +18,7 @@ from aor_lib.config.params import load_study
 from aor_lib.config.profile import Mixing
 from aor_lib.stimuli.dataset import VERSION, made_from
 from aor_lib.stimuli.design import stimuli
+from tests.audio.sounds import vowels
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_rendering.json"
 WRITE = "python -m tests.stimuli.test_identity"
@@ -59,7 +60,7 @@ def golden():
 
 @pytest.mark.parametrize("emotion", ["neutral", "angry"])
 def test_prosody_noise_and_mixing_sound_as_they_did_in_this_version(golden, emotion):
-    before, now = golden["levels_db"][emotion], levels_db(mixed(buzz(), emotion))
+    before, now = golden["levels_db"][emotion], levels_db(mixed(emotion))
     assert len(now) == len(before), f"another length: raise dataset.VERSION, then {WRITE}"
     assert_alike(now, before, TOLERANCE_DB)
 
@@ -76,17 +77,8 @@ def assert_alike(now, before, tolerance_db):
     assert moved_db <= tolerance_db, f"{moved_db:.2f} dB: raise dataset.VERSION, then {WRITE}"
 
 
-def buzz() -> np.ndarray:
-    """A voice-like sound of syllables, 1.5 s."""
-    time_s = np.arange(round(1.5 * speech.SAMPLE_RATE)) / speech.SAMPLE_RATE
-    pitch = 2 * np.pi * np.cumsum(120 + 10 * np.sin(2 * np.pi * time_s)) / speech.SAMPLE_RATE
-    voice = sum(np.sin(number * pitch) / number for number in range(1, 30))
-    syllables = np.clip(np.sin(2 * np.pi * 3 * time_s), 0, None)
-    return (0.1 * voice * syllables).astype(np.float32)
-
-
-def mixed(sound: np.ndarray, emotion: str) -> np.ndarray:
-    expressed = express(sound, emotion)
+def mixed(emotion: str) -> np.ndarray:
+    expressed = express(vowels(120, seconds=1.5), emotion)
     settings = Mixing(lead_in_s=0.5, tail_s=0.25)
     length = mixing.clip_length(len(expressed), settings)
     rng = np.random.default_rng(0)
@@ -108,6 +100,6 @@ def spoken() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    of_emotions = {emotion: levels_db(mixed(buzz(), emotion)) for emotion in ("neutral", "angry")}
+    of_emotions = {emotion: levels_db(mixed(emotion)) for emotion in ("neutral", "angry")}
     stored = {"version": VERSION, "levels_db": of_emotions, "speech": spoken()}
     GOLDEN.write_text(json.dumps(stored) + "\n")
