@@ -93,7 +93,7 @@ def test_fsd50k_is_imported_with_licence_and_uploader_or_the_reason_why_not(tmp_
         assert said in reason
     assert [credit(row) for row in rows(bank)] == [
         (labels, "FSD50K", "someone", "http://cc/by/3.0/")
-        for labels in (("Bark", "Dog"), ("Screaming",))  # where no scream is asked for, none is
+        for labels in (("Bark", "Dog"), ("Screaming",))  # a scream is nothing else
     ]
 
 

@@ -1,5 +1,4 @@
 import json
-import re
 
 import pandas as pd
 import pytest
@@ -108,7 +107,7 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     other = {"stimulus_id": "other", "response": "Not here."}
     results = pd.DataFrame([ANSWER, ANSWER | other])
     clips = pd.DataFrame([CLIP, CLIP | {"stimulus_id": "other"}])
-    cards = re.split("(?=<article)", gallery(clips, "clips", results, {}).html)[1:]
+    cards = gallery(clips, "clips", results, {}).html.split("<article")[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
 

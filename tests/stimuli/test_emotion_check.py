@@ -7,10 +7,8 @@ from aor_lib.stimuli.emotion_check import MIN_CLIPS, emotion_changes, emotion_vi
 
 def changes(stated_db, measured_db):
     """Changes of angry clips beside neutral ones, apart by these levels."""
-    numbers = range(MIN_CLIPS)
-    clips = pd.DataFrame(
-        product(numbers, ("neutral", "angry")), columns=["utterance_id", "emotion"]
-    )
+    spoken = product(range(MIN_CLIPS), ("neutral", "angry"))
+    clips = pd.DataFrame(spoken, columns=["utterance_id", "emotion"])
     clips["stimulus_id"] = clips.index
     angry = clips["emotion"] == "angry"
     measured = clips[["stimulus_id"]].assign(
