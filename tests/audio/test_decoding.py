@@ -59,14 +59,18 @@ def data_size(size):
 @pytest.mark.parametrize(
     ("name", "content", "seconds"),
     [
+        ("gsm.wav", encoded(NOISE, kind="WAV", subtype="GSM610"), 3),
         ("silence_first.mp3", without_xing(mp3(HALF_SILENT)), 3),
         ("sound_first.mp3", without_xing(mp3(HALF_SILENT[::-1])), 3),
         ("cover.mp3", with_ape_cover(without_xing(mp3(NOISE, "CONSTANT"))), 3),
         ("xing_cover.mp3", with_ape_cover(mp3(NOISE)), 3),
         ("joined.mp3", 2 * mp3(NOISE), 6),
         ("joined.ogg", 2 * encoded(NOISE, kind="OGG"), 6),
+        ("joined.opus", 2 * encoded(NOISE, kind="OGG", subtype="OPUS"), 6),
+        ("riff_size.wav", WAV[:4] + struct.pack("<I", len(WAV)) + WAV[8:], 3),
         ("riff_size_0.wav", WAV[:4] + bytes(4) + WAV[8:], 3),
         ("no_pad_byte.wav", ODD[: 44 + 3 * 24_001], 24_001 / 24_000),
+        ("7fffffff.wav", data_size(2**31 - 1), 3),
         ("ffffffff.wav", data_size(2**32 - 1), 3),
         ("size_0.wav", data_size(0), 3),
         ("size_of_file.wav", data_size(len(WAV)), 3),
