@@ -79,6 +79,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
 
 def _known_effects(estimates: Estimates) -> str:
     tested = estimates.frame[estimates.frame["verdict"] != "too few"]
+    if tested.empty:
+        return "No known effect could be tested: every comparison has too few utterances."
     is_planted = tested["known_effect"] != "nothing"
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
