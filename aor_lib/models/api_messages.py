@@ -138,13 +138,13 @@ def read_response(response: Any, key: str) -> Answer | Failure:
 
 
 def named(response: Any, field: str, key: str) -> str | None:
-    """What a response says in a field of text, such as the model that answered; None if nothing."""
+    """Text of a response's field, such as the model that answered; None if it has none."""
     name = as_mapping(response).get(field)
     return quote(name, key)[:100] or None if isinstance(name, str) else None
 
 
 def facts_of(server: Mapping[str, Any]) -> list[str]:
-    """What a server says of itself: whose it is, its version, the tokens that it reads."""
+    """Owner, version and context length that a server states."""
     model = as_mapping(_first(server.get("data")))
     length = as_mapping(model.get("meta")).get("n_ctx") or model.get("max_model_len")
     facts = (named(model, "owned_by", ""), named(server, "version", ""))
@@ -159,7 +159,7 @@ def are_one_model(name: str, other: str) -> bool:
 
 
 def _stated(response: Any, names: Collection[str]) -> Iterator[Any]:
-    """What stands under one of these names, however deep."""
+    """Values of these names, at any depth."""
     if isinstance(response, list):
         for part in response:
             yield from _stated(part, names)

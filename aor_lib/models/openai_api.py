@@ -35,7 +35,7 @@ from aor_lib.models.base import (
 _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
 _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
-"""What libraries raise at a file, a connection or a response that is not what it should be."""
+"""Raised by libraries for a file, a connection or a response that is not as it should be."""
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 _PAUSE_S = 0.5
 """Before the first retry, at most; each next one may take twice as long."""

@@ -119,7 +119,7 @@ class Selection:
         return stats.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
-        """Of the selection ``steering``: see :mod:`aor_lib.steering.verdicts`."""
+        """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
         return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:

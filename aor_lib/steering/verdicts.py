@@ -1,4 +1,4 @@
-"""What the chosen steering shows on ``test``; needs no torch."""
+"""Verdicts on the chosen steering from ``test``; needs no torch."""
 
 import numpy as np
 import pandas as pd
