@@ -98,6 +98,8 @@ def test_a_sound_whose_label_has_no_recordings_stays_as_it_is():
 
 def test_an_equalised_attack_stays_as_sharp_as_it_was():
     struck = np.zeros(RATE)
-    struck[RATE // 2 :] = synth(0).burst(RATE // 2, ((60, 0.0), (10_000, 0.0)), 0.1)
+    hall = synth(0)
+    noise = hall.noise(RATE // 2, ((60, 0.0), (10_000, 0.0)))
+    struck[RATE // 2 :] = noise * hall.decay(RATE // 2, 0.1)
     equal = np.square(equalised(struck, synth(1), "Hammer"))
     assert equal[: RATE // 2].sum() < 1e-6 * equal.sum()
