@@ -50,4 +50,5 @@ def test_with_a_repository_pages_lead_to_their_source_and_notebooks_to_a_kernel(
 
 def test_without_a_repository_no_page_has_such_buttons(html):
     for page in html.glob("*.html"):
-        assert not re.search("mybinder.org|source-edit-button", page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        assert not re.search("mybinder.org|source-edit-button|REPOSITORY_URL", text)

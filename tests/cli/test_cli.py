@@ -1,6 +1,7 @@
 """The command as a person uses it."""
 
 import os
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -164,3 +165,54 @@ def test_a_scene_is_played_into_a_file_that_the_seed_decides(aor, tmp_path):
         assert done.code == 0
     assert soundfile.info(files[0]).duration == 0.5
     assert files[0].read_bytes() == files[1].read_bytes() != files[2].read_bytes()
+
+
+INTERRUPTED = """
+import subprocess, typer
+from concurrent.futures import ThreadPoolExecutor
+from aor_lib.cli.steps import run_app
+from aor_lib.storage.workers import map_jobs
+
+app, wait = typer.Typer(), ["sh", "-c", "echo ready; exec cat"]
+
+@app.command()
+def threads():
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(subprocess.call, [wait, wait]))
+
+@app.command()
+def processes():
+    list(map_jobs(subprocess.call, [wait, wait], 2))
+
+run_app(app, "aor")
+"""
+
+
+@pytest.mark.parametrize("verb", ["threads", "processes"])
+def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", INTERRUPTED, verb]
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
+        assert [process.stdout.readline(), process.stdout.readline()] == ["ready\n", "ready\n"]
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        process.stdin.close()
+        assert process.stderr.read() == ""
+
+
+def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
+    aor, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AOR_CACHE", str(put(tmp_path / "file", b"") / "cache"))
+    put(tmp_path / "sounds/LICENSE", "CC0")
+    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
+    lines = [aor("import", tmp_path / "sounds", "--sounds").stderr]
+    monkeypatch.delenv("AOR_CACHE")
+    monkeypatch.setattr("platformdirs.user_cache_path", no_home)
+    lines.append(aor("import", tmp_path / "sounds", "--sounds").stderr)
+    for line in lines:
+        assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")
+
+
+def no_home(_):
+    raise RuntimeError("could not determine the home directory")
