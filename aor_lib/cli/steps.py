@@ -41,10 +41,10 @@ def run_app(app: typer.Typer, name: str) -> None:
 
 
 def _end(*_: object) -> None:
-    # What is finished is stored. Temporary files are removed; threads are not waited for.
+    # What is finished is stored, and threads are not waited for: their later errors are no news.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A library may turn the interrupt into another error, and threads fail where it ends pools.
-    sys.excepthook = threading.excepthook = lambda *_: None
+    sys.excepthook = lambda *_: None
+    threading.excepthook = lambda _: None
     threading.Timer(0.5, os._exit, [130]).start()
     raise KeyboardInterrupt
 

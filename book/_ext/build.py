@@ -67,7 +67,7 @@ def book(
     """Bring a study up to date, execute the notebooks that are stale and write the pages."""
     began = time.monotonic()
     study, folder = study_of(params, build)
-    unexecuted = () if _STEERED in study.profile.models else ("steer_a_model",)
+    unexecuted: Sequence[str] = () if _STEERED in study.profile.models else ("steer_a_model",)
     if source is None:
         steps = stages(params, study, folder)
     else:
@@ -150,9 +150,9 @@ def execute_notebooks(
     """
     (build / "notebooks").mkdir(exist_ok=True)
     made_from = _made_from(build, notebooks, unexecuted)
-    for executed in (build / "notebooks").glob("*.ipynb"):
-        if executed.name not in made_from:
-            executed.unlink()
+    for copy in (build / "notebooks").glob("*.ipynb"):
+        if copy.name not in made_from:
+            copy.unlink()
     stale = [notebooks / name for name in made_from if not _is_current(build, name, made_from)]
     for path in [path for path in stale if path.stem in unexecuted]:
         shutil.copyfile(path, build / "notebooks" / path.name)
