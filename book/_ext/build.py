@@ -211,14 +211,19 @@ def write_pages(build: Path) -> None:
     made_from = [_digest(sources), os.environ.get("SITE_URL")]
     if html.is_dir() and up_to_date(build, "html", made_from):
         return
+    import aor_lib as aor
     from aor_lib.storage.assets import Assets, fetch
+    from book._ext.clip_links import shortened
+    from book._ext.clip_pages import write_clip_pages
     from book._ext.explorer import write_data
+    from book._ext.published import site_address
 
     folder = build / "book"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "book", folder)
+    trials = aor.open(build).trials
     for path in executed:
-        shutil.copyfile(path, folder / path.name)
+        (folder / path.name).write_text(shortened(path.read_text("utf-8"), trials), "utf-8")
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
@@ -227,6 +232,7 @@ def write_pages(build: Path) -> None:
         folder = fetch(asset.id, vendored)
         shutil.copytree(folder, made / "_static" / "vendor", dirs_exist_ok=True)
     write_data(build, made / "explorer")
+    write_clip_pages(build, made / "clip", site_address())
     shutil.copytree(build / "clips", made / "clips")
     replace_folder(made, html)
     finished(build, "html", made_from)
