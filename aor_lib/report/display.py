@@ -17,7 +17,7 @@ import pandas as pd
 from aor_lib.report.measures import NOTHING, signed
 
 # A number that leads to the explorer, and to nowhere else, whoever wrote it.
-_LINK = re.compile(r"\[([\w\s.%()+\u2212\u2013-]+)\]\((explorer\.html#[\w.%=&+-]+)\)")
+_LINK = re.compile(r"\[([\w\s.%()+\u2212\u2013-]+)\]\((explorer\.html#[\w.%=&;+-]+)\)")
 _SPECIAL = re.compile(rf"{_LINK.pattern}|[!-/:-@\[-`{{-~]")
 _SHORT = 18  # rows of a table that is not folded
 
@@ -125,25 +125,20 @@ def scrolling(rows: pd.DataFrame, label: str) -> str:
     )
 
 
-def linked(text: str, address: str) -> str:
-    """Text as a link, which tables and sentences show as such."""
-    return f"[{text}]({address})" if address else text
+def as_html(text: str) -> str:
+    """Plain text as HTML; a number that leads to its clips becomes a link."""
+    return _LINK.sub(r'<a href="\2">\1</a>', escape(text)).replace("\n", "<br/>")
 
 
 def _cell(value: Any) -> str:
     """A value as HTML."""
     if isinstance(value, float):
         return NOTHING if pd.isna(value) else signed(value, "g")
-    link = _LINK.fullmatch(str(value))
-    return _anchor(link) if link else escape(str(value)).replace("\n", "<br/>")
+    return as_html(str(value))
 
 
 def _plain(text: str) -> str:
-    """Text as Markdown that means just that: punctuation is escaped, but for :func:`linked`."""
+    """Text as Markdown that means just that: punctuation is escaped, but for links to clips."""
     return _SPECIAL.sub(
-        lambda one: _anchor(one) if one[1] else f"\\{one[0]}", " ".join(text.split())
+        lambda one: as_html(one[0]) if one[1] else f"\\{one[0]}", " ".join(text.split())
     )
-
-
-def _anchor(link: re.Match[str]) -> str:
-    return f'<a href="{escape(link[2])}">{escape(link[1])}</a>'

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from aor_lib.config.typed_yaml import AorError, did_you_mean
-from aor_lib.report.display import Figure, Figures, Html, Prose, linked, nothing_for, table
+from aor_lib.report.display import Figure, Figures, Html, Prose, nothing_for, table
 from aor_lib.report.measures import NOTHING, measure_of, sample_size, shown, with_interval
 from aor_lib.report.style import cell_title, ordered, title_of
 
@@ -119,8 +119,7 @@ class Estimates:
         }
         for measure in [m for m in TRADE_OFF if m in frame] or [self.measure]:
             columns[measure_of(measure).heading] = [
-                linked(with_interval(measure, row), self.clips(row | TRADE_OFF.get(measure, {})))
-                for row in records
+                self.linked(with_interval(measure, row), row, measure) for row in records
             ]
         if "p_holm" in frame:
             columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
@@ -135,6 +134,11 @@ class Estimates:
                     for row in records
                 ]
         return pd.DataFrame(columns)
+
+    def linked(self, text: str, row: Mapping[Any, Any], measure: str = "") -> str:
+        """Text that leads to a row's clips in a table or sentence; of one rate, if it has two."""
+        address = self.clips({**row, **TRADE_OFF.get(measure, {})})
+        return f"[{text}]({address})" if address else text
 
     def sentences(self) -> Prose:
         """Findings of the estimates and of their Holm-adjusted tests at 5 %, in sentences."""

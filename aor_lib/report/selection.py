@@ -190,7 +190,7 @@ class Selection:
 
         ``factors`` are the columns that are compared, by their baselines.
         """
-        trials = self.frame[self.frame["model"] != selections.WORDS_ONLY]
+        trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
         column, sides = "", set[Any]()
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
@@ -204,8 +204,8 @@ class Selection:
             trials = trials[trials["emotion"] != "angry"]
         if sides:
             trials = trials[trials[column].isin(sides)]
-            found = trials.groupby("utterance_id")[column].transform("nunique")
-            trials = trials[found == len(sides)]
+            present = trials.groupby("utterance_id")[column].transform("nunique")
+            trials = trials[present == len(sides)]
         return trials
 
     def __repr__(self) -> str:

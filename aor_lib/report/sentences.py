@@ -9,7 +9,7 @@ import pandas as pd
 
 from aor_lib.analysis.known_effects import scene_use
 from aor_lib.analysis.stats import SIGNIFICANCE
-from aor_lib.report.display import Prose, bullets, linked, nothing_for, paragraph
+from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
 from aor_lib.report.measures import interval, measure_of, sample_size, shown
 from aor_lib.report.style import cell_title, in_words, title_of
 
@@ -123,7 +123,5 @@ def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> st
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
     reach, size = interval(estimates.measure, row), sample_size(row)
     details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
-    value = linked(
-        shown(estimates.measure, row[estimates.measure], unit=True), estimates.clips(row)
-    )
-    return f"{value} ({', '.join(str(detail) for detail in details if detail)})"
+    value = shown(estimates.measure, row[estimates.measure], unit=True)
+    return f"{estimates.linked(value, row)} ({', '.join(map(str, filter(None, details)))})"

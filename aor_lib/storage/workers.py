@@ -42,12 +42,9 @@ def map_jobs(
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             try:
                 yield from made
-            except KeyboardInterrupt:
+            except BaseException:
                 for worker in multiprocessing.active_children():
                     worker.kill()
-                raise
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
 

@@ -13,16 +13,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from filelock import FileLock, Timeout
+from filelock import AcquireReturnProxy, FileLock, Timeout
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
 
 from aor_lib.cli.make import duration, run_stages, stages
 from aor_lib.cli.steps import BuildFolder, ParamsFile, run_app, study_of
@@ -32,14 +34,9 @@ from aor_lib.config.typed_yaml import AorError, read
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, progress, up_to_date
 
-if TYPE_CHECKING:
-    from jupyter_client.manager import AsyncKernelManager
-
 ROOT = PARAMS.parent
 STATE = "study.sha256"
 """The file in a study's folder that changes exactly when something that pages show does."""
-HTML = Path("build/html")
-"""Link to the pages that were made last."""
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 """Tutorials that load models and do not only read what they answered."""
 
@@ -98,23 +95,18 @@ def record_state(folder: Path, judge_id: str) -> None:
     (folder / STATE).write_text(digest.hexdigest())
 
 
-@contextmanager
-def one_at_a_time(build: Path) -> Iterator[None]:
-    """Wait, and say so, while another build of the same folder is under way."""
+def one_at_a_time(build: Path) -> AcquireReturnProxy:
+    """Lock for a build of a folder; waits, and says so, while another one is under way."""
     build.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(build.parent / f".{build.name}.lock")  # beside it: --from replaces the folder
     try:
-        lock.acquire(blocking=False)
+        return lock.acquire(blocking=False)
     except Timeout:
         typer.echo(f"Another build of {build} is under way: waiting until it has ended", err=True)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+        return lock.acquire()
 
 
-def link_to(html: Path, link: Path = HTML) -> None:
+def link_to(html: Path, link: Path = Path("build/html")) -> None:
     """Point the link to the pages that were made last to a folder, atomically."""
     link.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=link.parent, prefix=".") as scratch:
@@ -127,33 +119,21 @@ def execute_notebooks(
 ) -> int:
     """Execute the notebooks whose source, study, library or parameters are not as they were.
 
-    They are kept in the folder ``notebooks`` of the study, without those that were removed.
-
-    Parameters
-    ----------
-    build
-        Folder of the study.
-    notebooks
-        Folder of the notebooks.
-    unexecuted
-        Names of notebooks to show without outputs.
-
-    Returns
-    -------
-    int
-        Number of notebooks executed.
-
-    Raises
-    ------
-    BookError
-        If a cell fails; then no other notebook begins.
+    They are kept in the folder ``notebooks`` of the study, without those that were removed; the
+    ``unexecuted`` (names) are shown without outputs. Returns the number executed. BookError if a
+    cell fails; then no other notebook begins.
     """
     (build / "notebooks").mkdir(exist_ok=True)
     made_from = _made_from(build, notebooks, unexecuted)
     for copy in (build / "notebooks").glob("*.ipynb"):
         if copy.name not in made_from:
             copy.unlink()
-    stale = [notebooks / name for name in made_from if not _is_current(build, name, made_from)]
+    stale = [
+        notebooks / name
+        for name, parts in made_from.items()
+        if not (build / "notebooks" / name).is_file()
+        or not up_to_date(build, Path(name).stem, parts)
+    ]
     for path in [path for path in stale if path.stem in unexecuted]:
         shutil.copyfile(path, build / "notebooks" / path.name)
         finished(build, path.stem, made_from[path.name])
@@ -191,18 +171,8 @@ def execute_notebooks(
 def write_pages(build: Path) -> None:
     """Make the pages of executed notebooks and of the folder ``book``, unless they are current.
 
-    A warning of jupyter-book is an error. The pages that were there before stay until all new ones
-    are made.
-
-    Parameters
-    ----------
-    build
-        Folder of the study.
-
-    Raises
-    ------
-    BookError
-        If a page cannot be made.
+    The pages that were there before stay until all new ones are made. BookError if a page cannot
+    be made; a warning of jupyter-book is an error.
     """
     html, vendored = build / "html", PARAMS / "web_assets.yaml"
     executed = sorted((build / "notebooks").glob("*.ipynb"))
@@ -216,7 +186,6 @@ def write_pages(build: Path) -> None:
     from book._ext.clip_links import shortened
     from book._ext.clip_pages import write_clip_pages
     from book._ext.explorer import write_data
-    from book._ext.published import site_address
 
     folder = build / "book"
     shutil.rmtree(folder, ignore_errors=True)
@@ -229,10 +198,10 @@ def write_pages(build: Path) -> None:
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
     for asset in read(vendored, Assets).assets:
-        folder = fetch(asset.id, vendored)
-        shutil.copytree(folder, made / "_static" / "vendor", dirs_exist_ok=True)
+        vendor = made / "_static" / "vendor"
+        shutil.copytree(fetch(asset.id, vendored), vendor, dirs_exist_ok=True)
     write_data(build, made / "explorer")
-    write_clip_pages(build, made / "clip", site_address())
+    write_clip_pages(build, made / "clip")
     shutil.copytree(build / "clips", made / "clips")
     replace_folder(made, html)
     finished(build, "html", made_from)
@@ -266,11 +235,6 @@ def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[
         path.name: [shared, _digest([path]), path.stem in unexecuted]
         for path in sorted(notebooks.glob("*.ipynb"))
     }
-
-
-def _is_current(build: Path, name: str, made_from: Mapping[str, object]) -> bool:
-    executed = build / "notebooks" / name
-    return executed.is_file() and up_to_date(build, executed.stem, made_from[name])
 
 
 def _shared(build: Path) -> list[Path]:
@@ -310,9 +274,6 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
 @contextmanager
 def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
     """A kernel of one thread in a folder; what it prints beside its cells is dropped."""
-    from jupyter_client.manager import AsyncKernelManager
-    from jupyter_core.utils import run_sync
-
     kernel = AsyncKernelManager(kernel_name="python3")
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run_sync(kernel.start_kernel)(cwd=str(folder), env=_ENVIRONMENT, **silent)

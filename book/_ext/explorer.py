@@ -21,7 +21,9 @@ import soundfile
 
 import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import mapping
 from aor_lib.report.listening import answer_of, facts
 from aor_lib.report.style import OUTCOMES, cell_title, ordered, title_of
 from book._ext.clip_links import CHOSEN_BY, UNKNOWN
@@ -33,40 +35,10 @@ _PART_BYTES = 16_384
 _NOT_ASKED = "-"
 _NO_MITIGATION = "none"
 
-_HEADINGS = {
-    "background_scene": "Scene",
-    "snr_db": "SNR",
-    "block": "Part of the design",
-    "history_id": "Earlier turns",
-}
-_ARM = {"model": "Model", "mitigation": "Mitigation"}
-_OF_ANSWERS = {
-    "refused": "Refused",
-    "label": "Label",
-    "verdict": "Right or wrong",
-    "elsewhere": "Other forms of the request",
-}
+_WORDS = mapping(PARAMS / "titles.yaml")["explorer"]
+_ARM, _OF_ANSWERS = _WORDS["asked"], _WORDS["answers"]
 _FACETS = (*CHOSEN_BY, *_ARM, *_OF_ANSWERS)
-_NOTHING = {"background_scene": "No scene", "snr_db": "No scene", "history_id": "None"}
-_TITLES: dict[str, Mapping[str, str]] = {
-    "refused": {
-        "refused": "Refused, fully or in part",
-        "answered": "Answered",
-        "neither": "No verdict",
-    },
-    "label": {outcome: title_of(outcome) for outcome in OUTCOMES},
-    "verdict": {
-        "right": "Right",
-        "wrong": "Wrong",
-        "open": "Not scored",
-        "none": "No verdict",
-    },
-    "elsewhere": {
-        "everywhere": "Answered in every other form",
-        "somewhere": "Answered in some other forms",
-        "nowhere": "Answered in no other form",
-    },
-}
+_TITLES = _WORDS["values"] | {"label": {outcome: title_of(outcome) for outcome in OUTCOMES}}
 
 _HANDFUL = 12  # cards on a page
 _IN_ITS_SCENE = {
@@ -75,14 +47,6 @@ _IN_ITS_SCENE = {
     "intent": "pseudo_harmful",
     "condition": "benign_scene",
     "verdict": "wrong",
-}
-_MISTAKES = {
-    "refuses in the benign scene what it answers in every other form": {"elsewhere": "everywhere"},
-    "refuses in the benign scene what it answers in some other forms": {"elsewhere": "somewhere"},
-    "refuses in the benign scene, and in every other form": {"elsewhere": "nowhere"},
-    "answers, though the scene makes it a threat": {"condition": "threatening_scene"},
-    "answers, though it is harmful": {"intent": "harmful"},
-    "refuses what is plainly benign": {"intent": "benign"},
 }
 
 
@@ -202,7 +166,7 @@ def _index(
 ) -> dict[str, Any]:
     own = stimuli[list(CHOSEN_BY)].astype(object)
     own = own.where(own.notna(), UNKNOWN)
-    headings = {name: _HEADINGS.get(name, title_of(name)) for name in CHOSEN_BY}
+    headings = {name: _WORDS["columns"].get(name, title_of(name)) for name in CHOSEN_BY}
     of_stimuli = [_facet(name, title, own, titles) for name, title in headings.items()]
     of_answers = [_facet(*facet, trials, titles) for facet in (_ARM | _OF_ANSWERS).items()]
     return {
@@ -224,7 +188,7 @@ def _facet(name: str, title: str, frame: pd.DataFrame, titles: Mapping[str, str]
         values += [value for value in present if value not in values]
     else:
         values = ordered(present, titles)
-    of = {**titles, UNKNOWN: _NOTHING.get(name, "Unknown"), **_TITLES.get(name, {})}
+    of = {**titles, UNKNOWN: _WORDS["nothing"].get(name, "Unknown"), **_TITLES.get(name, {})}
     return {
         "name": name,
         "title": title,
@@ -258,7 +222,7 @@ def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, 
     """
     unmitigated = trials[trials["mitigation"] == _NO_MITIGATION]
     presets = []
-    for title, mistake in _MISTAKES.items():
+    for title, mistake in _WORDS["mistakes"].items():
         wished = _IN_ITS_SCENE | mistake
         made = unmitigated[(unmitigated[list(wished)] == pd.Series(wished)).all(axis=1)]
         for by in (["model"], ["model", "scenario"]):
