@@ -6,14 +6,11 @@ import pytest
 
 import aor_lib as aor
 from benchmarks.explorer_study import serve
-from tests.book.conftest import axe_finds, both_ways
-from tests.book.test_explorer import CARDS, DRAWN, choose, count
+from tests.book.conftest import axe_finds, both_ways, probe
+from tests.book.test_explorer import CARDS, choose, count, shown
 
 pytestmark = pytest.mark.slow
 
-LINKS = """links => links.map(link =>
-  [link.href, link.closest("tr").lastElementChild.textContent])"""
-EMBED = "page => { document.body.appendChild(document.createElement('iframe')).src = page; }"
 PLAY = "clip => clip.play().then(() => !clip.paused)"
 
 
@@ -30,28 +27,16 @@ def opened(tab, link):
     return tab
 
 
-def shown(tab):
-    seen = set()
-    while True:
-        seen |= set(tab.locator(CARDS).evaluate_all("all => all.map(one => one.dataset.stimulus)"))
-        following = tab.locator(".aor-pages button").last
-        if following.is_disabled():
-            return seen
-        following.click()
-        tab.wait_for_function(DRAWN)
-
-
 @both_ways
 def test_each_headline_rate_leads_to_exactly_the_clips_that_it_counts(tab, address, headline):
     tab.goto(f"{address}/results.html")
-    rates = tab.locator(".aor-chart", has_text="Refusal of requests that only sound").first
-    links = rates.locator("td a").evaluate_all(LINKS)
+    links = tab.locator(".aor-chart").first.locator("td a").evaluate_all(probe("rowLinks"))
     assert len(links) == len(headline.rates().frame)
     for link, n in links:
         assert count(opened(tab, link))[0] == int(n)
     model = re.search("model=([^&]*)", link)[1]
     intent = re.search("intent=([^&]*)", link)[1]
-    assert shown(tab) == set(headline.where(model=model, intent=intent).frame["stimulus_id"])
+    assert set(shown(tab)) == set(headline.where(model=model, intent=intent).frame["stimulus_id"])
 
 
 @pytest.mark.parametrize("page", ["results", "context", "claims", "mitigation"])
@@ -71,7 +56,7 @@ def test_a_point_of_a_chart_leads_to_the_clips_of_its_row(tab, address, headline
     chart.locator("svg .mark-symbol.role-mark path").last.click()
     tab.wait_for_url("**/explorer.html#model=*")
     tab.wait_for_selector(CARDS)
-    ids = shown(tab)
+    ids = set(shown(tab))
     assert ids
     assert ids <= set(headline.frame["stimulus_id"])
 
@@ -93,7 +78,7 @@ def test_what_a_model_does_in_one_form_and_in_every_other_is_two_clicks_away(
     if len(expected):
         choose(tab, refused="refused" if refused else "answered")
         choose(tab, elsewhere=elsewhere)
-        assert shown(tab) == set(expected)
+        assert set(shown(tab)) == set(expected)
 
 
 def test_a_link_to_one_card_is_copied_and_opens_that_card_alone(browser, html):
@@ -114,7 +99,7 @@ def test_a_link_to_one_card_is_copied_and_opens_that_card_alone(browser, html):
 def test_the_page_of_a_clip_plays_also_within_another_page(tab, address):
     opened(tab, f"{address}/explorer.html#condition=benign_scene&intent=pseudo_harmful")
     page = tab.get_by_role("link", name="Page of this clip").first.evaluate("link => link.href")
-    tab.evaluate(EMBED, page)
+    tab.evaluate(probe("embed"), page)
     assert tab.frame_locator("iframe").locator("audio").evaluate(PLAY)
     tab.goto(page)
     assert tab.locator("audio").evaluate(PLAY)

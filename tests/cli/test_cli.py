@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -173,17 +174,9 @@ from concurrent.futures import ThreadPoolExecutor
 from aor_lib.cli.steps import run_app
 from aor_lib.storage.workers import map_jobs
 
-app, wait = typer.Typer(), ["sh", "-c", "echo ready; exec cat"]
-
-@app.command()
-def threads():
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(subprocess.call, [wait, wait]))
-
-@app.command()
-def processes():
-    list(map_jobs(subprocess.call, [wait, wait], 2))
-
+app, wait = typer.Typer(), [["sh", "-c", "echo ready; exec cat"]] * 2
+app.command("threads")(lambda: list(ThreadPoolExecutor().map(subprocess.call, wait)))
+app.command("processes")(lambda: list(map_jobs(subprocess.call, wait, 2)))
 run_app(app, "aor")
 """
 
@@ -208,11 +201,7 @@ def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_wha
     put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
     lines = [aor("import", tmp_path / "sounds", "--sounds").stderr]
     monkeypatch.delenv("AOR_CACHE")
-    monkeypatch.setattr("platformdirs.user_cache_path", no_home)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~nobody-here").expanduser())
     lines.append(aor("import", tmp_path / "sounds", "--sounds").stderr)
     for line in lines:
         assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")
-
-
-def no_home(_):
-    raise RuntimeError("could not determine the home directory")
