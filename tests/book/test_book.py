@@ -138,6 +138,8 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
     for page in PAGES:
         assert f"{page}.html</loc>" in sitemap
         text = (html / f"{page}.html").read_text(encoding="utf-8")
+        # No repository is named, so nothing leads there.
+        assert not re.search("mybinder.org|source-edit-button|REPOSITORY_URL", text), page
         shown = dict(re.findall('<meta property="og:([^"]*)" content="([^"]*)">', text))
         assert all(shown[name].strip() for name in ("title", "description", "site_name")), page
         assert (html / shown["image"]).is_file()

@@ -108,13 +108,9 @@ def test_new_pages_take_the_place_of_old_ones_and_the_old_ones_stay_if_they_cann
     assert (tmp_path / "old" / "old").exists()
     book.replace_folder(tmp_path / "new", tmp_path / "old")
     assert [path.name for path in tmp_path.rglob("*")] == ["old", "new"]
-
-
-def test_the_link_to_the_pages_is_that_of_the_last_build(tmp_path):
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        book.link_to(tmp_path / name, tmp_path / "html")
-        assert (tmp_path / "html").resolve() == tmp_path / name
+    for folder in (tmp_path, tmp_path / "old"):
+        book.link_to(folder, tmp_path / "html")
+        assert (tmp_path / "html").resolve() == folder
 
 
 def test_a_second_build_of_a_folder_says_that_it_waits_and_goes_on(tmp_path, monkeypatch):

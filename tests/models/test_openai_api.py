@@ -95,31 +95,32 @@ def test_a_request_holds_the_sound_and_the_settings(server, tmp_path):
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize(
-    ("reply", "tries", "blocked", "expected"),
-    [
-        (error(500, "boom"), 3, False, "InternalServerError: .*boom"),
-        (completion("Half an ans", "abort"), 1, False, ".*abort"),
-        (BROKEN_OFF, 3, False, "ContentLengthError: "),
-        ((200, {}, b'{"choices": [{"index"'), 1, False, "JSONDecodeError: "),
-        ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
-        (completion(" ", "length"), 1, False, "empty answer: .*length"),
-        ((200, {}, b'{"choices": []}'), 1, False, "malformed response: "),
-        ((200, {}, b'{"error": {"message": "too fast"}}'), 1, False, ".*too fast"),
-        ((200, {}, b'{"choices": [{"error": {"code": 502}}]}'), 1, False, ".*502"),
-        (completion(None, "refusal"), 1, True, "content filter: "),
-        (completion("Half an ans", "content_filter"), 1, True, "content filter: "),
-        ((200, {}, b'{"promptFeedback": {"blockReason": "OTHER"}}'), 1, True, "content filter"),
-        (error(400, "no", code="content_filter"), 1, True, "content filter: "),
-        (streamed("Half an ans", finish_reason=None), 1, False, ".*broke the answer off"),
-        (streamed("Half an ans", finish_reason="content_filter"), 1, True, "content filter: "),
-        (streamed("Half an ans", error={"message": "too fast"}), 1, False, ".*too fast"),
-        (streamed(), 1, False, "empty answer: "),
-        ((*streamed()[:2], b'data: {"choices": [{"del'), 1, False, ""),
-        ((*streamed()[:2], b'data: {"choices": [{"delta": {"content": 3}}]}'), 1, False, ""),
-        ((*streamed()[:2], b""), 1, False, "malformed response: "),
-    ],
-)
+NO_ANSWER = [
+    (error(500, "boom"), 3, False, "InternalServerError: .*boom"),
+    (completion("Half an ans", "abort"), 1, False, ".*abort"),
+    (BROKEN_OFF, 3, False, "ContentLengthError: "),
+    ((200, {}, b'{"choices": [{"index"'), 1, False, "JSONDecodeError: "),
+    ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
+    (completion(" ", "length"), 1, False, "empty answer: .*length"),
+    ((200, {}, b'{"choices": []}'), 1, False, "malformed response: "),
+    ((200, {}, b'{"error": {"message": "too fast"}}'), 1, False, ".*too fast"),
+    ((200, {}, b'{"choices": [{"error": {"code": 502}}]}'), 1, False, ".*502"),
+    (completion(None, "refusal"), 1, True, "content filter: "),
+    (completion("Half an ans", "content_filter"), 1, True, "content filter: "),
+    ((200, {}, b'{"promptFeedback": {"blockReason": "OTHER"}}'), 1, True, "content filter"),
+    (error(400, "no", code="content_filter"), 1, True, "content filter: "),
+    (streamed("Half an ans", finish_reason=None), 1, False, ".*broke the answer off"),
+    (streamed("Half an ans", finish_reason="content_filter"), 1, True, "content filter: "),
+    (streamed("Half an ans", error={"message": "too fast"}), 1, False, ".*too fast"),
+    (streamed(), 1, False, "empty answer: "),
+    ((*streamed()[:2], b'data: {"choices": [{"del'), 1, False, ""),
+    ((*streamed()[:2], b'data: {"choices": [{"delta": {"content": 3}}]}'), 1, False, ""),
+    ((*streamed()[:2], b""), 1, False, "malformed response: "),
+]
+"""Replies without an answer, how often each is tried, whether it blocks, and what is said."""
+
+
+@pytest.mark.parametrize(("reply", "tries", "blocked", "expected"), NO_ANSWER)
 def test_what_is_no_answer_is_a_failure_and_says_whether_to_ask_again(
     server, reply, tries, blocked, expected
 ):
@@ -146,14 +147,6 @@ def test_pieces_that_are_streamed_are_an_answer_as_one_that_comes_whole(server):
     [body] = server.bodies
     assert body["stream"]
     assert body["stream_options"] == {"include_usage": True}
-
-
-def test_a_streamed_answer_costs_what_its_last_event_says(server):
-    server.reply = lambda _: streamed("Fine.")
-    settings = {"max_spend_usd": 52, "usd_per_million_tokens": PRICES, "stream": True}
-    settings |= {"concurrency": 1}
-    results = OpenAIModel(card(server, **settings)).answer([ask("1")] * 20, GENERATION)
-    assert answers_in(results) == 10
 
 
 def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):
