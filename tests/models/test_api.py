@@ -1,10 +1,12 @@
-"""What requests cost, and responses read as answers or failures."""
+"""The cap on spend, what requests cost, and responses read as answers or failures."""
+
+import contextlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aor_lib.models.api_budget import Prices
+from aor_lib.models.api_budget import Budget, BudgetError, Prices
 from aor_lib.models.api_messages import Request, read_response
 from aor_lib.models.base import Answer, Failure
 
@@ -17,6 +19,24 @@ def usage(prompt, completion, total=None, audio=None):
     details = None if audio is None else {"audio_tokens": audio}
     counted = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
     return {"usage": {**counted, "prompt_tokens_details": details}}
+
+
+@given(
+    requests=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1), st.booleans())),
+    max_spend=st.integers(1, 500),
+)
+def test_concurrent_requests_never_exceed_the_cap(requests, max_spend):
+    budget = Budget(max_spend)
+    under_way: list[tuple[int, float]] = []
+    for most_usd, share, one_ends in requests:
+        with contextlib.suppress(BudgetError):
+            budget.reserve(most_usd)
+            under_way.append((most_usd, share))
+        reserved = sum(most_usd for most_usd, _ in under_way)
+        assert budget.spent_usd + reserved <= max_spend * (1 + 1e-9)
+        if one_ends and under_way:
+            most_usd, share = under_way.pop(0)
+            budget.settle(most_usd, most_usd * share)
 
 
 @pytest.mark.parametrize(

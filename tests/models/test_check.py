@@ -13,6 +13,7 @@ from aor_lib.config.params import ModelCard
 from aor_lib.models import checked_model
 from aor_lib.models.base import Answer, Capabilities, Failure
 from aor_lib.models.check import check_model
+from tests.models.checkpoints import each_architecture
 
 CARD = ModelCard(id="sound", title="", family="", kind="cascade", licence="", source="")
 
@@ -164,3 +165,12 @@ def test_a_reference_model_passes():
     rows = check_model("ref-permissive")
     assert not checks(rows, "failed"), rows
     assert "Paris" in rows["detail"][0]
+
+
+@pytest.mark.slow
+@each_architecture()
+def test_a_tiny_checkpoint_of_every_architecture_passes(name, tiny):
+    rows = check_model(tiny(name, batch_size=4))
+    assert not checks(rows, "failed"), rows
+    # Random weights seldom end a turn.
+    assert {*checks(rows, "skipped")} <= {"ends its turn"}, rows
