@@ -66,7 +66,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
 
 
 def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
-    """Read the trials of :func:`load_trials` but for probes, which have no verdicts."""
+    """Read the trials of :func:`load_trials` but for probes, which ask what was heard."""
     trials = load_trials(build, judge)
     return trials[trials["method"] != "probe"].reset_index(drop=True)
 

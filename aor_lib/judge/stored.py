@@ -42,18 +42,19 @@ def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -
 def study_verdicts(
     store: Store, judge: Judge, manifest: pd.DataFrame, responses: Sequence[Response]
 ) -> Iterator[tuple[list[tuple[Response, Verdict]], int]]:
-    """Yield batches of verdicts on a study's responses, and the number of all but probes'."""
+    """Yield batches of verdicts on a study's responses, and the number of all."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
-    prompts = {trial.key: texts.get(trial.stimulus_id) for trial in trials}
-    probes = {trial.key for trial in trials if trial.arm.method == "probe"}
+    prompts = {
+        trial.key: trial.arm.steps[0] if trial.arm.method == "probe" else texts.get(trial.stimulus_id)
+        for trial in trials
+    }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
-    asked = [response for response in responses if response.trial_key not in probes]
-    for start in range(0, len(asked), _BATCH):
-        batch = asked[start : start + _BATCH]
+    for start in range(0, len(responses), _BATCH):
+        batch = responses[start : start + _BATCH]
         of_batch = [prompts.get(response.trial_key) for response in batch]
         verdicts = judge_responses(batch, judge, of_batch, reasoned)
-        yield list(zip(batch, verdicts, strict=True)), len(asked)
+        yield list(zip(batch, verdicts, strict=True)), len(responses)
 
 
 def judge_table(

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from aor_lib.analysis import selections, stats
-from aor_lib.analysis.heard import heard
+from aor_lib.analysis.heard import heard, refusals_as_heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.words_only import words_only_trials
@@ -103,6 +103,13 @@ class Selection:
         both = self.where(intent=["harmful", "pseudo_harmful"])
         return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
 
+    def refusals_as_heard(self, *by: str) -> Estimates:
+        """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
+        keys, trials = self._keys(by), self.heard()
+        frame = refusals_as_heard(trials.frame, keys)
+        about = "Refused, by what the model heard"
+        return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
+
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
@@ -129,9 +136,10 @@ class Selection:
         return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:
-        """Keep the trials of which the model says what it heard, beside its answer or to a probe.
+        """Add ``heard_as``: whether the model heard the words and the scene, by its own reports.
 
-        Adds ``recognised``: it names the scene or a sound of it.
+        ``heard``, ``scene_not_heard``, ``words_misheard`` (whatever it says of the scene), or
+        ``not_asked``, where a report beside the answer or a probe's answer is missing.
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]

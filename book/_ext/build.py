@@ -85,10 +85,10 @@ def record_state(folder: Path, judge_id: str) -> None:
     """Write :data:`STATE`."""
     import pandas as pd
 
-    from aor_lib.analysis.results import load_results
+    from aor_lib.analysis.results import load_trials
     from aor_lib.stimuli.manifest import VALIDATION
 
-    rows = pd.util.hash_pandas_object(load_results(folder, judge_id), index=False)
+    rows = pd.util.hash_pandas_object(load_trials(folder, judge_id), index=False)
     digest = sha256(rows.to_numpy().tobytes())
     for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
         digest.update(path.read_bytes())

@@ -91,10 +91,10 @@ def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, mon
     assert judge_study(build, quoting(), quiet) == 4 - kept
 
 
-def test_answers_to_probes_are_not_judged(build):
+def test_answers_to_probes_are_judged_as_answers_to_what_the_probe_asks(build):
     ask(build, "A train.", method="probe", steps=("Hear?",))
     judge_study(build, quoting(), quiet)
-    assert verdicts(build, "mitigation")["label"].notna().to_dict() == {"1": True, "other": False}
+    assert verdicts(build, "mitigation").at["other", "rationale"] == "Hear?|A train."
 
 
 @pytest.mark.parametrize(
