@@ -199,6 +199,7 @@ class Selection:
         ``factors`` are the columns that are compared, by their baselines.
         """
         trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
+        trials = trials[trials["block"] != "imported"]  # the explorer may not pass them on
         column, sides = "", set[Any]()
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
