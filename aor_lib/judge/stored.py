@@ -46,7 +46,9 @@ def study_verdicts(
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {
-        trial.key: trial.arm.steps[0] if trial.arm.method == "probe" else texts.get(trial.stimulus_id)
+        trial.key: trial.arm.steps[0]
+        if trial.arm.method == "probe"
+        else texts.get(trial.stimulus_id)
         for trial in trials
     }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}

@@ -30,13 +30,20 @@ def opened(tab, link):
 @both_ways
 def test_each_headline_rate_leads_to_exactly_the_clips_that_it_counts(tab, address, headline):
     tab.goto(f"{address}/results.html")
-    links = tab.locator(".aor-chart").first.locator("td a").evaluate_all(probe("rowLinks"))
+    links = tab.locator(".aor-chart").nth(1).locator("td a").evaluate_all(probe("rowLinks"))
     assert len(links) == len(headline.rates().frame)
     for link, n in links:
         assert count(opened(tab, link))[0] == int(n)
     model = re.search("model=([^&]*)", link)[1]
     intent = re.search("intent=([^&]*)", link)[1]
     assert set(shown(tab)) == set(headline.where(model=model, intent=intent).frame["stimulus_id"])
+
+
+def test_each_share_of_over_refusals_leads_to_these_refusals_alone(tab, address, headline):
+    tab.goto(f"{address}/results.html")
+    links = tab.locator(".aor-chart").first.locator("td a").evaluate_all(probe("rowLinks"))
+    refused = headline.where(intent="pseudo_harmful").refusals_as_heard().frame["refused"]
+    assert [count(opened(tab, link))[0] for link, _ in links] == [n for n in refused if n]
 
 
 @pytest.mark.parametrize("page", ["results", "context", "claims", "mitigation"])

@@ -54,21 +54,22 @@ def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
     assert set(results["intent"]) == {"unlabelled"}
 
 
+def shown(params, name, kind, **parameters):
+    """What the cells of a chapter show of a kind."""
+    folder = params.parent / "notebooks"
+    notebook = papermill.execute_notebook(
+        folder / f"{name}.ipynb", None, parameters, progress_bar=False, cwd=folder
+    )
+    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
+    return "\n".join(str(one.get("data", {}).get(kind, "")) for one in outputs)
+
+
 @pytest.mark.parametrize(
     "name",
     ["results", *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
 )
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name, params):
-    folder = params.parent / "notebooks"
-    notebook = papermill.execute_notebook(
-        folder / f"{name}.ipynb",
-        None,
-        parameters={"build": str(found)},
-        progress_bar=False,
-        cwd=folder,
-    )
-    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
-    said = "\n".join(str(one.get("data", {}).get("text/markdown", "")) for one in outputs)
+    said = shown(params, name, "text/markdown", build=str(found))
     assert said
     assert "nan" not in said.lower().split()
     assert "nan%" not in said
@@ -77,26 +78,16 @@ def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(fo
 def test_refusal_of_imported_clips_stands_beside_that_of_the_models_own_study(
     found, tiny_study, params, tmp_path, monkeypatch
 ):
-    """By ``aor status``, and as the chapter on AOR-Bench shows it."""
+    """By ``aor status``, and in the chapter on AOR-Bench."""
     _, own = tiny_study
     profile = own.parent / "tiny.yaml"
     for verb in ("run", "judge"):
         assert not CliRunner().invoke(app, [verb, str(profile), "--build", str(own)]).exit_code
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "tiny").symlink_to(own)
+    monkeypatch.chdir(tmp_path)
     told = CliRunner().invoke(app, ["status", str(profile), "--build", str(found)]).output
-    folder = params.parent / "notebooks"
-    notebook = papermill.execute_notebook(
-        folder / "aor_bench.ipynb",
-        None,
-        parameters={"build": str(own), "imported": str(found)},
-        progress_bar=False,
-        cwd=folder,
-    )
-    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
-    shown = "\n".join(str(one.get("data", {}).get("text/html", "")) for one in outputs)
-    for text in (told, shown):
+    page = shown(params, "aor_bench", "text/html", build=str(own), imported=str(found))
+    for text in (told, page):
         assert "Not labelled" in text
         assert "Pseudo-harmful" in text
-    assert "explorer.html" not in shown

@@ -11,14 +11,10 @@ from aor_lib.cli import data as verbs
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundle import BundleError
-from aor_lib.inference.exchange import (
-    export_results,
-    import_results,
-    unpack_study,
-)
+from aor_lib.inference.exchange import export_results, import_results, unpack_study
 from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
-from aor_lib.stimuli.manifest import VALIDATION
+from aor_lib.stimuli.manifest import VALIDATION, load_manifest
 from tests.audio.sounds import put
 from tests.conftest import make_text_stimuli
 
@@ -138,6 +134,13 @@ def test_a_bundle_without_clips_makes_no_study(whole, tmp_path):
     with pytest.raises(BundleError, match="clips"):
         unpack_study(whole.export(), whole.study, tmp_path / "there")
     assert not (tmp_path / "there").exists()
+
+
+def test_imported_clips_are_not_passed_on(whole, tmp_path):
+    clips = load_manifest(whole.build).assign(block="imported")
+    clips.to_parquet(whole.build / "manifest.parquet")
+    with pytest.raises(BundleError, match="--no-clips"):
+        export_results(whole.study, whole.build, tmp_path / "study.zip")
 
 
 def test_the_command_exports_imports_and_forgets(here, there, monkeypatch, tmp_path):
