@@ -50,7 +50,7 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     no_scene = np.array([not names_scene(*row) for row in checked], dtype=bool)
     said = zip(reports["transcript"].fillna(""), results["text"], strict=True)
     no_words = np.array([not holds_words(*row) for row in said], dtype=bool)
-    kinds = [reports.isna().any(axis=1), no_words, no_scene]
+    kinds = [reports.isna().to_numpy().any(axis=1), no_words, no_scene]
     return results.assign(heard_as=np.select(kinds, HEARD[:0:-1], HEARD[0]))
 
 

@@ -111,8 +111,9 @@ class _Picture:
         whole = alt.Scale(domain=[0, 1])
         x = alt.X(f"{self.measure}:Q", title=self.axis, axis=_PERCENT, scale=whole)
         in_order = list(dict.fromkeys(self.rows["row"]))
-        y = alt.Y("row:N", title=None, sort=in_order, axis=_WIDE)
-        bars = self._base().mark_bar().encode(x=x, y=y, color=self.colour, href="clips:N")
+        y = alt.Y("row:N", title=None, scale=alt.Scale(domain=in_order), axis=_WIDE)
+        base = self._base().transform_filter(f"datum.{self.measure} > 0")
+        bars = base.mark_bar().encode(x=x, y=y, color=self.colour, href="clips:N")
         return bars.encode(order="place:Q"), 34 * len(in_order), f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:
