@@ -72,16 +72,17 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     study, folder = study_of(params, build)
     here = Study(folder, study.profile.judge)
     manifest, results, studies = here.stimuli, here.trials, [here]
-    own = Study(study_of(params, None)[1], study.profile.judge)
-    if "imported" in set(manifest["block"]) and (own.build / STORE).is_file():
-        studies.append(own)
+    _, own = study_of(params, None)
+    if "imported" in set(manifest["block"]) and (own / STORE).is_file() and not own.samefile(folder):
+        studies.append(Study(own, study.profile.judge))
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)
     counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
     headline = pd.concat([one.select("headline").frame for one in studies])
     for rows in (counts.reset_index(), Selection(here, headline).rates().rows()):
-        print_table(rows, rows.to_numpy())
+        if len(rows):
+            print_table(rows, rows.to_numpy())
     with open_results(folder) as store:
         typer.echo("\n".join(unanswered(store)))
 
