@@ -72,8 +72,9 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     study, folder = study_of(params, build)
     here = Study(folder, study.profile.judge)
     manifest, results, studies = here.stimuli, here.trials, [here]
-    _, own = study_of(params, None)
-    if "imported" in set(manifest["block"]) and (own / STORE).is_file() and not own.samefile(folder):
+    own = study_of(params, None)[1]
+    is_another = (own / STORE).is_file() and not own.samefile(folder)
+    if is_another and "imported" in set(manifest["block"]):
         studies.append(Study(own, study.profile.judge))
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
