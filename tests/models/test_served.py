@@ -15,7 +15,7 @@ from aor_lib.config.params import SERVED, load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.models.openai_api import OpenAIModel
-from tests.models.loopback import completion
+from tests.models.loopback import completion, error, json_reply
 
 SHIPPED = load_model_cards(folder=SERVED)
 OPEN = [card for card in load_model_cards().values() if card.kind == "hf"]
@@ -72,6 +72,26 @@ def test_a_sampled_answer_is_drawn_from_the_whole_distribution(server):
     [body] = server.bodies
     named = {name: body[name] for name in ("temperature", "top_p", "top_k", "min_p")}
     assert named == {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0}
+
+
+def test_a_clip_that_a_server_would_cut_is_refused_by_file_and_seconds_and_not_sent(
+    server, tmp_path
+):
+    Clip(np.zeros(31 * 8_000, np.float32), 8_000).save(tmp_path / "long.flac")
+    model = OpenAIModel(QWEN)
+    [refused] = model.answer([(Turn("user", audio=tmp_path / "long.flac"),)], GENERATION)
+    assert f"{tmp_path / 'long.flac'}: 31.0 s" in refused.error
+    assert model.capabilities.longest_clip_s == 30
+    assert not server.requests
+
+
+def test_a_server_is_asked_how_likely_first_tokens_are(server):
+    likely = [{"token": name, "logprob": value} for name, value in (("A", -0.5), ("B", -1.5))]
+    logprobs = {"content": [{"token": "A", "top_logprobs": likely}]}
+    server.reply = lambda _: json_reply({"choices": [{"logprobs": logprobs}]})
+    assert OpenAIModel(QWEN).first_logprobs(SPOKEN) == {"A": -0.5, "B": -1.5}
+    server.reply = lambda _: error(400, "no logprobs here")
+    assert OpenAIModel(QWEN).first_logprobs(SPOKEN) == {}
 
 
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(server):
