@@ -131,10 +131,10 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
 
 
 def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
-    profile = write_profile(models=["gemini-2.5-flash"])
+    profile = write_profile(models=["gemini-3.5-flash-lite"])
     said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
     card, calls, audio_s, usd = said.stdout.splitlines()[1].split()
-    assert (card, calls, audio_s) == ("gemini-2.5-flash", "12.0", "0.0")
+    assert (card, calls, audio_s) == ("gemini-3.5-flash-lite", "12.0", "0.0")
     prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens
     assert 0 < float(usd) <= 12 * prices.usd(100, 0, 64) + 0.005
 
