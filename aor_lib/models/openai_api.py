@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import openai
@@ -47,10 +47,12 @@ _log = logging.getLogger(__name__)
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once; caps hold for all calls together."""
 
+    kind_of_settings: ClassVar[type[ApiSettings]] = ApiSettings
+
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
-        settings = self._settings = card_settings(card, ApiSettings)
+        settings = self._settings = card_settings(card, self.kind_of_settings)
         # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
@@ -73,10 +75,10 @@ class OpenAIModel:
         _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
-    @staticmethod
-    def capabilities_of(card: ModelCard) -> Capabilities:
+    @classmethod
+    def capabilities_of(cls, card: ModelCard) -> Capabilities:
         """Capabilities of a card's model."""
-        settings = card_settings(card, ApiSettings)
+        settings = card_settings(card, cls.kind_of_settings)
         # A lock of a run on more trials than are under way would keep other runs from them.
         return Capabilities(
             text_only=settings.text_only,

@@ -60,7 +60,7 @@ class Inspected:
         import inspect_ai
         from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-        from aor_lib.inference.inspect_task import aor_study
+        from integrations.inspect_task import aor_study
 
         def output(messages, *_):
             made = answer(messages)

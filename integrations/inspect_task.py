@@ -1,6 +1,6 @@
 """The study as a task of inspect_ai (https://inspect.aisi.org.uk).
 
-``inspect eval aor_lib/inference/inspect_task.py --model PROVIDER/MODEL -T params=params/full.yaml``
+``inspect eval integrations/inspect_task.py --model PROVIDER/MODEL -T params=params/full.yaml``
 """
 
 from __future__ import annotations

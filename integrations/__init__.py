@@ -1,0 +1,1 @@
+"""Tasks that give the study to other frameworks of evaluation."""
