@@ -46,7 +46,8 @@ class LlamaCppModel(OpenAIModel):
         if importlib.util.find_spec("xllamacpp") is None:
             raise ModelError(f"{card.id} needs llama.cpp's server: pip install xllamacpp")
         super().__init__(card)
-        self.revision = hf_checkpoint.revision(card)
+        if hf_checkpoint.local_folder(card):
+            self.revision = hf_checkpoint.revision(card)  # of the hub, the card says it
 
     async def _ask(
         self, conversation: Conversation, generation: Generation, **further: object
