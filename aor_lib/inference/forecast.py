@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,16 @@ from aor_lib.stimuli.manifest import load_stimuli
 
 
 def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:
-    """Estimate what is left to ask of each model: model, calls, audio_s, usd (NaN if unknown)."""
+    """Estimate what is left to ask of each model: model, calls, audio_s, minutes, usd.
+
+    ``minutes`` go by the answers that are there, and are NaN without any, as is an unknown price.
+    """
     stimuli = {stimulus.stimulus_id: stimulus for stimulus in load_stimuli(build)}
-    finished, revisions = set[str](), dict[str, str]()
+    finished, revisions, seconds = set[str](), dict[str, str](), dict[Any, float]()
     if (build / STORE).is_file():
         with Store(build / STORE) as store:
             finished = store.finished()
+            seconds = store.frame("").groupby("model")["latency_s"].mean().to_dict()
             revisions = {trial.arm.model: trial.arm.revision for trial in store.planned(STUDY)}
     rows = []
     for card in cards:
@@ -36,5 +41,6 @@ def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.
         api = card_settings(card, ApiSettings) if card.kind == "openai_api" else None
         prices = api.usd_per_million_tokens if api else None
         usd = prices.usd(total[2], total[1], total[3]) if prices else np.nan
-        rows.append((card.id, total[0], total[1], usd))
-    return pd.DataFrame(rows, columns=["model", "calls", "audio_s", "usd"])
+        minutes = total[0] * seconds.get(card.id, np.nan) / 60
+        rows.append((card.id, total[0], total[1], minutes, usd))
+    return pd.DataFrame(rows, columns=["model", "calls", "audio_s", "minutes", "usd"])

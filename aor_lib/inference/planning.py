@@ -166,6 +166,8 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
         return "audio"
     if stimulus.path is None and not capabilities.text_only:
         return "text without audio"
+    if (stimulus.duration_s or 0) > capabilities.longest_clip_s:
+        return f"{stimulus.path}, of {stimulus.duration_s:.1f} s"
     turns = stimulus.history != "[]" or len(mitigation.steps) > 1
     if turns and not capabilities.multi_turn:
         return "several turns"

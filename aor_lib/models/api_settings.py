@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Annotated, Any, ClassVar
 
@@ -38,6 +39,9 @@ class ApiReach(CardSettings):
     text_only: bool = Field(default=True, description="False where the API wants audio.")
     clips: PositiveInt | None = Field(
         default=None, description="The most sound files that one conversation may hold."
+    )
+    longest_clip_s: Annotated[float, Field(gt=0)] = Field(
+        default=math.inf, description="Of a longer one, servers cut off the rest without a word."
     )
     audio_part: AudioPart = "input_audio"
 

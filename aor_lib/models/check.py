@@ -1,5 +1,6 @@
 """Conformance check of any adapter: does a model do what the study takes for granted?"""
 
+import math
 import re
 import tempfile
 from collections.abc import Callable
@@ -154,11 +155,13 @@ def _multi_turn(model: CheckedModel) -> str:
 
 def _failures_are_typed(model: CheckedModel) -> None:
     _require(model.model.capabilities.audio, "audio")
-    missing, broken = model.folder / "missing.flac", model.folder / "broken.flac"
-    broken.write_bytes(b"not audio")
-    turns = [Turn("user", audio=path) for path in (missing, broken)]
+    files = {what: model.folder / f"{what}.flac" for what in ("missing", "broken")}
+    files["broken"].write_bytes(b"not audio")
+    if math.isfinite(longest_s := model.model.capabilities.longest_clip_s):
+        files["too long"] = model.lengthened(longest_s + 1)
+    turns = [Turn("user", audio=path) for path in files.values()]
     good, *bad = model.results([model.questions[0], *((turn,) for turn in turns)])
-    for what, result in zip(("missing", "broken"), bad, strict=True):
+    for what, result in zip(files, bad, strict=True):
         if isinstance(result, Answer):
             raise Failed(f"a {what} sound file brought an answer: {result.text[:60]!r}")
     if isinstance(good, Failure):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aor_lib.audio.clip import Clip
 from aor_lib.config.records import Generation
@@ -104,11 +105,12 @@ class CheckedModel:
         """Require another answer, or other logits, to conversations that differ in ``what``."""
         if self.deterministic and self.answer(first).text != self.answer(second).text:
             return f"{what}: another answer"
-        if not self.model.capabilities.activations:
+        before, after = self._logits(first), self._logits(second)
+        if before.empty:
             self.require_determinism()
             raise Failed(f"{what}: the answer stays the same")
-        moved = distance(self.logits(first), self.logits(second))
-        if moved > NOTICEABLE:
+        moved, by_itself = _distance(before, after), _distance(before, self._logits(first))
+        if moved > NOTICEABLE + 3 * by_itself:
             return f"{what}: logits move by up to {moved:.2g}"
         raise Failed(f"{what}: neither the answer nor the logits change")
 
@@ -117,11 +119,19 @@ class CheckedModel:
         if not self.deterministic:
             raise Skipped("its answers change by themselves")
 
-    def logits(self, conversation: Conversation) -> Any:
-        """Logits of the first token of the answer: float tensor ``(vocabulary,)``."""
-        opened: Any = self.model  # with the methods of those that claim activations
-        logits = opened.logits(conversation)
-        return logits.reshape(-1, logits.shape[-1])[-1]
+    def _logits(self, conversation: Conversation) -> pd.Series:
+        """Logits of the answer's first token, or log-probabilities of the likeliest, by token."""
+        opened: Any = self.model  # with the methods of those that have them
+        if self.model.capabilities.activations:
+            logits = opened.logits(conversation)
+            return pd.Series(logits.reshape(-1, logits.shape[-1])[-1].float().numpy())
+        gives = hasattr(opened, "first_logprobs")
+        return pd.Series(opened.first_logprobs(conversation) if gives else {}, dtype=float)
+
+    def lengthened(self, seconds: float) -> Path:
+        """A sound file of the first question that ends in silence, of so many seconds."""
+        clip = make_clip(QUESTIONS[0])
+        return self._saved("too-long", clip, round(seconds * clip.sample_rate))
 
     def _saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
         path = self.folder / f"{name}.flac"
@@ -130,6 +140,7 @@ class CheckedModel:
         return path
 
 
-def distance(first: Any, second: Any) -> float:
-    """The largest difference between two tensors of one shape."""
-    return float((first - second).abs().max().item())
+def _distance(first: pd.Series, second: pd.Series) -> float:
+    # A token that is among the likeliest of one only is at most as likely as the last of these.
+    lowest = min(first.min(), second.min())
+    return float(first.sub(second, fill_value=lowest).abs().max())

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import openai
@@ -36,6 +36,8 @@ _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
 _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
 """Raised by libraries for a file, a connection or a response that is not as it should be."""
+_LIKELIEST = 20
+"""Tokens whose log-probabilities are asked for: the most that OpenAI and vLLM give."""
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 _PAUSE_S = 0.5
 """Before the first retry, at most; each next one may take twice as long."""
@@ -45,10 +47,12 @@ _log = logging.getLogger(__name__)
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once; caps hold for all calls together."""
 
+    kind_of_settings: ClassVar[type[ApiSettings]] = ApiSettings
+
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
-        settings = self._settings = card_settings(card, ApiSettings)
+        settings = self._settings = card_settings(card, self.kind_of_settings)
         # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
@@ -71,13 +75,16 @@ class OpenAIModel:
         _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
-    @staticmethod
-    def capabilities_of(card: ModelCard) -> Capabilities:
+    @classmethod
+    def capabilities_of(cls, card: ModelCard) -> Capabilities:
         """Capabilities of a card's model."""
-        settings = card_settings(card, ApiSettings)
+        settings = card_settings(card, cls.kind_of_settings)
         # A lock of a run on more trials than are under way would keep other runs from them.
         return Capabilities(
-            text_only=settings.text_only, at_once=settings.concurrency, clips=settings.clips
+            text_only=settings.text_only,
+            at_once=settings.concurrency,
+            clips=settings.clips,
+            longest_clip_s=settings.longest_clip_s,
         )
 
     @functools.cached_property
@@ -105,6 +112,15 @@ class OpenAIModel:
         finally:
             future.cancel()  # where the wait was interrupted
 
+    def first_logprobs(self, conversation: Conversation) -> dict[str, float]:
+        """Log-probabilities of the answer's likeliest first tokens; empty if none are given."""
+        one_token = Generation(max_new_tokens=1)
+        asked = self._ask(conversation, one_token, logprobs=True, top_logprobs=_LIKELIEST)
+        try:
+            return api_messages.first_logprobs(_submit(asked).result())
+        except _ERRORS:
+            return {}
+
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
@@ -118,11 +134,18 @@ class OpenAIModel:
     async def _answer_one(
         self, conversation: Conversation, generation: Generation
     ) -> Answer | Failure:
-        settings, heard = self._settings, has_audio(conversation)
-        if not settings.system_turn:
-            conversation = without_system_turns(conversation)
+        try:
+            response = await self._ask(conversation, generation)
+        except _ERRORS as error:
+            return self._failure(error)
+        return self._result(response, self._name(conversation))
+
+    async def _ask(
+        self, conversation: Conversation, generation: Generation, **further: object
+    ) -> Any:
+        settings = self._settings
         fields = {
-            "model": settings.adapter if settings.adapter and heard else self.card.source,
+            "model": self._name(conversation),
             "max_completion_tokens": generation.max_new_tokens,
             "temperature": generation.temperature,
             # vLLM would take what is not said from the checkpoint.
@@ -130,16 +153,19 @@ class OpenAIModel:
             **({"seed": generation.seed} if settings.send_seed else {}),
             **(_STREAM if settings.stream else {}),
             **settings.extra,
+            **further,
         }
-        build = functools.partial(build_request, conversation, fields, settings.audio_part)
+        turns = conversation if settings.system_turn else without_system_turns(conversation)
+        how = (settings.audio_part, settings.longest_clip_s)
+        build = functools.partial(build_request, turns, fields, *how)
         async with self._made:
-            try:
-                # Reading and encoding a clip takes longer than handing it to another thread.
-                made = await asyncio.to_thread(build) if heard else build()
-                response = await self._response(made)
-            except _ERRORS as error:
-                return self._failure(error)
-            return self._result(response, made.body["model"])
+            # Reading and encoding a clip takes longer than handing it to another thread.
+            made = await asyncio.to_thread(build) if has_audio(turns) else build()
+            return await self._response(made)
+
+    def _name(self, conversation: Conversation) -> str:
+        adapter = self._settings.adapter
+        return adapter if adapter and has_audio(conversation) else self.card.source
 
     async def _response(self, made: Request) -> Any:
         tries = self._settings.max_retries

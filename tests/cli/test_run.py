@@ -6,6 +6,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
 from aor_lib.config.params import card_settings, load_model_cards
 from aor_lib.config.records import Split
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.api_settings import ApiSettings
@@ -53,6 +54,10 @@ def fail(text):
     return Failure("Timeout: slow")
 
 
+def block(text):
+    return Failure("content filter", blocked=True)
+
+
 def refuse(text):
     raise ModelError("the API refuses the key")
 
@@ -72,6 +77,23 @@ def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summ
     again = aor("run")
     assert again.exit_code == 0
     assert "24 of 24 trials done, 0 failed, 0 left" in again.output
+
+
+def test_a_trial_that_a_filter_blocked_lacks_an_answer_though_it_is_not_asked_again(aor):
+    for answer in (block, sure):
+        run = aor("run", answer=answer)
+        assert run.exit_code == 1
+        assert "12 of 24 trials done, 0 failed, 0 left, 12 blocked" in run.output
+    assert "12 x ref-permissive none blocked: content filter" in run.stderr
+
+
+def test_shards_divide_the_trials(aor, monkeypatch):
+    monkeypatch.setattr(engine, "BATCH", 3)
+    assert isinstance(aor("run", "--shard", "3/2").exception, ParamsError)
+    runs = [aor("run", "--shard", f"{i}/3") for i in (1, 2, 3)]
+    done = [line for run in runs for line in run.output.splitlines() if "trials done" in line]
+    assert [line.split(" trials")[0] for line in done] == ["12 of 12", "6 of 6", "6 of 6"]
+    assert "24 of 24 trials done" in aor("run", answer=fail).output
 
 
 def test_what_a_model_does_not_take_is_left_out_aloud(aor):
@@ -126,15 +148,15 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     aor("run", "--dry-run")
     aor("run", "--model", "ref-permissive")
     said = [line.split() for line in aor("run", "--dry-run").stdout.splitlines()]
-    assert ["ref-permissive", "0.0", "0.0", "nan"] in said
-    assert ["ref-contextual", "12.0", "0.0", "nan"] in said
+    assert ["ref-permissive", "0.0", "0.0", "0.0", "nan"] in said
+    assert ["ref-contextual", "12.0", "0.0", "nan", "nan"] in said
 
 
 def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
-    profile = write_profile(models=["gemini-2.5-flash"])
+    profile = write_profile(models=["gemini-3.5-flash-lite"])
     said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
-    card, calls, audio_s, usd = said.stdout.splitlines()[1].split()
-    assert (card, calls, audio_s) == ("gemini-2.5-flash", "12.0", "0.0")
+    card, calls, audio_s, _, usd = said.stdout.splitlines()[1].split()
+    assert (card, calls, audio_s) == ("gemini-3.5-flash-lite", "12.0", "0.0")
     prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens
     assert 0 < float(usd) <= 12 * prices.usd(100, 0, 64) + 0.005
 
