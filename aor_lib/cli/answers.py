@@ -53,13 +53,11 @@ def run(
     number, _, of = shard.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise ParamsError(f"--shard: {shard!r} is not I/N with I from 1 to N, such as 2/8")
-    if ask_models(study, folder, Share(chosen, (int(number), int(of))), max_failures):
+    if ask_models(study, folder, Share(chosen, (int(number), int(of)), max_failures)):
         raise typer.Exit(1)
 
 
-def ask_models(
-    study: StudyParams, folder: Path, share: "Share | None" = None, max_failures: float = 0.1
-) -> set[str]:
+def ask_models(study: StudyParams, folder: Path, share: "Share | None" = None) -> set[str]:
     """Show the progress of :func:`aor_lib.inference.engine.run_study`, and return what it does."""
     from aor_lib.inference.engine import Progress, Share, run_study
 
@@ -71,7 +69,7 @@ def ask_models(
                 typer.echo("another run is asking the rest: waiting for it", err=True)
 
         say = partial(typer.echo, err=True)
-        return run_study(study, folder, show, say, share or Share(), max_failures)
+        return run_study(study, folder, show, say, share or Share())
 
 
 @app.command()

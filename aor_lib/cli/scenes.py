@@ -27,7 +27,7 @@ def list_scenes(
     if sounds:
         print_table(("scene", "sound", "label", "taken from"), _sound_rows())
     elif procedural:
-        from aor_lib.audio.scenes import SOUNDS
+        from aor_lib.audio.scenes.sounds import SOUNDS
 
         rows = [
             (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
@@ -42,7 +42,7 @@ def list_scenes(
 
 def _sound_rows() -> Iterator[tuple[str, ...]]:
     from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
-    from aor_lib.audio.scenes import recordings_of
+    from aor_lib.audio.scenes.sources import recordings_of
 
     try:
         bank = open_bank(bank_folder())
@@ -66,12 +66,13 @@ def play(
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np
 
-    from aor_lib.audio import scenes, speech
+    from aor_lib.audio import speech
+    from aor_lib.audio.scenes.engine import render
     from aor_lib.audio.sound_files import flac
 
     if out.suffix != ".flac":
         raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
     spec = load_scene(scene)
-    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
+    made = render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
     out.write_bytes(flac(made.samples, "PCM_16"))
     typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")

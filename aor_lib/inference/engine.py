@@ -28,8 +28,6 @@ from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
-MAX_FAILURES = 0.1
-"""Failures that a model is allowed: below 1 a share of its trials, otherwise a number of them."""
 _REASONS_SHOWN = 20
 
 
@@ -46,10 +44,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Share:
-    """The share of a study that a run asks."""
+    """The share of a study that a run asks, and how far."""
 
     models: Collection[str] = ()  # ids; none for all
     shard: tuple[int, int] = (1, 1)  # (i, n): the i-th of n runs, from 1, which divide the batches
+    max_failures: float = 0.1  # of a model: below 1 a share of its trials, otherwise a number
 
 
 def run_study(
@@ -58,12 +57,11 @@ def run_study(
     report: Callable[[Progress], None],
     say: Callable[[str], None],
     share: Share = Share(),
-    max_failures: float = MAX_FAILURES,
 ) -> set[str]:
     """Ask every model its unfinished trials.
 
     ``report`` and ``say`` are called with the progress, and with a line about each model or answer
-    that is missing; ``max_failures``: :data:`MAX_FAILURES`.
+    that is missing.
 
     Returns
     -------
@@ -88,8 +86,7 @@ def run_study(
         store.set_plan(trials)
         store.record_cards([model.card for model in loaded])
         asked = [trial for trial in trials if trial.arm.model in here]
-        run = Run(asked, loaded, stimuli, build, store, max_failures)
-        run.keep_shard(*share.shard)
+        run = Run(asked, loaded, stimuli, build, store, share)
         done = run.answer(report)
         for name, reason in done.stopped.items():
             say(f"{name} was stopped: {reason}")
@@ -139,15 +136,17 @@ class Run:
         stimuli: Sequence[Stimulus],
         build: Path,
         store: Store,
-        max_failures: float = MAX_FAILURES,
+        share: Share = Share(),
     ) -> None:
         self._models, self._build, self._store = models, build, store
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
         self._trials = {trial.key: trial for trial in trials}
-        self._batches = {model.card.id: list(self._cut(model)) for model in models}
+        number, of = share.shard
+        self._batches = {m.card.id: list(self._cut(m))[number - 1 :: of] for m in models}
+        self.keys = {key for some in self._batches.values() for batch in some for key in batch}
         self._allowed = {
-            name: max_failures * (sum(map(len, batches)) if max_failures < 1 else 1)
+            name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()
         }
         self._finished: set[str] = set()
@@ -157,22 +156,11 @@ class Run:
         self._served_by: dict[str, str] = {}
         self._locks: dict[str, FileLock] = {}  # by the first trial of the batch
 
-    @property
-    def keys(self) -> Collection[str]:
-        """Trials that this run asks, or that were answered before."""
-        return self._trials.keys()
-
-    def keep_shard(self, number: int, of: int) -> None:
-        """Leave to other runs what is not in every ``of``-th batch of a model, from ``number``."""
-        self._batches = {name: all_[number - 1 :: of] for name, all_ in self._batches.items()}
-        kept = [key for some in self._batches.values() for batch in some for key in batch]
-        self._trials = {key: self._trials[key] for key in kept}
-
     def answer(self, report: Callable[[Progress], None]) -> Progress:
         """Ask until nothing is left to ask, here or in another run on the store."""
         try:
             for waits in (False, True):
-                self._finished = self._store.finished() & self._trials.keys()
+                self._finished = self._store.finished() & self.keys
                 self._failed -= self._finished
                 batches = [batch for some in self._batches.values() for batch in some]
                 report(self._progress(waits and any(map(self._left, batches))))
@@ -188,7 +176,7 @@ class Run:
         return self._progress()
 
     def _progress(self, waiting: bool = False) -> Progress:
-        done, failed, planned = len(self._finished), len(self._failed), len(self._trials)
+        done, failed, planned = len(self._finished), len(self._failed), len(self.keys)
         return Progress(done, failed, planned, dict(self._stopped), waiting)
 
     def _cut(self, model: AudioModel) -> Iterator[list[str]]:

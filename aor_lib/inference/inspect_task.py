@@ -20,7 +20,8 @@ from aor_lib.config.records import Condition, Intent, Label, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.planning import absent, conversation, plan_trials
-from aor_lib.judge import judge_responses, load_judge
+from aor_lib.judge import load_judge
+from aor_lib.judge.judgement import judge_responses
 from aor_lib.judge.reading import has_final_answer
 from aor_lib.models.api_messages import as_wav, read_response
 from aor_lib.models.api_settings import ApiSettings

@@ -95,7 +95,7 @@ def record_state(folder: Path, judge_id: str) -> None:
     (folder / STATE).write_text(digest.hexdigest())
 
 
-def one_at_a_time(build: Path) -> AcquireReturnProxy:
+def one_at_a_time(build: Path) -> AcquireReturnProxy[Any]:
     """Lock for a build of a folder; waits, and says so, while another one is under way."""
     build.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(build.parent / f".{build.name}.lock")  # beside it: --from replaces the folder

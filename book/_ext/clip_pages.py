@@ -41,10 +41,11 @@ def write_clip_pages(build: Path, folder: Path) -> None:
         if isinstance(row["path"], str):
             _draw(outline(build / row["path"]), folder / f"{name}.png")
         shown = _preview(row, trials, site_address())
+        card: Any = gallery(one, "../clips", trials, study.titles)
         page = template.render(
             title=escape(shown["og:title"]),
             properties=properties(shown),
-            card=gallery(one, "../clips", trials, study.titles)._repr_html_(),
+            card=card._repr_html_(),
             compare=urlencode({"compare": row["utterance_id"]}),
             only=escape(urlencode({"mitigation": "any", "stimulus_id": name})),
         )
