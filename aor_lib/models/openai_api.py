@@ -19,9 +19,8 @@ import openai
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
-from aor_lib.models.api_budget import Budget
 from aor_lib.models.api_messages import Request, as_mapping, build_request, prospect
-from aor_lib.models.api_settings import ApiSettings
+from aor_lib.models.api_settings import ApiSettings, Budget
 from aor_lib.models.base import (
     Answer,
     Capabilities,
@@ -63,10 +62,8 @@ class OpenAIModel:
         self._away_since: float | None = None
         self._made = asyncio.Semaphore(self.calls_at_once)
         self._places = asyncio.Semaphore(settings.concurrency)
-        # The SDK wants a key, or a request that says that it has none.
-        self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
         self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none",
+            api_key=self._key or "none",  # or the SDK would take OpenAI's
             base_url=address,
             timeout=settings.timeout_s,
             max_retries=0,  # every try is counted here
@@ -95,9 +92,8 @@ class OpenAIModel:
         return ", ".join(filter(None, [*facts, self._fingerprint])) or "the provider's"
 
     async def _facts(self) -> list[str]:
-        options: Any = {**self._options, "timeout": 10}
-        paths = ("/models", str(self._client.base_url.join("/version")))  # vLLM has the second
-        asked = [self._client.get(path, cast_to=object, options=options) for path in paths]
+        get = functools.partial(self._client.get, cast_to=object, options={"timeout": 10})
+        asked = [get("/models"), get(str(self._client.base_url.join("/version")))]  # of vLLM
         listed, version = map(as_mapping, await asyncio.gather(*asked, return_exceptions=True))
         return api_messages.facts_of({**listed, **version})
 
@@ -194,9 +190,8 @@ class OpenAIModel:
         cost_usd = most_usd
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
-            response = await self._client.post(
-                "/chat/completions", cast_to=object, body=made.body, options=self._options
-            )
+            post = self._client.post
+            response = await post("/chat/completions", cast_to=object, body=made.body)
             self._is_reached, self._away_since = True, None
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)

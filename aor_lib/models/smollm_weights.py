@@ -5,10 +5,8 @@ https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +41,11 @@ def language_model(adapter: Path | None = None) -> LanguageModel:
 def load() -> LanguageModel:
     """The model in float32 and without an adapter, a copy of the caller's own."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils import logging
 
-    with _without_progress_bars():
-        folder = _unpacked()
-        network: Any = LlamaForCausalLM.from_pretrained(folder)
+    logging.disable_progress_bar()
+    folder = _unpacked()
+    network: Any = LlamaForCausalLM.from_pretrained(folder)
     tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     return LanguageModel(tokenizer, network.eval())
 
@@ -129,17 +128,3 @@ def _unpacked() -> Path:
                 network.save_pretrained(scratch)
                 tokenizer.save_pretrained(scratch)
     return folder
-
-
-@contextlib.contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    import transformers
-
-    logging: Any = transformers.utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -11,14 +11,11 @@ from aor_lib.cli import data as verbs
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.bundle import BundleError
-from aor_lib.inference.exchange import (
-    export_results,
-    import_results,
-    unpack_study,
-)
+from aor_lib.inference.exchange import export_results, import_results
 from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import VALIDATION
+from book._ext.unpacking import unpack_study
 from tests.audio.sounds import put
 from tests.conftest import make_text_stimuli
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aor_lib.models.api_budget import Budget, BudgetError, Prices
 from aor_lib.models.api_messages import Request, read_response
+from aor_lib.models.api_settings import Budget, BudgetError, Prices
 from aor_lib.models.base import Answer, Failure
 
 PRICES = Prices(text_input=1, audio_input=10, output=4, audio_tokens_per_s=10)
