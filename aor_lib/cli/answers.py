@@ -45,7 +45,7 @@ def run(
             raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
     chosen = [name for name in known if not model or name in model]
     if dry_run:
-        from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
+        from aor_lib.inference.planning import forecast
 
         left = forecast(study, folder, [known[name] for name in chosen]).round(4)
         print_table(left, left.to_numpy())

@@ -59,20 +59,19 @@ def _sound_rows() -> Iterator[tuple[str, ...]]:
 @app.command()
 def play(
     scene: Annotated[str, typer.Argument(help="A scene's id, or a file such as my_scene.yaml.")],
-    out: Annotated[Path, typer.Option(help="The FLAC file to write.")],
+    out: Annotated[Path, typer.Option(help="The .flac or .wav file to write.")],
     seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length.")] = 10.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
 ) -> None:
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np
 
-    from aor_lib.audio import speech
+    from aor_lib.audio.clip import Clip
     from aor_lib.audio.scenes.engine import render
-    from aor_lib.audio.sound_files import flac
+    from aor_lib.audio.speech import SAMPLE_RATE
 
-    if out.suffix != ".flac":
-        raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
-    spec = load_scene(scene)
-    made = render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
-    out.write_bytes(flac(made.samples, "PCM_16"))
+    if out.suffix not in (".flac", ".wav"):
+        raise typer.BadParameter(f"{out} must end in .flac or .wav", param_hint="--out")
+    made = render(load_scene(scene), seconds, SAMPLE_RATE, np.random.default_rng(seed))
+    Clip(made.samples, SAMPLE_RATE).save(out)
     typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")

@@ -22,6 +22,7 @@ QUESTIONS = (
 NOTICEABLE = 1e-3
 """A change of a logit that is no rounding."""
 _OVER_SCENES = "What can you hear around me?"
+_SCENES = ("home_kitchen", "city_street")
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
@@ -35,10 +36,9 @@ class Skipped(Exception):  # noqa: N818 - an outcome
 class CheckedModel:
     """A model, the questions to ask it, and its answers; clips are written to ``folder``."""
 
-    def __init__(self, model: AudioModel, folder: Path, scenes: Sequence[str | Path]) -> None:
+    def __init__(self, model: AudioModel, folder: Path) -> None:
         self.model = model
         self.folder = folder
-        self._scenes = scenes
         self._answers: dict[Conversation, Answer] = {}
 
     @cached_property
@@ -47,13 +47,13 @@ class CheckedModel:
         clips = [make_clip(question) for question in QUESTIONS]
         # A model that takes in no more than a clip's length must not pass for one that hears.
         length = max(len(clip.samples) for clip in clips[:2])
-        return [self._saved(f"question-{n}", clip, length) for n, clip in enumerate(clips)]
+        return [self.saved(f"question-{n}", clip, length) for n, clip in enumerate(clips)]
 
     @cached_property
     def over_scenes(self) -> list[Conversation]:
         """The same words over each of two scenes."""
-        clips = [make_clip(_OVER_SCENES, scene=scene) for scene in self._scenes]
-        files = [self._saved(f"scene-{n}", clip) for n, clip in enumerate(clips)]
+        clips = [make_clip(_OVER_SCENES, scene=scene) for scene in _SCENES]
+        files = [self.saved(f"scene-{n}", clip) for n, clip in enumerate(clips)]
         return [(Turn("user", audio=file),) for file in files]
 
     @cached_property
@@ -128,12 +128,8 @@ class CheckedModel:
         gives = hasattr(opened, "first_logprobs")
         return pd.Series(opened.first_logprobs(conversation) if gives else {}, dtype=float)
 
-    def lengthened(self, seconds: float) -> Path:
-        """A sound file of the first question that ends in silence, of so many seconds."""
-        clip = make_clip(QUESTIONS[0])
-        return self._saved("too-long", clip, round(seconds * clip.sample_rate))
-
-    def _saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
+    def saved(self, name: str, clip: Clip, at_least: int = 0) -> Path:
+        """Write a sound file, of ``at_least`` so many samples: it ends in silence."""
         path = self.folder / f"{name}.flac"
         missing = max(0, at_least - len(clip.samples))
         Clip(np.pad(clip.samples, (0, missing)), clip.sample_rate).save(path)

@@ -137,12 +137,27 @@ class HuggingFaceModel(GradualModel):
         """Load the model and its processor; whatever other model was loaded is let go first."""
         import torch
 
+        from aor_lib.models import hf_generate
+
+        settings = self._settings
         if self not in _loaded:
             _loaded.clear()
             gc.collect()
             try:
                 torch.cuda.empty_cache()
-                _loaded[self] = self._read_checkpoint()
+                device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
+                dtype = settings.dtype or ("float32" if device == "cpu" else "bfloat16")
+                folder = hf_checkpoint.folder(self.card, self.revision)
+                network = load_network(
+                    settings.architecture,
+                    folder,
+                    settings.adapter,
+                    dtype=getattr(torch, dtype),
+                    device_map=device if device == "auto" else {"": device},
+                )
+                processor = load_processor(settings.architecture, folder)
+                hf_generate.set_plain_decoding(network, processor)
+                _loaded[self] = network, processor
             except Exception as error:
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
@@ -165,25 +180,6 @@ class HuggingFaceModel(GradualModel):
             heard = has_audio(conversation)
             switch = network.enable_adapters if heard else network.disable_adapters
             switch()
-
-    def _read_checkpoint(self) -> tuple[Any, Any]:
-        import torch
-
-        from aor_lib.models import hf_generate
-
-        settings = self._settings
-        folder = hf_checkpoint.folder(self.card, self.revision)
-        device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
-        network = load_network(
-            settings.architecture,
-            folder,
-            settings.adapter,
-            dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
-            device_map=device if device == "auto" else {"": device},
-        )
-        processor = load_processor(settings.architecture, folder)
-        hf_generate.set_plain_decoding(network, processor)
-        return network, processor
 
 
 def _require_memory(card: ModelCard, device_map: str | None) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import dataclasses
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -130,7 +129,5 @@ def _content(processor: Any, name: str, turn: Turn) -> str | list[dict[str, str]
         return words + str(processor.audio_token)
     clip = {"type": "audio"}
     if name == "voxtral":
-        wav, samples, rate = io.BytesIO(), turn.audio.samples, turn.audio.sample_rate
-        soundfile.write(wav, samples, rate, format="WAV", subtype="FLOAT")
-        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"
+        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(turn.audio.wav()).decode()}"
     return [{"type": "text", "text": words}, clip] if words else [clip]

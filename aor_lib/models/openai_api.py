@@ -133,7 +133,11 @@ class OpenAIModel:
         try:
             response = await self._ask(conversation, generation)
         except _ERRORS as error:
-            return self._failure(error)
+            text = api_messages.describe(error, self._key)
+            if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
+                return Failure(f"content filter: {text}", blocked=True)
+            closed = self._budget.closed
+            return Failure(f"{self.card.id}: {closed}" if closed else text)
         return self._result(response, self._name(conversation))
 
     async def _ask(
@@ -222,12 +226,6 @@ class OpenAIModel:
                 _log.warning(f"{self.card.id}: waits up to {longest_s:g} s for {where} ({text})")
             if now > self._away_since + longest_s:
                 self._budget.close(f"{where} was away for {longest_s:g} s ({text})")
-
-    def _failure(self, error: Exception) -> Failure:
-        text = api_messages.describe(error, self._key)
-        if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
-            return Failure(f"content filter: {text}", blocked=True)
-        return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
     def _result(self, response: Any, asked: str) -> Answer | Failure:
         self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)

@@ -22,11 +22,6 @@ ASSET = "smollm2-135m-instruct"
 _LARGEST_INPUT, _LARGEST_WEIGHT = 127, 63
 
 
-def revision() -> str:
-    """Revision of the weights without an adapter."""
-    return assets.revision(ASSET)
-
-
 @functools.lru_cache(maxsize=1)
 def language_model(adapter: Path | None = None) -> LanguageModel:
     """The model with a LoRA adapter merged into its weights; it computes with integers."""
@@ -73,10 +68,8 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
             adapted: Any = PeftModel.from_pretrained(network, adapter)
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(f"{adapter}: is no adapter: {error}") from error
-    if config.revision != revision():
-        raise ModelError(
-            f"{adapter}: is for the base model {config.revision}, not {revision()}: train it again"
-        )
+    if config.revision != (own := assets.revision(ASSET)):
+        raise ModelError(f"{adapter}: is for {config.revision}, and this is {own}: train it again")
     return adapted.merge_and_unload()
 
 
@@ -113,7 +106,7 @@ def _unpacked() -> Path:
     # Folder of what the GGUF file holds, which transformers takes its time to read.
     from transformers import AutoTokenizer, LlamaForCausalLM
 
-    folder = assets.cache_folder() / "language" / revision()
+    folder = assets.cache_folder() / "language" / assets.revision(ASSET)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent.with_suffix(".lock")):
         if not folder.is_dir():

@@ -1,4 +1,6 @@
 import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -92,6 +94,27 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_one_trial_in_each(path)
     assert sorted(model.asked) == sorted([f"text {n}"] for n in range(18))
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
     assert not list(path.parent.glob("*.lock"))
+
+
+def test_runs_started_together_on_one_store_ask_each_trial_once(path):
+    together = threading.Barrier(2, timeout=60)
+
+    class Waiting(ScriptedModel):
+        def answer(self, conversations, generation):
+            if not self.asked:
+                together.wait()
+            return super().answer(conversations, generation)
+
+    def answer(text):
+        return Failure("slow") if text[-1] == "7" else Answer(text, 1)
+
+    models = [Waiting(answer), Waiting(answer)]
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda model: run_texts(path, [model], make_text_stimuli(60)), models))
+    asked = Counter(text for model in models for batch in model.asked for text in batch)
+    assert {text[-1] for text in asked if asked[text] > 1} <= {"7"}, "it failed"
+    answers = [row.response for row in outcomes_in(path)]
+    assert answers == [None if n % 10 == 7 else f"text {n}" for n in range(60)]
 
 
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):
