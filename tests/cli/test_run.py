@@ -10,7 +10,7 @@ from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
@@ -29,9 +29,8 @@ def profile(write_profile, tmp_path):
 def aor(profile, tmp_path, monkeypatch):
     """Run a verb on the study; ``answer`` is the first model's, ``unable`` cannot run."""
 
-    def aor(verb, *options, answer=sure, capabilities=None, unable=None):
+    def aor(verb, *options, answer=sure, unable=None):
         models = [ScriptedModel(answer, MODELS[0]), ScriptedModel(sure, MODELS[1])]
-        models[0].capabilities = capabilities or Capabilities()
 
         def load(card):
             if card.id == unable:
@@ -94,13 +93,6 @@ def test_shards_divide_the_trials(aor, monkeypatch):
     done = [line for run in runs for line in run.output.splitlines() if "trials done" in line]
     assert [line.split(" trials")[0] for line in done] == ["12 of 12", "6 of 6", "6 of 6"]
     assert "24 of 24 trials done" in aor("run", answer=fail).output
-
-
-def test_what_a_model_does_not_take_is_left_out_aloud(aor):
-    done = aor("run", capabilities=Capabilities(text_only=False))
-    assert done.exit_code == 0
-    assert "ref-permissive: 12 trials are left out: it takes no text without audio" in done.stderr
-    assert "12 of 12 trials done" in done.output
 
 
 def test_status_counts_answers_by_model_and_says_why_some_are_missing(aor):

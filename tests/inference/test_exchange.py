@@ -129,12 +129,8 @@ def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, tmp
     columns = ["stimulus_id", "model", "response", "label"]
     assert load_results(there)[columns].equals(load_results(whole.build)[columns])
     assert (there / "clips/a.flac").read_bytes() == b"a sound"
-
-
-def test_a_bundle_without_clips_makes_no_study(whole, tmp_path):
-    with pytest.raises(BundleError, match="clips"):
-        unpack_study(whole.export(), whole.study, tmp_path / "there")
-    assert not (tmp_path / "there").exists()
+    with pytest.raises(BundleError, match="without clips"):
+        unpack_study(whole.export(), whole.study, tmp_path / "other")
 
 
 def test_the_command_exports_imports_and_forgets(here, there, monkeypatch, tmp_path):

@@ -174,13 +174,6 @@ def test_what_cannot_be_decided_or_is_not_claimed_is_skipped(model, skipped, ton
     assert set(skipped) <= {*checks(check_model(model), "skipped")}
 
 
-@pytest.mark.nightly
-def test_a_reference_model_passes():
-    rows = check_model("ref-permissive")
-    assert not checks(rows, "failed"), rows
-    assert "Paris" in rows["detail"][0]
-
-
 @pytest.mark.slow
 @each_architecture()
 def test_a_tiny_checkpoint_of_every_architecture_passes(name, tiny):

@@ -52,16 +52,6 @@ def distance(some, other):
 
 
 @each_architecture()
-def test_answers_any_conversation_the_same_twice_and_whatever_the_batch(name, tiny, conversations):
-    answers = tiny(name).answer(conversations, GENERATION)
-    assert all(isinstance(answer, Answer) and answer.text for answer in answers)
-    assert len({answer.text for answer in answers}) >= 4
-    batched = tiny(name, batch_size=8)
-    assert batched.answer(conversations, GENERATION) == answers
-    assert batched.answer(conversations[::-1], GENERATION) == answers[::-1]
-
-
-@each_architecture()
 def test_sound_changes_the_embeddings_where_the_audios_tokens_are_and_nowhere_else(name, tiny):
     model, embedded = tiny(name), []
     hook = model.decoder_layers()[0].register_forward_pre_hook(

@@ -1,7 +1,6 @@
 """A real server of llama.cpp: a small language model, with random weights to hear by."""
 
 import importlib.util
-import os
 import subprocess
 import sys
 
@@ -9,9 +8,14 @@ import gguf
 import numpy as np
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from aor_lib.cli import app
 from aor_lib.config.params import ModelCard
+from aor_lib.inference.store import STORE
+from aor_lib.models import llama_cpp
 from aor_lib.models.check import check_model
+from aor_lib.models.llama_cpp import LlamaCppModel
 from aor_lib.storage.assets import fetch
 from tests.inference.conftest import outcomes_in
 
@@ -37,18 +41,6 @@ SHAPES = {
 """Weights of Ultravox's projector, with the fewest numbers that llama.cpp takes."""
 SIZES = {"num_mel_bins": MELS, "projector.stack_factor": STACK, "embedding_length": WIDTH}
 SIZES |= {"feed_forward_length": INNER, "block_count": 1, "projection_dim": INTO}
-KILLED = """
-import os, signal
-from aor_lib.cli import main
-from aor_lib.inference.store import Store
-record = Store.record
-def record_some(store, responses):
-    record(store, responses)
-    if len(store.finished()) == 6:  # the last is not committed
-        os.kill(os.getpid(), signal.SIGKILL)
-Store.record = record_some
-main()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -83,23 +75,34 @@ def test_a_server_that_is_started_here_passes_the_check(card):
     assert "passed" in rows.set_index("check").loc["hears", "outcome"]
 
 
-def test_a_killed_run_loses_no_answer_and_a_finished_one_asks_nothing(
-    card, tiny_study, write_profile, tmp_path
+def test_a_killed_run_and_a_crashed_server_lose_no_answer_and_a_finished_run_asks_nothing(
+    card, tiny_study, write_profile, tmp_path, monkeypatch
 ):
     (tmp_path / "models").mkdir()
     (tmp_path / "models/tiny.yaml").write_text(yaml.safe_dump(card.model_dump(mode="json")))
     profile = write_profile(models=["tiny"], mitigations=["none"])
     (tmp_path / "build").symlink_to(tiny_study[1])
+    command = ["run", str(profile), "--build", str(tmp_path / "build")]
+    start, starts = LlamaCppModel._start, []
 
-    def run(code):
-        command = [sys.executable, "-c", code, "run", profile, "--build", tmp_path / "build"]
-        ended = subprocess.run([*map(str, command)], env=os.environ, stderr=subprocess.DEVNULL)
-        return ended.returncode, outcomes_in(tmp_path / "build/results.sqlite")
+    def crash_once(model):
+        starts.append(start(model))
+        if len(starts) == 1:
+            llama_cpp._running[model].kill()
+            llama_cpp._running[model].wait()
+        return starts[-1]
 
-    code, some = run(KILLED)
-    assert code == -9
-    assert sum(row.status == "ok" for row in some) == 5
-    code, all_ = run("from aor_lib.cli import main; main()")
-    assert code == 0
-    assert {row for row in some if row.status == "ok"} < set(all_)
-    assert run(KILLED.replace("== 6", ">= 0")) == (0, all_), "it would have been killed"
+    def answers():
+        return {row for row in outcomes_in(tmp_path / "build" / STORE) if row.status == "ok"}
+
+    monkeypatch.setattr(LlamaCppModel, "_start", crash_once)
+    code = "from aor_lib.cli import main; main()"
+    with subprocess.Popen([sys.executable, "-c", code, *command]) as killed:
+        while len(answers()) < 5:
+            assert killed.poll() is None
+        killed.kill()
+    some = answers()
+    for _ in range(2):
+        assert CliRunner().invoke(app, command).exit_code == 0
+        assert some < answers()
+    assert len(starts) == 2, "after the crash, and not for the run that has nothing to ask"
