@@ -20,10 +20,6 @@ def _small_batches(monkeypatch):
     monkeypatch.setattr(engine, "BATCH", 10)
 
 
-def always(result):
-    return lambda text: result
-
-
 def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(path):
     blocked = Failure("content filter", blocked=True)
     results = [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2), blocked]

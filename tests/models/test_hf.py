@@ -126,9 +126,11 @@ def test_a_checkpoint_that_lacks_weights_is_not_filled_with_random_ones(tiny, co
         tiny("qwen2_audio", folder).load()
 
 
-def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alone(
-    tiny, adapted_phi4
-):
+def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alone(tiny, copied):
+    adapted_phi4 = copied("phi4_multimodal")
+    network, _ = tiny("phi4_multimodal", adapted_phi4).load()
+    checkpoints.add_adapter(network, "qkv_proj")
+    network.save_pretrained(adapted_phi4 / "speech-lora")
     questions = (says(tone(1.0)), HELLO)
     plain = tiny("phi4_multimodal", adapted_phi4)
     spoken, written = (plain.logits(question) for question in questions)

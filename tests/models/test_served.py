@@ -17,7 +17,6 @@ from tests.models.loopback import completion, error, json_reply
 SHIPPED = load_model_cards(folder=SERVED)
 OPEN = [card for card in load_model_cards().values() if card.kind == "hf"]
 QWEN = SHIPPED["qwen2-audio-7b-instruct-served"]
-MODEL = QWEN.source
 SOUND = Clip((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
 WRITTEN = (Turn("user", text="Hello"),)
