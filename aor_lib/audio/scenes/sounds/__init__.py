@@ -8,8 +8,6 @@ from aor_lib.audio.scenes.sounds import (  # noqa: F401 - they add to SOUNDS
     clicks,
     crowds,
     engines,
-    fire,
-    impacts,
     machines,
     music,
     noises,

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import Count, Pitch, Ratio, Seconds, sound
 from aor_lib.audio.scenes.sounds.throats import Throat, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
@@ -17,13 +16,7 @@ _DISTINCT = 12
 
 
 @sound
-def murmur(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    talkers: library.Count = 20,
-    raised: library.Ratio = 1,
-) -> FloatArray:
+def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 20, raised: Ratio = 1) -> FloatArray:
     """Babble of guests: sentences backwards, so that no word is one, near and far.
 
     `raised` is the pitch: 1 of talk, 1.25 of excited people, 1.6 of children.
@@ -35,7 +28,7 @@ def murmur(
 
 
 @sound
-def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def cheering(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """A cheering crowd: long calls of many throats, excited talk, a roar and applause."""
     n = synth.samples(seconds)
     distinct = []
@@ -55,7 +48,7 @@ def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
 
 
 @sound
-def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
+def chant(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
     """Many voices that hold one open vowel, not quite together and not quite in tune."""
     n = synth.samples(seconds + 0.05)
     choir = np.zeros(n)
@@ -69,7 +62,7 @@ def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) ->
 
 
 @sound
-def applause(synth: Synth, *, seconds: library.Seconds, people: People = 140) -> FloatArray:
+def applause(synth: Synth, *, seconds: Seconds, people: People = 140) -> FloatArray:
     """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer."""
     n = synth.samples(seconds)
     near, far = np.zeros(n), np.zeros(n)

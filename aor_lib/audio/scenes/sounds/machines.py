@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import FLAT, Curve, Gain, Pitch, Rate, Seconds, Spectrum, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
@@ -14,13 +13,13 @@ _CYCLE = 2048  # samples of a stored cycle; a power of two
 def motor(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 650,
-    air: library.Gain = 1.1,
-    work: library.Gain = 0.3,
-    work_hz: library.Rate = 3,
-    spectrum: library.Spectrum = _WORK,
-    revs: library.Curve = library.FLAT,
+    seconds: Seconds,
+    pitch_hz: Pitch = 650,
+    air: Gain = 1.1,
+    work: Gain = 0.3,
+    work_hz: Rate = 3,
+    spectrum: Spectrum = _WORK,
+    revs: Curve = FLAT,
 ) -> FloatArray:
     """Electric motor: many orders of its rotation, each of its own and wandering, in moving air.
 
@@ -38,13 +37,7 @@ def motor(
 
 
 @sound
-def hum(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 50,
-    air: library.Gain = 1,
-) -> FloatArray:
+def hum(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 50, air: Gain = 1) -> FloatArray:
     """Fan, compressor or transformer: the orders of mains or a rotor, and the air it moves."""
     n = synth.samples(seconds)
     moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
@@ -53,9 +46,7 @@ def hum(
 
 
 @sound
-def jackhammer(
-    synth: Synth, *, seconds: library.Seconds, blows_hz: library.Rate = 21
-) -> FloatArray:
+def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatArray:
     """A chisel that breaks stone `blows_hz` times a second, in the exhaust of compressed air."""
     n, size = synth.samples(seconds), synth.samples(0.12)
     bands = octaves(60, (0, -1, -2.5, -4, -5, -6, -7.5, -9), 0.045, 1.17)
@@ -74,11 +65,7 @@ def jackhammer(
 
 @sound
 def chainsaw(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 185,
-    revs: library.Curve = library.FLAT,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 185, revs: Curve = FLAT
 ) -> FloatArray:
     """A two-stroke engine at full throttle, hardly silenced, and the teeth of its chain in wood."""
     n = synth.samples(seconds)

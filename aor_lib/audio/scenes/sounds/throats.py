@@ -1,13 +1,19 @@
 """Building blocks of cries and crowds: formants, and sentences played backwards."""
 
+import functools
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import soundfile
+import soxr
 from scipy import signal
 
-from aor_lib.audio.scenes.sounds.bank import sentences
 from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve, low_pass
 
+SENTENCES = Path(__file__).with_name("voices.flac")
+"""Sentences of the study's own text to speech, one in each slot (reference/voice_bank.py)."""
+SLOT_S = 3.0
 OPEN_HZ = 12_000.0
 """A muffling frequency that muffles nothing."""
 _FORMANTS_HZ = {
@@ -38,6 +44,16 @@ class Throat(NamedTuple):
     rough_hz: float = 200.0
     pressed: float = 1.0
     drift: float = 0.06
+
+
+@functools.cache
+def sentences(rate: int) -> tuple[FloatArray, ...]:
+    """The sentences, each of an RMS of 1, without the bass of a near microphone."""
+    samples, stored_rate = soundfile.read(SENTENCES)
+    highpass = signal.butter(2, 200, "highpass", fs=rate, output="sos")
+    slots = [np.trim_zeros(slot, "b") for slot in samples.reshape(-1, round(SLOT_S * stored_rate))]
+    spoken = [signal.sosfilt(highpass, soxr.resample(slot, stored_rate, rate)) for slot in slots]
+    return tuple(x / np.sqrt(np.mean(np.square(x))) for x in spoken)
 
 
 def backwards(synth: Synth, raised: float) -> FloatArray:

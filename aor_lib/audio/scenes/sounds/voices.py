@@ -6,8 +6,7 @@ breath.
 
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import Count, Pitch, Ratio, Seconds, sound
 from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, Throat, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 
@@ -25,11 +24,7 @@ _MOANING = (
 
 @sound
 def scream(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 620,
-    seconds: library.Seconds = 1.1,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 620, seconds: Seconds = 1.1, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """A scream at the top of the voice, rough by fast random changes of its level.
 
@@ -45,11 +40,7 @@ def scream(
 
 @sound
 def shout(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 380,
-    seconds: library.Seconds = 0.5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 380, seconds: Seconds = 0.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """One short shout, as of exertion or of anger, that rises at once and falls."""
     bend = ((0.0, 0.7), (0.2, 1.0), (0.6, 0.92), (1.0, 0.6))
@@ -61,11 +52,7 @@ def shout(
 
 @sound
 def shouting(
-    synth: Synth,
-    *,
-    seconds: library.Seconds = 0.9,
-    raised: library.Ratio = 1.5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, seconds: Seconds = 0.9, raised: Ratio = 1.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """A raised voice whose words are backwards and cannot be understood.
 
@@ -80,11 +67,7 @@ def shouting(
 
 @sound
 def sobs(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 540,
-    count: library.Count = 5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 540, count: Count = 5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """Weeping: a wail that breaks into falling jerks, and a breath drawn in, trembling."""
     rng = synth.rng
@@ -101,11 +84,7 @@ def sobs(
 
 @sound
 def moan(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 180,
-    seconds: library.Seconds = 1.2,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 180, seconds: Seconds = 1.2, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """A moan or a groan: one falling, hoarse, unsteady vowel."""
     throat = Throat(1.13, shaky=0.09, breath=0.05, rough=0.66, rough_hz=230, pressed=4.8)
@@ -114,14 +93,14 @@ def moan(
 
 
 @sound
-def panting(synth: Synth, *, seconds: library.Seconds = 0.5) -> FloatArray:
+def panting(synth: Synth, *, seconds: Seconds = 0.5) -> FloatArray:
     """One breath in and one out, as after running."""
     drawn, let_out = (_air(synth, share * seconds, tremble=0.25) for share in (0.42, 0.5))
     return synth.overlay([(0.0, 0.6 * drawn), (0.5 * seconds, let_out)])
 
 
 @sound
-def cough(synth: Synth, *, pitch_hz: library.Pitch = 270) -> FloatArray:
+def cough(synth: Synth, *, pitch_hz: Pitch = 270) -> FloatArray:
     """A cough: air that bursts out of the throat, and the voice that closes it."""
     n = synth.samples(0.12)
     burst = synth.noise(n, _BREATH) * curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
