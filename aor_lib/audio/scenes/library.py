@@ -7,6 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from aor_lib.audio.scenes.synth import FloatArray
 from aor_lib.config.scene import Share, as_range, ascending
-from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, validated
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, mapping, validated
 
 Pitch: TypeAlias = Annotated[float, Field(ge=20, le=12_000)]
 Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
@@ -52,6 +53,19 @@ Curve: TypeAlias = _Points[tuple[Share, _Factor]]
 """Positions as rising fractions of the sound's length, with factors."""
 
 FLAT = ((0.0, 1.0),)
+TABLES = mapping(Path(__file__).with_name("tables.yaml"))
+"""Numbers that sounds are made of, by table and name; the file says what they mean."""
+
+
+def named_in(table: str) -> AfterValidator:
+    """Annotation of a parameter that names a row of a table."""
+
+    def check(name: str) -> str:
+        if name not in TABLES[table]:
+            raise ValueError(f"{name!r} is unknown{did_you_mean(name, TABLES[table])}")
+        return name
+
+    return AfterValidator(check)
 
 
 @dataclass(frozen=True)
