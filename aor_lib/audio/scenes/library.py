@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
@@ -29,10 +29,6 @@ Steps: TypeAlias = Annotated[
 """Semitones."""
 Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
 """Ratios of pitches."""
-
-
-Body: TypeAlias = Literal["none", "metal", "bell"]
-"""One of the struck ``BODIES``; "none" does not ring."""
 
 
 def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:

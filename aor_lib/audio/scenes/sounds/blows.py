@@ -50,7 +50,7 @@ def step(
     hz, levels_db = np.array(trodden["sole"], dtype=np.float64).T
     uneven = np.stack([_uneven(synth, n, 4.2) for _ in hz])
     gains = _gain(levels_db[:, None] + uneven)
-    sole = np.einsum("bn,bn->n", synth.octave_noise(n, hz), gains)
+    sole = np.einsum("bn,bn->n", [synth.octave(n, centre_hz) for centre_hz in hz], gains)
     sole *= rolling * _gain(_uneven(synth, n, 1.9))
     strike = synth.hit(synth.samples(0.15), _HEEL)
     strength = trodden["heel"] * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
@@ -93,7 +93,7 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     """A spade that is pushed into the ground: it strikes, and grinds over stones."""
     n = synth.samples(seconds)
     uneven = np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ])
-    grinding = np.einsum("bn,bn->n", synth.octave_noise(n, _GRIND_HZ), _gain(uneven))
+    grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], _gain(uneven))
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
     strike = synth.hit(synth.samples(0.2), _HEEL)

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import FLAT, Curve, Gain, Pitch, Rate, Seconds, Spectrum, sound
+from aor_lib.audio.scenes.library import (
+    FLAT,
+    TABLES,
+    Curve,
+    Gain,
+    Pitch,
+    Rate,
+    Seconds,
+    Spectrum,
+    sound,
+)
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
@@ -55,7 +65,7 @@ def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatA
     blows = []
     for _ in range(6):
         blow = shared + 0.9 * synth.hit(size, bands, 0.0005)
-        steel = synth.struck(size, steel_hz, "metal", 0.1)
+        steel = synth.struck(size, steel_hz, TABLES["bodies"]["metal"], 0.1)
         blows.append(blow / np.max(np.abs(blow)) + 0.075 * unit_rms(steel))
     speed = blows_hz * (1.0 + 0.02 * synth.wander(n, 3.0))
     air = synth.noise(n, ((100, -6.0), (400, 0.0), (2000, -3.0), (8000, -8.0)))

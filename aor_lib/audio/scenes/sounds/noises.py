@@ -1,5 +1,7 @@
 """Air, water, fire and debris: noise with a spectrum, and clouds of grains."""
 
+from typing import Annotated
+
 import numpy as np
 
 from aor_lib.audio.scenes import library
@@ -40,7 +42,7 @@ def grains(
     pitch_hz: library.Pitch,
     per_s: library.Rate,
     grain_s: library.Seconds = 0.012,
-    body: library.Body = "none",
+    body: Annotated[str, library.named_in("bodies")] = "none",
     ground: library.Ratio = 0,
     shape: library.Curve = library.FLAT,
     flutter: library.Ratio = 0,
@@ -56,7 +58,7 @@ def grains(
         if body == "none":
             kernels.append(synth.hit(size, octaves(hz / 4, _KNOCK_DB, grain_s, 1.2), 0.0003))
         else:
-            kernels.append(synth.struck(size, hz, body, grain_s))
+            kernels.append(synth.struck(size, hz, library.TABLES["bodies"][body], grain_s))
     density = curve(n, shape)
     if flutter:
         density *= np.maximum(0.05, 1.0 + flutter * synth.wander(n, flutter_hz))

@@ -10,7 +10,8 @@ import soxr
 from scipy import signal
 
 from aor_lib.audio.scenes.library import TABLES
-from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve, low_pass
+from aor_lib.audio.scenes.shared import low_pass
+from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve
 
 SENTENCES = Path(__file__).with_name("voices.flac")
 """Sentences of the study's own text to speech, one in each slot (reference/voice_bank.py)."""
