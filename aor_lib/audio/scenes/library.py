@@ -66,15 +66,11 @@ def named_in(table: str) -> AfterValidator:
 
 @dataclass(frozen=True)
 class Sound:
-    """A sound of the library: made from a synth and parameters, of which ``numbers`` may be ranges.
-
-    One that ``lasts`` can be of any length (has a parameter ``seconds``), and so be a bed.
-    """
+    """A sound by its name: made from a synth and parameters, of which ``numbers`` may be ranges."""
 
     make: Callable[..., FloatArray]
     parameters: type[Params]
     numbers: frozenset[str]
-    lasts: bool
 
 
 SOUNDS: dict[str, Sound] = {}
@@ -97,7 +93,7 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
             default = default if default is inspect.Parameter.empty else (default, default)
         fields[name] = (hint, ... if default is inspect.Parameter.empty else default)
     model = create_model(make.__name__, __base__=Params, **fields)
-    SOUNDS[make.__name__] = Sound(make, model, frozenset(numbers), "seconds" in fields)
+    SOUNDS[make.__name__] = Sound(make, model, frozenset(numbers))
     return make
 
 
@@ -110,7 +106,9 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
     if as_bed:
-        lasting = [other for other, one in SOUNDS.items() if one.lasts]
+        lasting = [
+            other for other, one in SOUNDS.items() if "seconds" in one.parameters.model_fields
+        ]
         if name not in lasting:
             raise ParamsError(
                 f"{where}.sound: {name!r} has a length of its own{did_you_mean(name, lasting)}"

@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import (
-    FLAT,
-    TABLES,
-    Curve,
-    Gain,
-    Pitch,
-    Rate,
-    Seconds,
-    Spectrum,
-    sound,
-)
+from aor_lib.audio.scenes.library import FLAT, TABLES, Curve, Gain, Pitch, Rate, Seconds, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
@@ -28,12 +18,11 @@ def motor(
     air: Gain = 1.1,
     work: Gain = 0.3,
     work_hz: Rate = 3,
-    spectrum: Spectrum = _WORK,
     revs: Curve = FLAT,
 ) -> FloatArray:
     """Electric motor: many orders of its rotation, each of its own and wandering, in moving air.
 
-    Its `work`, noise of some spectrum, slows it at random, some `work_hz` times a second; `revs`
+    Its `work` is a noise, and slows it at random, some `work_hz` times a second; `revs`
     is its speed over the length.
     """
     n = synth.samples(seconds)
@@ -42,7 +31,7 @@ def motor(
     slowed = 1.0 - min(0.28, 0.7 * work) * load + 0.02 * synth.wander(n, 10.0)
     made = _orders(synth, pitch_hz * turning * slowed, n, 23, 0.9) * (1.0 - 0.3 * load)
     made += air * synth.noise(n, ((300, -18.0), (1200, -6.0), (4000, 0.0), (9000, -6.0)))
-    made += work * synth.noise(n, spectrum) * load
+    made += work * synth.noise(n, _WORK) * load
     return synth.fade(made * np.square(turning), 0.03, 0.06)
 
 
