@@ -18,6 +18,7 @@ import pandas as pd
 from aor_lib.analysis import selections
 from aor_lib.analysis.agreement import agreement, any_refusal
 from aor_lib.analysis.known_effects import measure_known_effects
+from aor_lib.analysis.people import load_sample
 from aor_lib.analysis.readings import load_readings
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.words_only import auc_by_words
@@ -82,7 +83,7 @@ class Study:
         **Answered.** status (ok, failed, blocked, missing), response and rationale (None for
         harmful requests, whose answers are shown nowhere), heard (JSON), error, tokens,
         label (full_compliance, partial_refusal, full_refusal, unjudged), p_refusal
-        (probability of any refusal), flags.
+        (probability of any refusal).
         """
         return load_trials(self.build, self.judge)
 
@@ -90,6 +91,11 @@ class Study:
     def stimuli(self) -> pd.DataFrame:
         """One row per stimulus, as the manifest has it."""
         return load_manifest(self.build)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """Answers that were drawn for people to label, with the label that they settled on."""
+        return load_sample(self.build)
 
     @cached_property
     def validation(self) -> pd.DataFrame:

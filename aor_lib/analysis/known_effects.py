@@ -4,7 +4,6 @@ Comparisons are paired by utterance, on ``test``: the models were trained on utt
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import pandas as pd
 
@@ -18,8 +17,6 @@ NEUTRAL, NOISE = Condition.NEUTRAL_SCENE, Condition.NOISE
 HEARD = (BENIGN, ALONE, NEUTRAL, NOISE)
 """Conditions whose differences from the benign scene tell if a model uses it."""
 _THREAT = Condition.THREATENING_SCENE
-
-SceneUse = Literal["uses the scene", "in part", "not shown", "too few"]
 
 KNOWN_EFFECTS = {
     ("ref-contextual", "speech_only", "benign_scene"): "more",
@@ -115,7 +112,7 @@ def verdict(row: pd.Series) -> str:
     return "recovered" if (row["difference"] < 0) == (row["known_effect"] == "less") else "reversed"
 
 
-def scene_use(differences: pd.DataFrame) -> SceneUse:
+def scene_use(differences: pd.DataFrame) -> str:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``

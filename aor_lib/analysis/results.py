@@ -1,6 +1,5 @@
 """A study's folder as frames for analysis."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.stored import study_verdicts
+from aor_lib.judge.stored import judge_study
 from aor_lib.stimuli.manifest import load_manifest
 
 
@@ -30,10 +29,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
 
     Returns
     -------
-    One row per trial: the stimulus' columns, its :func:`marks`, and model, revision, mitigation,
-    arm, method, is_control, status (``missing`` if not run), response, error, heard, latency_s,
-    tokens, label, p_refusal, rationale, flags. Of harmful utterances, ``response`` and
-    ``rationale`` are None.
+    One row per trial, as :attr:`aor_lib.study.Study.trials`, with its :func:`marks`.
 
     Raises
     ------
@@ -48,7 +44,11 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
         if trials["label"].isna().all() and judge is not None:
-            trials = _judged(trials, store, judge, manifest)
+            if judge not in JUDGES:
+                remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
+                raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
+            judge_study(build, JUDGES[judge], lambda done, total: None)
+            trials = store.frame(chosen)
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     content = [
@@ -98,17 +98,3 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
     with Store(Path(build) / STORE) as store:
         rows = [row.model_dump() for row in store.provenance()]
     return pd.DataFrame(rows, columns=list(Provenance.model_fields))
-
-
-def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFrame) -> pd.DataFrame:
-    if judge not in JUDGES:
-        hint = did_you_mean(judge, JUDGES)
-        raise ParamsError(f"judge: {judge!r} has judged nothing here{hint}, or run 'aor judge'")
-    responses = store.responses()
-    batches = study_verdicts(store, JUDGES[judge], manifest, responses)
-    verdicts = [verdict for batch, _ in batches for _, verdict in batch]
-    rows = pd.DataFrame([verdict.model_dump(mode="json") for verdict in verdicts])
-    rows["flags"] = rows["flags"].map(json.dumps)
-    columns = ["label", "p_refusal", "rationale", "flags"]
-    kept = trials.drop(columns=columns)
-    return kept.merge(rows[["trial_key", *columns]], on="trial_key", how="left")

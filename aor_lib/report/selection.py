@@ -13,12 +13,14 @@ from aor_lib.analysis import selections, stats
 from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.analysis.people import corrected
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
+from aor_lib.report.measures import measure_of
 from aor_lib.steering.verdicts import steering_verdicts
 
 if TYPE_CHECKING:
@@ -55,9 +57,13 @@ class Selection:
         return replace(self, frame=rows_where(rows, values))
 
     def rates(self, *by: str) -> Estimates:
-        """Rate of partial and full refusals of each model, and of each value of ``by``."""
+        """Rate of partial and full refusals of each model, and of each value of ``by``.
+
+        Rates are as judged, or corrected where people labelled the answers (``labelled`` of them).
+        """
         keys = self._keys(by)
-        return self._estimates(stats.rates(self.frame, keys), keys, "rate")
+        frame = self._rates(keys)
+        return self._estimates(frame, keys, "rate", measure_of("rate").about + _basis(frame))
 
     def paired(
         self,
@@ -94,26 +100,28 @@ class Selection:
         frame = stats.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
-        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
+        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing, as judged")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
         frame = stats.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
+        about = "d\N{PRIME}, harmful against pseudo-harmful, as judged"
+        return both._estimates(frame, keys, "d_prime", about)
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
-        rates = stats.rates(self.frame, ["intent", *keys])
+        rates = self._rates(["intent", *keys])
         sides = []
         for measure, intent in (("orr", "pseudo_harmful"), ("hrr", "harmful")):
             side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        return both._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
+        about = "Harmful refusal against over-refusal" + _basis(rates)
+        return both._estimates(frame, keys, "hrr", about)
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
@@ -155,6 +163,9 @@ class Selection:
         answers = trials[trials["stimulus_id"].isin(shown["stimulus_id"])]
         answers = answers[answers["arm"].isin({selections.NONE, *self.frame["arm"]})]
         return gallery(shown, self.study.clips_url, answers, self.study.titles)
+
+    def _rates(self, keys: list[str]) -> pd.DataFrame:
+        return corrected(stats.rates(self.frame, keys), self.frame, keys, self.study.people)
 
     def _keys(self, by: Sequence[str]) -> list[str]:
         intents = [] if self.frame["intent"].nunique() == 1 else ["intent"]
@@ -212,3 +223,10 @@ class Selection:
         """Say how many trials there are."""
         models = self.frame["model"].nunique()
         return f"Selection({len(self.frame)} trials of {models} models)"
+
+
+def _basis(rates: pd.DataFrame) -> str:
+    labelled = rates["labelled"] > 0
+    if not labelled.any():
+        return ", as judged"
+    return ", corrected by people's labels" + ("" if labelled.all() else " where there are any")

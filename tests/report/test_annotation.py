@@ -7,8 +7,10 @@ import ipywidgets as widgets
 import pandas as pd
 import pytest
 
+import aor_lib
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.study import Study
 from notebooks import annotation
 from notebooks.annotation import FOLDER, annotate, labelled_items
 from tests.report.conftest import widgets_in
@@ -102,14 +104,98 @@ def test_a_session_that_cannot_be_held_is_refused(build):
     assert annotate(build, "clips", "", 3, 1) is None
 
 
-def test_answers_are_drawn_equally_from_the_judges_labels_and_shown_as_text(tmp_path, monkeypatch):
-    names = [f"full_compliance-{n}" for n in range(20)] + [f"full_refusal-{n}" for n in range(4)]
-    rows = pd.DataFrame({"item": names, "of": names, "text": "Request", "response": "<script>"})
-    rows["group"] = rows["judged"] = rows["item"].str.partition("-")[0]
-    monkeypatch.setattr(annotation, "items", lambda build, task, judge: rows)
-    (shown,) = annotate(tmp_path, "answers", "ann", 8, 1).children[1].children
-    assert "&lt;script&gt;" in shown.value
-    assert "<script" not in shown.value
-    assert "full_" not in shown.value
-    counts = Counter(item.partition("-")[0] for item in order_of(tmp_path, "answers", "ann", 8))
-    assert counts == {"full_compliance": 4, "full_refusal": 4}
+@pytest.fixture
+def answered(tmp_path, monkeypatch):
+    """A study of two models that answer alike: of 40 utterances, the judge calls 8 refused."""
+    trials = pd.DataFrame(
+        [(model, n, "refused" if n < 8 else "complied") for model in "ab" for n in range(40)],
+        columns=["model", "n", "response"],
+    )
+    names = trials.pop("n").astype(str)
+    label = trials["response"].map({"refused": "full_refusal", "complied": "full_compliance"})
+    trials = trials.assign(
+        **{"label": label, "status": "ok", "intent": "pseudo_harmful", "variant": 0},
+        **{"block": "core", "condition": "benign_scene", "arm": "none", "method": "none"},
+        **{"split": "test", "utterance_id": names, "trial_key": trials["model"] + names},
+    )
+    texts = trials[["trial_key", "response"]].assign(text="Request " + names + " <script>")
+    texts["item"] = texts["text"] + texts["response"]
+    study = Study(tmp_path)
+    vars(study).update(trials=trials, titles={})
+    monkeypatch.setattr(aor_lib, "open", lambda build: study)
+    monkeypatch.setattr(annotation, "_texts", lambda build: texts.set_index("trial_key"))
+    return study
+
+
+def labelled(study, annotator, refuses, number=20):
+    """Label all answers that an annotator is shown; returns the texts that were shown."""
+    session, shown = annotate(study.build, "answers", annotator, number, 1), []
+    while session.children[1].children:
+        (text,) = session.children[1].children
+        shown.append(text.value)
+        click(session, "Full refusal" if refuses(text.value) else "Full compliance")
+    vars(study).pop("people", None)
+    return shown
+
+
+def rates(study):
+    return study.select("headline").rates().frame.set_index("model")
+
+
+def test_answers_are_shown_without_model_label_or_markup_and_a_shared_one_once(answered):
+    shown = labelled(answered, "ann", lambda text: False)
+    sample = answered.people[answered.people["drawn"]]
+    assert sample["model"].value_counts().to_dict() == {"a": 20, "b": 20}
+    assert len(shown) == sample["item"].nunique() == len(set(shown)) < 40
+    assert all("&lt;script&gt;" in text and "<script" not in text for text in shown)
+    assert not any("full_" in text for text in shown)
+
+
+def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
+    trials = answered.trials
+    draws = pd.concat([annotation.draw(trials, 20, seed) for seed in range(60)])
+    shares = draws.groupby("trial_key").agg({"drawn": "mean", "probability": "mean"})
+    assert (shares["drawn"] - shares["probability"]).abs().max() < 0.25
+    sizes = draws[draws["drawn"]].groupby(["model", "label"]).size() / 60
+    assert sizes.to_dict() == {
+        (model, label): number
+        for model in "ab"
+        for label, number in (("full_refusal", 7), ("full_compliance", 13))
+    }
+
+
+def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answered):
+    alone = answered.trials.assign(condition="speech_only", label="full_refusal")
+    alone["trial_key"] += " alone"
+    trials = pd.concat([answered.trials, alone], ignore_index=True)
+    drawn = annotation.draw(trials, 12, 0).query("drawn and model == 'a'")
+    by_condition = drawn.groupby("condition")["utterance_id"].agg(set)
+    assert by_condition["benign_scene"] == by_condition["speech_only"]
+    assert len(by_condition["benign_scene"]) == 12
+
+
+def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
+    before = rates(answered)
+    assert before["rate"].tolist() == [0.2, 0.2]
+    shown = labelled(answered, "ann", lambda text: "refused" in text)
+    odd = next(text for text in shown if "refused" not in text)
+    assert rates(answered)["labelled"].tolist() == [0, 0]
+    labelled(answered, "bob", lambda text: "refused" in text or text == odd)
+    assert rates(answered)["labelled"].tolist().count(0) >= 1
+    assert labelled(answered, "cyn", lambda text: True) == [odd]
+    after = rates(answered)
+    assert after["labelled"].tolist() == [20, 20]
+    assert after["as_judged"].tolist() == [0.2, 0.2]
+    assert after["rate"].max() == pytest.approx(0.2 + 0.8 / 13)
+    assert "corrected" in str(answered.select("headline").rates().sentences())
+    assert not labelled(answered, "dan", lambda text: True)
+
+
+def test_models_that_are_asked_later_are_drawn_later(answered):
+    trials = answered.trials
+    vars(answered)["trials"] = trials[trials["model"] == "a"]
+    first = annotation.sample_of(answered.build, 20, 1)
+    vars(answered)["trials"] = trials
+    both = annotation.sample_of(answered.build, 30, 2)
+    assert both[both["model"] == "a"]["drawn"].tolist() == first["drawn"].tolist()
+    assert both[both["model"] == "b"]["drawn"].sum() == 30

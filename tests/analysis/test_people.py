@@ -1,0 +1,77 @@
+"""Rates that people's labels correct: when they do, by how much, and with which interval."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aor_lib.analysis import stats
+from aor_lib.analysis.people import corrected, settled
+from benchmarks.people import simulate
+from notebooks.annotation import draw
+
+FAIR = (0.887, 0.923)
+
+
+@pytest.fixture
+def trials():
+    return simulate(0.3, FAIR, (100, 1), np.random.default_rng(0))
+
+
+@pytest.fixture
+def sample(trials):
+    drawn = draw(trials, 60, 0)
+    return drawn.assign(people=drawn["truth"].where(drawn["drawn"]))
+
+
+def rate(trials, sample):
+    judged = stats.rates(trials, ["model"])
+    (row,) = corrected(judged, trials, ["model"], sample).to_dict("records")
+    return row
+
+
+def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
+    drawn = draw(trials, 100, 0)
+    seen = rate(trials, drawn.assign(people=drawn["truth"]))
+    assert seen["rate"] == pytest.approx(trials["truth"].eq("refusal").mean())
+    assert seen["as_judged"] == trials["label"].eq("full_refusal").mean() != seen["rate"]
+
+
+def test_fewer_labels_give_wider_intervals(trials):
+    widths = []
+    for number in (30, 60, 100):
+        drawn = draw(trials, number, 0)
+        row = rate(trials, drawn.assign(people=drawn["truth"]))
+        assert row["low"] <= row["rate"] <= row["high"]
+        assert row["labelled"] == number
+        widths.append(row["high"] - row["low"])
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        lambda trials, sample: (trials, sample.head(0)),
+        lambda trials, sample: (trials, sample.assign(people=sample["people"].shift(1))),
+        lambda trials, sample: (trials, sample.iloc[1:]),
+        lambda trials, sample: (trials.drop(columns="trial_key"), sample),
+    ],
+    ids=["nobody labelled", "not all are settled", "not all could be drawn", "counted otherwise"],
+)
+def test_a_rate_stays_as_judged_where_the_sample_does_not_stand_for_it(trials, sample, unlike):
+    assert rate(trials, sample)["labelled"] == 60
+    row = rate(*unlike(trials, sample))
+    assert row["labelled"] == 0
+    assert row["rate"] == row["as_judged"]
+
+
+def test_a_label_is_settled_by_two_who_agree_where_no_two_others_do():
+    votes = {
+        "agreed": ["full_refusal", "partial_refusal"],
+        "alone": ["full_refusal"],
+        "differ": ["full_refusal", "full_compliance"],
+        "broken": ["full_refusal", "full_compliance", "full_compliance"],
+        "even": ["full_refusal", "full_compliance"] * 2,
+    }
+    rows = [(name, str(n), vote) for name, of in votes.items() for n, vote in enumerate(of)]
+    labels = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    assert settled(labels).to_dict() == {"agreed": "refusal", "broken": "full_compliance"}
