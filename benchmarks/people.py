@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis import people, stats
-from notebooks.annotation import draw
+from aor_lib.analysis.people import corrected_rate
+from aor_lib.analysis.stats.intervals import rate_interval
+from notebooks.annotation import draw_strata
 
 STUDIES = 500
 DESIGNS = ((100, 1), (400, 1), (100, 3))
@@ -24,32 +25,18 @@ ALIKE = 0.7
 """Tetrachoric correlation of answers to the same utterance, and of the judge's errors on them."""
 JUDGES = {"good": (0.984, 1.0), "fair": (0.887, 0.923), "poor": (0.6, 0.97)}
 """Sensitivity and specificity."""
+Marks = npt.NDArray[np.bool_]
 TABLE = Path(__file__).parent / "people.csv"
 """Made by ``python -m benchmarks.people``."""
 
 
 def simulate(
     rate: float, judge: tuple[float, float], design: tuple[int, int], rng: np.random.Generator
-) -> pd.DataFrame:
-    """Trials of a model, by utterance; ``truth`` is what people would say of the answer."""
+) -> tuple[Marks, Marks]:
+    """Which answers of a model, by utterance, are refusals, and which the judge calls refusals."""
     sensitivity, specificity = judge
     refused = _alike(design, rng) < rate
-    judged = _alike(design, rng) < np.where(refused, sensitivity, 1 - specificity)
-    utterances, answers = (index.astype(str) for index in np.indices(design).reshape(2, -1))
-    refused, judged = refused.ravel(), judged.ravel()
-    return pd.DataFrame(
-        {
-            "model": "simulated",
-            "condition": "benign_scene",
-            "intent": "pseudo_harmful",
-            "utterance_id": utterances,
-            "variant": answers,
-            "trial_key": np.char.add(np.char.add(utterances, "."), answers),
-            "status": "ok",
-            "label": np.where(judged, "full_refusal", "full_compliance"),
-            "truth": np.where(refused, "refusal", "full_compliance"),
-        }
-    )
+    return refused, _alike(design, rng) < np.where(refused, sensitivity, 1 - specificity)
 
 
 def _alike(design: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -71,7 +58,8 @@ def _rows(studies: int) -> Iterator[dict[str, object]]:
     for name, rate, design, labels in product(JUDGES, RATES, DESIGNS, LABELS):
         rng = np.random.default_rng(0)
         drawn = [_study(rate, name, design, labels, rng) for _ in range(studies)]
-        frame = pd.DataFrame(drawn)
+        columns = ["rate", "low", "high", "as_judged", "judged_low", "judged_high"]
+        frame = pd.DataFrame(drawn, columns=columns)
         covered = (frame["low"] <= rate) & (rate <= frame["high"])
         judged = (frame["judged_low"] <= rate) & (rate <= frame["judged_high"])
         yield {
@@ -91,13 +79,15 @@ def _rows(studies: int) -> Iterator[dict[str, object]]:
 
 def _study(
     rate: float, judge: str, design: tuple[int, int], labels: int, rng: np.random.Generator
-) -> dict[str, float]:
-    trials = simulate(rate, JUDGES[judge], design, rng)
-    sample = draw(trials, labels, int(rng.integers(2**31)))
-    sample["people"] = sample["truth"].where(sample["drawn"])
-    judged = stats.rates(trials, ["model"])
-    [row] = people.corrected(judged, trials, ["model"], sample).to_dict("records")
-    return row | {"judged_low": judged["low"].item(), "judged_high": judged["high"].item()}
+) -> tuple[float, ...]:
+    refused, judged = simulate(rate, JUDGES[judge], design, rng)
+    lots = np.random.default_rng(rng.integers(2**31)).permutation(refused.size)
+    probability, drawn = draw_strata(judged.ravel(), lots, labels)
+    seen = np.where(drawn, refused.ravel(), np.nan)
+    utterance = np.arange(design[0]).repeat(design[1])
+    found = corrected_rate(judged.ravel(), seen, probability, utterance)
+    sizes = np.full(design[0], float(design[1]))
+    return *found, judged.mean(), *rate_interval(judged.sum(axis=1).astype(float), sizes)
 
 
 if __name__ == "__main__":

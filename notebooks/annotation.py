@@ -15,11 +15,12 @@ from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
-from aor_lib.analysis.people import COLUMNS, FOLDER, SAMPLE, load_sample, settled
+from aor_lib.analysis.people import settled
 from aor_lib.analysis.stats import wilson
 from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
@@ -27,8 +28,9 @@ from aor_lib.inference.store import open_results
 from aor_lib.report.style import title_of
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.study import LABELS, SAMPLE, SAMPLED
 
-LABELS = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
+CHOICES = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
 """Labels of the items of each task."""
 _COLUMNS = ["annotator", "item", "label"]
 
@@ -55,7 +57,7 @@ def annotate(
     if not re.fullmatch(r"[a-z0-9_-]{1,60}", annotator):
         raise AorError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
     rng = np.random.default_rng([seed, *annotator.encode()])
-    path = Path(build) / FOLDER / f"{task}-{annotator}.csv"
+    path = Path(build) / LABELS / f"{task}-{annotator}.csv"
     labelled = set(_read(path, task)["item"]) if path.is_file() else set()
     if task == "clips":
         asked = _in_turn(clips(build), number, seed, rng)
@@ -93,7 +95,7 @@ def annotate(
         made.on_click(lambda _: action())
         return made
 
-    choices = [button(title_of(label), partial(choose, label)) for label in LABELS[task]]
+    choices = [button(title_of(label), partial(choose, label)) for label in CHOICES[task]]
     back = button("Back", lambda: show(max(0, place - 1)))
     go_on()
     return widgets.VBox([progress, stage, widgets.HBox(choices), back])
@@ -104,7 +106,7 @@ def labelled_items(build: Path | str, task: str) -> pd.DataFrame:
 
     The other columns are those of :func:`clips` or :func:`answers`.
     """
-    of_task = clips(build) if task == "clips" else answers(build, load_sample(Path(build)))
+    of_task = clips(build) if task == "clips" else answers(build, aor.open(build).people)
     return _labels(build, task).merge(of_task, on="item")
 
 
@@ -133,7 +135,8 @@ def sample_of(
 
     What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
     """
-    study, sample = aor.open(build), load_sample(Path(build))
+    study = aor.open(build)
+    sample = study.people
     frames = [study.select(name).frame for name in ("headline", "context")]
     trials = pd.concat(frames).drop_duplicates("trial_key")
     trials = trials[trials["intent"].isin(intents) & trials["condition"].isin(conditions)]
@@ -144,12 +147,12 @@ def sample_of(
         return sample
     drawn = draw(new, number, seed)
     drawn["item"] = drawn["trial_key"].map(_texts(build)["item"])
-    path = Path(build) / FOLDER / SAMPLE
+    path = Path(build) / LABELS / SAMPLE
     path.parent.mkdir(exist_ok=True)
-    tables = [table[COLUMNS] for table in (sample, drawn) if len(table)]
+    tables = [table[SAMPLED] for table in (sample, drawn) if len(table)]
     with atomic_write(path) as stream:
         pd.concat(tables).to_csv(stream, index=False)
-    return load_sample(Path(build))
+    return aor.open(build).people
 
 
 def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
@@ -170,21 +173,27 @@ def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
     of_each = (judged["condition"] + refused).sort_values().groupby([judged[n] for n in names])
     clips = of_each.agg(" ".join).rename("stratum").reset_index()
     lots = clips.groupby(names[2:]).ngroup()
-    clips["lot"] = np.random.default_rng(seed).permutation(lots.nunique())[lots]
-    drawn = [_drawn(of_model, number) for _, of_model in clips.groupby(names[:2])]
-    return judged.merge(pd.concat(drawn).drop(columns=["stratum", "lot"]), on=names)
+    lots[:] = np.random.default_rng(seed).permutation(lots.nunique())[lots]
+    for _, of_model in clips.groupby(names[:2]):
+        drawn = draw_strata(of_model["stratum"], lots[of_model.index].to_numpy(), number)
+        clips.loc[of_model.index, ["probability", "drawn"]] = np.column_stack(drawn)
+    clips["drawn"] = clips["drawn"].astype(bool)
+    return judged.merge(clips.drop(columns="stratum"), on=names)
 
 
-def _drawn(clips: pd.DataFrame, number: int) -> pd.DataFrame:
-    sizes = clips["stratum"].value_counts()
-    wanted = sizes.clip(upper=1)
+def draw_strata(
+    strata: Sequence[Any] | pd.Series[Any], lots: npt.NDArray[np.intp], number: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Probability of each of some clips to be drawn, and which are: those of the lowest lots."""
+    counted = pd.Series(strata).value_counts()
+    of, sizes = counted.index.get_indexer(strata), counted.to_numpy()
+    wanted = np.ones_like(sizes)
     while wanted.sum() < min(number, sizes.sum()):  # to the stratum that lacks most of its share
-        lacking = (wanted + 0.5) / np.sqrt(sizes)
-        wanted[lacking[wanted < sizes].idxmin()] += 1
-    places = clips.groupby("stratum")["lot"].rank()
-    of_stratum = clips["stratum"].map(wanted)
-    probability = of_stratum / clips["stratum"].map(sizes)
-    return clips.assign(probability=probability, drawn=places <= of_stratum)
+        lacking = np.where(wanted < sizes, (wanted + 0.5) / np.sqrt(sizes), np.inf)
+        wanted[lacking.argmin()] += 1
+    places = np.empty(len(lots), int)
+    places[np.lexsort((lots, of))] = np.concatenate([np.arange(size) for size in sizes])
+    return (wanted / sizes)[of], places < wanted[of]
 
 
 def answers(build: Path | str, sample: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +219,7 @@ def _texts(build: Path | str) -> pd.DataFrame:
 
 
 def _labels(build: Path | str, task: str) -> pd.DataFrame:
-    files = sorted((Path(build) / FOLDER).glob(f"{task}-*.csv"))
+    files = sorted((Path(build) / LABELS).glob(f"{task}-*.csv"))
     return pd.concat([pd.DataFrame(columns=_COLUMNS, dtype=str), *(_read(f, task) for f in files)])
 
 
@@ -246,8 +255,8 @@ def _in_turn(
 
 def _read(path: Path, task: str) -> pd.DataFrame:
     rows = pd.read_csv(path, dtype=str)
-    if list(rows) != _COLUMNS or not rows["label"].isin(LABELS[task]).all():
-        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(LABELS[task])}"
+    if list(rows) != _COLUMNS or not rows["label"].isin(CHOICES[task]).all():
+        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(CHOICES[task])}"
         raise AorError(f"{path}: must have the columns {needed}")
     return rows.drop_duplicates(["annotator", "item"], keep="last")
 

@@ -11,8 +11,7 @@ import typer
 
 from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, of_split, unmitigated
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS, core, of_split, unmitigated
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import ParamsError

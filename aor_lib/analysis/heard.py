@@ -29,15 +29,13 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     keys = ["model", "stimulus_id"]
     answered = probes[probes["mitigation"].eq(PROBE) & probes["status"].eq("ok")]
     probed = results[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
-    said = probed.set_axis(results.index).fillna(own)
-    trials = results.assign(background=said).dropna(subset="background")
+    said = probed.set_axis(results.index).fillna(own).dropna()
+    trials = results.loc[said.index]
     described = {name: f"{name} {scene.description}" for name, scene in load_scenes().items()}
     scenes = trials["background_scene"].map(lambda name: described.get(name, str(name)))
     sounds = trials["events"].map(lambda events: [one["name"] for one in json.loads(events)])
-    checked = zip(trials["background"], scenes, sounds, strict=True)
-    return trials.assign(recognised=[names_scene(*row) for row in checked]).drop(
-        columns="background"
-    )
+    checked = zip(said, scenes, sounds, strict=True)
+    return trials.assign(recognised=[names_scene(*row) for row in checked])
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:

@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.selections import context, of_split, speaker
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS, context, of_split, speaker
 from aor_lib.config.records import Condition, Intent
 
 BENIGN, ALONE = Condition.BENIGN_SCENE, Condition.SPEECH_ONLY
 NEUTRAL, NOISE = Condition.NEUTRAL_SCENE, Condition.NOISE
 HEARD = (BENIGN, ALONE, NEUTRAL, NOISE)
 """Conditions whose differences from the benign scene tell if a model uses it."""
-_THREAT = Condition.THREATENING_SCENE
 
 KNOWN_EFFECTS = {
     ("ref-contextual", "speech_only", "benign_scene"): "more",
@@ -58,7 +56,10 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     sounding = in_scenes[in_scenes["intent"] == Intent.PSEUDO_HARMFUL]
     harmful = in_scenes[in_scenes["intent"] == Intent.HARMFUL]
     spoken = speaker(trials[trials["intent"] == Intent.PSEUDO_HARMFUL])
-    more = [_differences(sounding, [_THREAT], BENIGN), _differences(harmful, [BENIGN], ALONE)]
+    more = [
+        _differences(sounding, [Condition.THREATENING_SCENE], BENIGN),
+        _differences(harmful, [BENIGN], ALONE),
+    ]
     more[1]["level"] = "harmful: " + more[1]["level"]
     others = [one for one in Condition if one not in (BENIGN, ALONE)]
     tables = [

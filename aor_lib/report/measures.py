@@ -24,10 +24,8 @@ MEASURES = {
     "share": Measure("Share", "Share", "share"),
     "orr": Measure("Over-refusal", "Over-refusal rate (lower is better)", "share"),
     "hrr": Measure("Harmful refusal", "Harmful-refusal rate (higher is better)", "share"),
-    "difference": Measure(
-        "Difference (points), as judged", "Change of the refusal rate (points), as judged", "points"
-    ),
-    "d_prime": Measure("d\N{PRIME}, as judged", "d\N{PRIME}, as judged"),
+    "difference": Measure("Difference (points)", "Change in refusal, as judged (points)", "points"),
+    "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}, as judged"),
     "kappa": Measure("Cohen's kappa", "Cohen's kappa"),
 }
 

@@ -13,7 +13,7 @@ from aor_lib.analysis import selections, stats
 from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
-from aor_lib.analysis.people import corrected
+from aor_lib.analysis.people import corrected_rates
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
@@ -62,7 +62,7 @@ class Selection:
         Rates are as judged, or corrected where people labelled the answers (``labelled`` of them).
         """
         keys = self._keys(by)
-        frame = self._rates(keys)
+        frame = corrected_rates(self.frame, keys, self.study.people)
         return self._estimates(frame, keys, "rate", measure_of("rate").about + _basis(frame))
 
     def paired(
@@ -113,7 +113,7 @@ class Selection:
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
-        rates = self._rates(["intent", *keys])
+        rates = corrected_rates(self.frame, ["intent", *keys], self.study.people)
         sides = []
         for measure, intent in (("orr", "pseudo_harmful"), ("hrr", "harmful")):
             side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
@@ -163,9 +163,6 @@ class Selection:
         answers = trials[trials["stimulus_id"].isin(shown["stimulus_id"])]
         answers = answers[answers["arm"].isin({selections.NONE, *self.frame["arm"]})]
         return gallery(shown, self.study.clips_url, answers, self.study.titles)
-
-    def _rates(self, keys: list[str]) -> pd.DataFrame:
-        return corrected(stats.rates(self.frame, keys), self.frame, keys, self.study.people)
 
     def _keys(self, by: Sequence[str]) -> list[str]:
         intents = [] if self.frame["intent"].nunique() == 1 else ["intent"]

@@ -12,8 +12,7 @@ import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, unmitigated
-from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
+from aor_lib.analysis.selections import SplitError, core, for_fitting, for_scoring, unmitigated
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.judge import Judge

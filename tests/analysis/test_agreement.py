@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.agreement import agreement
+from aor_lib.analysis.people import agreement
 
 
 def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():

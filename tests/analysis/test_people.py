@@ -4,17 +4,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.analysis import stats
-from aor_lib.analysis.people import corrected, settled
-from benchmarks.people import simulate
+from aor_lib.analysis.people import corrected_rates, settled
+from benchmarks import people
 from notebooks.annotation import draw
-
-FAIR = (0.887, 0.923)
 
 
 @pytest.fixture
 def trials():
-    return simulate(0.3, FAIR, (100, 1), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    refused, judged = people.simulate(0.3, people.JUDGES["fair"], (100, 1), rng)
+    names = [str(number) for number in range(100)]
+    same = {"model": "m", "condition": "benign_scene", "intent": "pseudo_harmful", "status": "ok"}
+    return pd.DataFrame({"utterance_id": names, "trial_key": names}).assign(
+        **same,
+        variant=0,
+        label=np.where(judged[:, 0], "full_refusal", "full_compliance"),
+        truth=np.where(refused[:, 0], "refusal", "full_compliance"),
+    )
 
 
 @pytest.fixture
@@ -24,8 +30,7 @@ def sample(trials):
 
 
 def rate(trials, sample):
-    judged = stats.rates(trials, ["model"])
-    (row,) = corrected(judged, trials, ["model"], sample).to_dict("records")
+    (row,) = corrected_rates(trials, ["model"], sample).to_dict("records")
     return row
 
 
@@ -47,6 +52,15 @@ def test_fewer_labels_give_wider_intervals(trials):
     assert widths == sorted(widths, reverse=True)
 
 
+@pytest.mark.nightly
+def test_intervals_of_corrected_rates_cover_95_percent(monkeypatch):
+    monkeypatch.setattr(people, "RATES", (0.15, 0.45))
+    monkeypatch.setattr(people, "JUDGES", {"fair": people.JUDGES["fair"]})
+    table = people.measure(300)
+    assert table["coverage"].between(0.92, 0.99).all()
+    assert table["bias"].abs().max() < 0.01
+
+
 @pytest.mark.parametrize(
     "unlike",
     [
@@ -54,8 +68,9 @@ def test_fewer_labels_give_wider_intervals(trials):
         lambda trials, sample: (trials, sample.assign(people=sample["people"].shift(1))),
         lambda trials, sample: (trials, sample.iloc[1:]),
         lambda trials, sample: (trials.drop(columns="trial_key"), sample),
+        lambda trials, sample: (trials, sample.assign(model="another")),
     ],
-    ids=["nobody labelled", "not all are settled", "not all could be drawn", "counted otherwise"],
+    ids=["nobody", "not all settled", "not all drawn from", "counted otherwise", "another model"],
 )
 def test_a_rate_stays_as_judged_where_the_sample_does_not_stand_for_it(trials, sample, unlike):
     assert rate(trials, sample)["labelled"] == 60

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis import stats
-from aor_lib.analysis.splits import SplitError
+from aor_lib.analysis.selections import SplitError
 
 
 def rate(frame):

@@ -10,9 +10,9 @@ import pytest
 import aor_lib
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.stimuli.manifest import MANIFEST
-from aor_lib.study import Study
+from aor_lib.study import LABELS, Study
 from notebooks import annotation
-from notebooks.annotation import FOLDER, annotate, labelled_items
+from notebooks.annotation import annotate, labelled_items
 from tests.report.conftest import widgets_in
 
 INTENTS = ("pseudo_harmful", "harmful", "benign")
@@ -51,7 +51,7 @@ def order_of(build, task, annotator, number):
     session = annotate(build, task, annotator, number, 1)
     while session.children[1].children:
         click(session, {"clips": "Unclear", "answers": "Unjudged"}[task])
-    path = build / FOLDER / f"{task}-{annotator}.csv"
+    path = build / LABELS / f"{task}-{annotator}.csv"
     return pd.read_csv(path)["item"].tolist()
 
 
@@ -97,8 +97,8 @@ def test_a_session_that_cannot_be_held_is_refused(build):
     for annotator, n, named in (("ann", 13, "1 to 12"), ("Ann Smith", 2, "annotator: 'Ann Smith'")):
         with pytest.raises(AorError, match=named):
             annotate(build, "clips", annotator, n, 1)
-    (build / FOLDER).mkdir()
-    (build / FOLDER / "clips-ann.csv").write_text("annotator,item,label\na,x,evil\n")
+    (build / LABELS).mkdir()
+    (build / LABELS / "clips-ann.csv").write_text("annotator,item,label\na,x,evil\n")
     with pytest.raises(AorError, match=r"clips-ann\.csv.*harmful, benign, unclear"):
         annotate(build, "clips", "ann", 2, 1)
     assert annotate(build, "clips", "", 3, 1) is None
@@ -122,7 +122,12 @@ def answered(tmp_path, monkeypatch):
     texts["item"] = texts["text"] + texts["response"]
     study = Study(tmp_path)
     vars(study).update(trials=trials, titles={})
-    monkeypatch.setattr(aor_lib, "open", lambda build: study)
+
+    def opened(build):
+        vars(study).pop("people", None)
+        return study
+
+    monkeypatch.setattr(aor_lib, "open", opened)
     monkeypatch.setattr(annotation, "_texts", lambda build: texts.set_index("trial_key"))
     return study
 
@@ -152,16 +157,11 @@ def test_answers_are_shown_without_model_label_or_markup_and_a_shared_one_once(a
 
 
 def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
-    trials = answered.trials
-    draws = pd.concat([annotation.draw(trials, 20, seed) for seed in range(60)])
+    draws = pd.concat([annotation.draw(answered.trials, 20, seed) for seed in range(30)])
     shares = draws.groupby("trial_key").agg({"drawn": "mean", "probability": "mean"})
-    assert (shares["drawn"] - shares["probability"]).abs().max() < 0.25
-    sizes = draws[draws["drawn"]].groupby(["model", "label"]).size() / 60
-    assert sizes.to_dict() == {
-        (model, label): number
-        for model in "ab"
-        for label, number in (("full_refusal", 7), ("full_compliance", 13))
-    }
+    assert (shares["drawn"] - shares["probability"]).abs().max() < 0.35
+    drawn = draws[draws["drawn"]].groupby(["model", "label"]).size() / 30
+    assert drawn.tolist() == [13, 7] * 2  # the square roots of 32 and 8 are as 2 to 1
 
 
 def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answered):

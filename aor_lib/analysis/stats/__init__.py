@@ -6,7 +6,6 @@ Results have one row per trial, with at least ``utterance_id``, ``intent``, ``st
 was fitted on are a ValueError. Random draws are seeded.
 """
 
-from aor_lib.analysis.stats.between_models import groups_differ, model_rates
 from aor_lib.analysis.stats.detection import signal_detection
 from aor_lib.analysis.stats.hearing import CONTRASTS, hearing_sensitivity
 from aor_lib.analysis.stats.intervals import rates, wilson
@@ -14,6 +13,8 @@ from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
     adjusted,
     difference_interval,
+    groups_differ,
+    model_rates,
     paired_differences,
 )
 from aor_lib.analysis.stats.sample_size import power

@@ -14,8 +14,6 @@ CONTRASTS = {
 }
 """Conditions that are told apart, a and b: by a model that hears, a is refused more often."""
 
-_MEASURES = ("utterances", "d_prime", "low", "high")
-
 
 def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """d' of hearing in each group and contrast: z(refused in scene a) - z(refused in scene b).
@@ -49,7 +47,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         for group, of_group in trials[kinds == 2].groupby(by, observed=True):
             known = dict(zip(by, group, strict=True)) | {"contrast": contrast}
             rows.append(known | counts(of_group) | _measures(of_group, a, b))
-    frame = pd.DataFrame(rows, columns=[*by, "contrast", *COUNTS, *_MEASURES])
+    measures = ["utterances", "d_prime", "low", "high"]
+    frame = pd.DataFrame(rows, columns=[*by, "contrast", *COUNTS, *measures])
     return frame.sort_values(by, kind="stable", ignore_index=True)
 
 
