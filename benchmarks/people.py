@@ -82,7 +82,7 @@ def _study(
 ) -> tuple[float, ...]:
     refused, judged = simulate(rate, JUDGES[judge], design, rng)
     lots = np.random.default_rng(rng.integers(2**31)).permutation(refused.size)
-    probability, drawn = draw_strata(judged.ravel(), lots, labels)
+    probability, drawn = draw_strata(pd.Series(judged.ravel()), lots, labels)
     seen = np.where(drawn, refused.ravel(), np.nan)
     utterance = np.arange(design[0]).repeat(design[1])
     found = corrected_rate(judged.ravel(), seen, probability, utterance)

@@ -136,7 +136,7 @@ def sample_of(
     What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
     """
     study = aor.open(build)
-    sample = study.people
+    sample: pd.DataFrame = study.people
     frames = [study.select(name).frame for name in ("headline", "context")]
     trials = pd.concat(frames).drop_duplicates("trial_key")
     trials = trials[trials["intent"].isin(intents) & trials["condition"].isin(conditions)]
@@ -152,7 +152,8 @@ def sample_of(
     tables = [table[SAMPLED] for table in (sample, drawn) if len(table)]
     with atomic_write(path) as stream:
         pd.concat(tables).to_csv(stream, index=False)
-    return aor.open(build).people
+    sample = aor.open(build).people
+    return sample
 
 
 def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
@@ -175,18 +176,20 @@ def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
     lots = clips.groupby(names[2:]).ngroup()
     lots[:] = np.random.default_rng(seed).permutation(lots.nunique())[lots]
     for _, of_model in clips.groupby(names[:2]):
-        drawn = draw_strata(of_model["stratum"], lots[of_model.index].to_numpy(), number)
+        drawn = draw_strata(
+            of_model["stratum"], lots[of_model.index].to_numpy().astype(np.intp), number
+        )
         clips.loc[of_model.index, ["probability", "drawn"]] = np.column_stack(drawn)
     clips["drawn"] = clips["drawn"].astype(bool)
     return judged.merge(clips.drop(columns="stratum"), on=names)
 
 
 def draw_strata(
-    strata: Sequence[Any] | pd.Series[Any], lots: npt.NDArray[np.intp], number: int
+    strata: pd.Series[Any], lots: npt.NDArray[np.intp], number: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Probability of each of some clips to be drawn, and which are: those of the lowest lots."""
-    counted = pd.Series(strata).value_counts()
-    of, sizes = counted.index.get_indexer(strata), counted.to_numpy()
+    counted = strata.value_counts()
+    of, sizes = counted.index.get_indexer(pd.Index(strata)), counted.to_numpy()
     wanted = np.ones_like(sizes)
     while wanted.sum() < min(number, sizes.sum()):  # to the stratum that lacks most of its share
         lacking = np.where(wanted < sizes, (wanted + 0.5) / np.sqrt(sizes), np.inf)

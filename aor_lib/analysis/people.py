@@ -77,7 +77,8 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
         if is_open.any() or set(refused) != set(refused[~np.isnan(seen)]):
             continue
         utterance = pd.factorize(rows["utterance_id"])[0]
-        found = corrected_rate(refused, seen, rows["probability"].to_numpy(), utterance)
+        probability = rows["probability"].to_numpy().astype(np.float64)
+        found = corrected_rate(refused, seen, probability, utterance)
         of_group = table[by].eq([*group]).all(axis=1)
         columns = ["rate", "low", "high", "labelled"]
         table.loc[of_group, columns] = *found, (~np.isnan(seen)).sum()
@@ -123,5 +124,6 @@ def _share(
     share, sizes = np.average(hits, weights=weights), np.bincount(of).astype(float)
     # Weights are unequal (Kish, 1965) in one label of the judge where it has several strata.
     size = weights.mean() ** 2 / (weights**2).mean()
-    size *= effective_answers(np.bincount(of, hits)[sizes > 0], sizes[sizes > 0])
+    refused = np.bincount(of, weights=hits).astype(float)
+    size *= effective_answers(refused[sizes > 0], sizes[sizes > 0])
     return np.append(share, rng.beta(share * size + 0.5, (1 - share) * size + 0.5, DRAWS))

@@ -20,7 +20,6 @@ from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
-from aor_lib.report.measures import measure_of
 from aor_lib.steering.verdicts import steering_verdicts
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Selection:
         """
         keys = self._keys(by)
         frame = corrected_rates(self.frame, keys, self.study.people)
-        return self._estimates(frame, keys, "rate", measure_of("rate").about + _basis(frame))
+        return self._estimates(frame, keys, "rate", "Refused" + _basis(frame))
 
     def paired(
         self,

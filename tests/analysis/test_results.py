@@ -46,4 +46,12 @@ def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(tmp_path)
             "unknown": "unknown",
         }.items()
     )
-    assert titles(tmp_path, ["a", "c"])["a"] == "The same"
+    alone = titles(tmp_path, ["a", "c"])
+    assert alone["a"] == "The same"
+    assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(alone)
+
+
+def test_a_judge_that_has_judged_nothing_judges_what_is_read_and_stores_nothing(build):
+    assert set(load_results(build, "string-match")["label"]) == {"full_refusal"}
+    with Store(build / STORE) as store:
+        assert store.frame("string-match")["label"].isna().all()

@@ -55,7 +55,7 @@ def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
         assert "nothing to show" in str(shown)
-    assert "Change of the refusal rate" in none._repr_html_()
+    assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
     assert "nothing to show" in str(missing.plot("Changes"))
 
