@@ -72,13 +72,12 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
     for group, rows in judged.groupby(by, observed=True):
         refused = rows["label"].isin(REFUSALS).to_numpy()
         drawn, labels = rows["drawn"].eq(True), {"refusal": 1.0, "full_compliance": 0.0}
-        seen = rows["people"].map(labels).where(drawn).to_numpy(float)
+        seen = rows["people"].map(labels).where(drawn).to_numpy().astype(np.float64)
         is_open = rows["probability"].isna() | (drawn & rows["people"].isna())
         if is_open.any() or set(refused) != set(refused[~np.isnan(seen)]):
             continue
         utterance = pd.factorize(rows["utterance_id"])[0]
-        probability = rows["probability"].to_numpy().astype(np.float64)
-        found = corrected_rate(refused, seen, probability, utterance)
+        found = corrected_rate(refused, seen, rows["probability"].to_numpy(), utterance)
         of_group = table[by].eq([*group]).all(axis=1)
         columns = ["rate", "low", "high", "labelled"]
         table.loc[of_group, columns] = *found, (~np.isnan(seen)).sum()

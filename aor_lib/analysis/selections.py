@@ -29,17 +29,6 @@ class SplitError(AorError, ValueError):
     """Data of the wrong split; the message names an utterance."""
 
 
-def for_fitting(rows: pd.DataFrame) -> tuple[pd.DataFrame, frozenset[str]]:
-    """Rows of ``dev``, to fit on, and the ids of their utterances; SplitError if there are none.
-
-    ``rows`` has the columns ``utterance_id`` and ``split``, as manifests and results do.
-    """
-    chosen = rows[rows["split"] == Split.DEV]
-    if chosen.empty:
-        raise SplitError("nothing to fit on: no utterance is of the 'dev' split; take more of them")
-    return chosen, frozenset(chosen["utterance_id"])
-
-
 def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
     """The same rows, if they may be scored with what was fitted on the utterances ``fitted_on``.
 
