@@ -41,17 +41,6 @@ def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
     assert seen["as_judged"] == trials["label"].eq("full_refusal").mean() != seen["rate"]
 
 
-def test_fewer_labels_give_wider_intervals(trials):
-    widths = []
-    for number in (30, 60, 100):
-        drawn = draw(trials, number, 0)
-        row = rate(trials, drawn.assign(people=drawn["truth"]))
-        assert row["low"] <= row["rate"] <= row["high"]
-        assert row["labelled"] == number
-        widths.append(row["high"] - row["low"])
-    assert widths == sorted(widths, reverse=True)
-
-
 @pytest.mark.nightly
 def test_intervals_of_corrected_rates_cover_95_percent(monkeypatch):
     monkeypatch.setattr(people, "RATES", (0.15, 0.45))
