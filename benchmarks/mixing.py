@@ -132,7 +132,8 @@ def scaper_clip(folder, beds, events, seed):
         made.add_background(("const", "sound"), source, start)
     speech_s = CLIP_S - SETTINGS.lead_in_s - SETTINGS.tail_s
     placed = [("speech", SETTINGS.lead_in_s, speech_s)]
-    placed += [("sound", event.onset_s, event.duration_s) for event in events]
+    # Scaper fades an event in and out for 10 ms each, and fails where one is shorter than that.
+    placed += [("sound", event.onset_s, max(event.duration_s, 0.02)) for event in events]
     for label, onset_s, duration_s in placed:
         snr_db, onset, duration = ("uniform", -10, 0), ("const", onset_s), ("const", duration_s)
         made.add_event(("const", label), source, start, onset, duration, snr_db, None, None)

@@ -15,14 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from filelock import AcquireReturnProxy, FileLock, Timeout
+from filelock import FileLock, Timeout
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
@@ -95,7 +95,7 @@ def record_state(folder: Path, judge_id: str) -> None:
     (folder / STATE).write_text(digest.hexdigest())
 
 
-def one_at_a_time(build: Path) -> AcquireReturnProxy:
+def one_at_a_time(build: Path) -> AbstractContextManager[object]:
     """Lock for a build of a folder; waits, and says so, while another one is under way."""
     build.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(build.parent / f".{build.name}.lock")  # beside it: --from replaces the folder

@@ -18,6 +18,7 @@ import pandas as pd
 from PIL import Image, ImageDraw
 
 import aor_lib as aor
+from aor_lib.report.display import Html
 from aor_lib.report.listening import answer_of, facts, gallery
 from book._ext.explorer import outline
 from book._ext.published import properties, site_address
@@ -40,11 +41,12 @@ def write_clip_pages(build: Path, folder: Path) -> None:
         trials = answers.get(name, plain.head(0))
         if isinstance(row["path"], str):
             _draw(outline(build / row["path"]), folder / f"{name}.png")
+        card = gallery(one, "../clips", trials, study.titles)
         shown = _preview(row, trials, site_address())
         page = template.render(
             title=escape(shown["og:title"]),
             properties=properties(shown),
-            card=gallery(one, "../clips", trials, study.titles)._repr_html_(),
+            card=card.html if isinstance(card, Html) else "",
             compare=urlencode({"compare": row["utterance_id"]}),
             only=escape(urlencode({"mitigation": "any", "stimulus_id": name})),
         )

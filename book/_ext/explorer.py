@@ -168,7 +168,8 @@ def _index(
     own = own.where(own.notna(), UNKNOWN)
     headings = {name: _WORDS["columns"].get(name, title_of(name)) for name in CHOSEN_BY}
     of_stimuli = [_facet(name, title, own, titles) for name, title in headings.items()]
-    of_answers = [_facet(*facet, trials, titles) for facet in (_ARM | _OF_ANSWERS).items()]
+    asked = _ARM | _OF_ANSWERS
+    of_answers = [_facet(name, title, trials, titles) for name, title in asked.items()]
     return {
         "texts": list(stimuli["text"]),
         "ids": list(stimuli["stimulus_id"]),
