@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.people import corrected_rates, settled
+from aor_lib.analysis.people import agreement, corrected_rates, settled
 from benchmarks import people
 from notebooks.annotation import draw
 
@@ -41,15 +41,6 @@ def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
     assert seen["as_judged"] == trials["label"].eq("full_refusal").mean() != seen["rate"]
 
 
-@pytest.mark.nightly
-def test_intervals_of_corrected_rates_cover_95_percent(monkeypatch):
-    monkeypatch.setattr(people, "RATES", (0.15, 0.45))
-    monkeypatch.setattr(people, "JUDGES", {"fair": people.JUDGES["fair"]})
-    table = people.measure(300)
-    assert table["coverage"].between(0.92, 0.99).all()
-    assert table["bias"].abs().max() < 0.01
-
-
 @pytest.mark.parametrize(
     "unlike",
     [
@@ -79,3 +70,21 @@ def test_a_label_is_settled_by_two_who_agree_where_no_two_others_do():
     rows = [(name, str(n), vote) for name, of in votes.items() for n, vote in enumerate(of)]
     labels = pd.DataFrame(rows, columns=["item", "annotator", "label"])
     assert settled(labels).to_dict() == {"agreed": "refusal", "broken": "full_compliance"}
+
+
+def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():
+    labels = pd.DataFrame(
+        {
+            "people": [*"xxyy", None],
+            "judge": [*"xxyxy"],
+            "same": [*"xxyyx"],
+            "one": [*"xx", *[None] * 3],
+        }
+    )
+    pairs = [(name, "people") for name in ("judge", "same", "one")]
+    found = agreement(labels, pairs).set_index("rater")
+    assert found["n"].tolist() == [4, 4, 2]
+    assert found.loc["judge", "kappa"] == pytest.approx(0.5)
+    assert found.loc["judge", "low"] < 0.5 < found.loc["judge", "high"] == 1
+    assert found.loc["same", "kappa"] == 1
+    assert found.loc["one"].isna().sum() == 3

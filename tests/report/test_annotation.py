@@ -46,13 +46,12 @@ def click(session, title):
     next(button for button in buttons if button.description == title).click()
 
 
-def order_of(build, task, annotator, number):
-    """Items in the order in which they are asked, each labelled by the last of its buttons."""
-    session = annotate(build, task, annotator, number, 1)
+def order_of(build, annotator, number):
+    """Clips in the order in which they are asked."""
+    session = annotate(build, "clips", annotator, number, 1)
     while session.children[1].children:
-        click(session, {"clips": "Unclear", "answers": "Unjudged"}[task])
-    path = build / LABELS / f"{task}-{annotator}.csv"
-    return pd.read_csv(path)["item"].tolist()
+        click(session, "Unclear")
+    return pd.read_csv(build / LABELS / f"clips-{annotator}.csv")["item"].tolist()
 
 
 def test_a_session_resumes_where_it_was_left_and_going_back_replaces_a_label(build):
@@ -71,14 +70,14 @@ def test_a_session_resumes_where_it_was_left_and_going_back_replaces_a_label(bui
 
 def test_utterances_are_heard_in_scene_and_alone_far_apart_by_each_annotator_in_an_own_order(build):
     n = 12
-    asked = [item.removeprefix("sha of ").split(".") for item in order_of(build, "clips", "ann", n)]
+    asked = [item.removeprefix("sha of ").split(".") for item in order_of(build, "ann", n)]
     utterances, conditions = zip(*asked, strict=True)
     assert Counter(conditions) == {"benign_scene": n, "speech_only": n}
     assert conditions[:n].count("benign_scene") == n // 2
     for utterance in set(utterances):
         first, second = (i for i, other in enumerate(utterances) if other == utterance)
         assert second - first - 1 >= n // 2
-    ann, bob = (order_of(build, "clips", name, 6) for name in ("annie", "bob"))
+    ann, bob = (order_of(build, name, 6) for name in ("annie", "bob"))
     assert set(ann) == set(bob)
     assert ann != bob
     assert len({item.rpartition("-")[0] for item in ann}) == 6
@@ -105,34 +104,28 @@ def test_a_session_that_cannot_be_held_is_refused(build):
 
 
 @pytest.fixture
-def answered(tmp_path, monkeypatch):
-    """A study of two models that answer alike: of 40 utterances, the judge calls 8 refused."""
-    trials = pd.DataFrame(
-        [(model, n, "refused" if n < 8 else "complied") for model in "ab" for n in range(40)],
-        columns=["model", "n", "response"],
-    )
-    names = trials.pop("n").astype(str)
-    label = trials["response"].map({"refused": "full_refusal", "complied": "full_compliance"})
-    trials = trials.assign(
-        **{"label": label, "status": "ok", "intent": "pseudo_harmful", "variant": 0},
-        **{"block": "core", "condition": "benign_scene", "arm": "none", "method": "none"},
-        **{"split": "test", "utterance_id": names, "trial_key": trials["model"] + names},
-    )
-    texts = trials[["trial_key", "response"]].assign(text="Request " + names + " <script>")
+def answered(study, tmp_path, monkeypatch):
+    """A study of two models that answer alike: of 20 utterances, the judge calls 5 refused."""
+    sounding = study.select("headline").where(intent="pseudo_harmful").frame
+    trials = pd.concat([sounding.assign(model=model) for model in "ab"], ignore_index=True)
+    trials["trial_key"] = trials["model"] + trials["utterance_id"]
+    refused = trials["label"].eq("full_refusal")
+    texts = trials[["trial_key"]].assign(response=refused.map({True: "refused", False: "complied"}))
+    texts["text"] = "Request " + trials["utterance_id"] + " <script>"
     texts["item"] = texts["text"] + texts["response"]
-    study = Study(tmp_path)
-    vars(study).update(trials=trials, titles={})
+    made = Study(tmp_path)
+    vars(made).update(trials=trials, titles={})
 
     def opened(build):
-        vars(study).pop("people", None)
-        return study
+        vars(made).pop("people", None)
+        return made
 
     monkeypatch.setattr(aor_lib, "open", opened)
     monkeypatch.setattr(annotation, "_texts", lambda build: texts.set_index("trial_key"))
-    return study
+    return made
 
 
-def labelled(study, annotator, refuses, number=20):
+def labelled(study, annotator, refuses, number=12):
     """Label all answers that an annotator is shown; returns the texts that were shown."""
     session, shown = annotate(study.build, "answers", annotator, number, 1), []
     while session.children[1].children:
@@ -150,18 +143,18 @@ def rates(study):
 def test_answers_are_shown_without_model_label_or_markup_and_a_shared_one_once(answered):
     shown = labelled(answered, "ann", lambda text: False)
     sample = answered.people[answered.people["drawn"]]
-    assert sample["model"].value_counts().to_dict() == {"a": 20, "b": 20}
-    assert len(shown) == sample["item"].nunique() == len(set(shown)) < 40
+    assert sample["model"].value_counts().to_dict() == {"a": 12, "b": 12}
+    assert len(shown) == sample["item"].nunique() == len(set(shown)) < 24
     assert all("&lt;script&gt;" in text and "<script" not in text for text in shown)
     assert not any("full_" in text for text in shown)
 
 
 def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
-    draws = pd.concat([annotation.draw(answered.trials, 20, seed) for seed in range(30)])
+    draws = pd.concat([annotation.draw(answered.trials, 12, seed) for seed in range(30)])
     shares = draws.groupby("trial_key").agg({"drawn": "mean", "probability": "mean"})
     assert (shares["drawn"] - shares["probability"]).abs().max() < 0.35
     drawn = draws[draws["drawn"]].groupby(["model", "label"]).size() / 30
-    assert drawn.tolist() == [13, 7] * 2  # the square roots of 32 and 8 are as 2 to 1
+    assert drawn.tolist() == [8, 4] * 2  # near the square roots of 15 and 5
 
 
 def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answered):
@@ -176,7 +169,7 @@ def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answe
 
 def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     before = rates(answered)
-    assert before["rate"].tolist() == [0.2, 0.2]
+    assert before["rate"].tolist() == [0.25, 0.25]
     shown = labelled(answered, "ann", lambda text: "refused" in text)
     odd = next(text for text in shown if "refused" not in text)
     assert rates(answered)["labelled"].tolist() == [0, 0]
@@ -184,9 +177,9 @@ def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     assert rates(answered)["labelled"].tolist().count(0) >= 1
     assert labelled(answered, "cyn", lambda text: True) == [odd]
     after = rates(answered)
-    assert after["labelled"].tolist() == [20, 20]
-    assert after["as_judged"].tolist() == [0.2, 0.2]
-    assert after["rate"].max() == pytest.approx(0.2 + 0.8 / 13)
+    assert after["labelled"].tolist() == [12, 12]
+    assert after["as_judged"].tolist() == [0.25, 0.25]
+    assert after["rate"].max() == pytest.approx(0.25 + 0.75 / 8)
     assert "corrected" in str(answered.select("headline").rates().sentences())
     assert not labelled(answered, "dan", lambda text: True)
 
@@ -194,8 +187,8 @@ def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
 def test_models_that_are_asked_later_are_drawn_later(answered):
     trials = answered.trials
     vars(answered)["trials"] = trials[trials["model"] == "a"]
-    first = annotation.sample_of(answered.build, 20, 1)
+    first = annotation.sample_of(answered.build, 12, 1)
     vars(answered)["trials"] = trials
-    both = annotation.sample_of(answered.build, 30, 2)
+    both = annotation.sample_of(answered.build, 15, 2)
     assert both[both["model"] == "a"]["drawn"].tolist() == first["drawn"].tolist()
-    assert both[both["model"] == "b"]["drawn"].sum() == 30
+    assert both[both["model"] == "b"]["drawn"].sum() == 15

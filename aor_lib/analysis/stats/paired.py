@@ -164,7 +164,7 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Difference in refusal rate of each two models, by utterance: estimates without tests.
 
     The judge's errors differ from model to model, so two models that refuse alike would often
-    differ significantly (``benchmarks/intervals.csv``). One row per intent and pair:
+    differ significantly (``benchmarks/verdicts.csv``). One row per intent and pair:
     ``intent``, ``model``, ``against``, then the columns of
     :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``highest``.
     """
