@@ -78,6 +78,12 @@ def test_answers_are_judged_once_a_version_with_their_prompt_and_failures_are_un
     assert (found.loc[["beat", "stop"], "label"] == Label.UNJUDGED).all()
     assert judge_study(build, quoting(), quiet) == 0
     assert judge_study(build, quoting("2"), quiet) == 4
+    with Store(build / STORE) as store:
+        (again,) = (one.trial_key for one in store.responses() if one.error == "timeout")
+        store.record([response_of(again, Answer("An answer at last.", 5), 0.1)])
+    assert judge_study(build, quoting("2"), quiet) == 1
+    assert verdicts(build).loc["beat", "label"] == Label.FULL_REFUSAL
+    assert verdicts(build).loc["beat", "flags"] == f'["{FLAGS[0]}"]'
 
 
 def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, monkeypatch):
