@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection, hearing, paired
 from aor_lib.analysis.stats.detection import sensitivity
 from aor_lib.analysis.stats.intervals import rate_interval
 
@@ -48,7 +48,7 @@ def differences_covered(
     drawn = own + np.sqrt(0.5) * rng.standard_normal((studies, utterances, 1 + answers))
     refused = drawn < norm.ppf([before] + [after] * answers)
     differences = refused[..., 1:].mean(axis=-1) - refused[..., 0]
-    bounds = np.array([stats.difference_interval(of_study) for of_study in differences])
+    bounds = np.array([paired.difference_interval(of_study) for of_study in differences])
     truth = after - before
     return float(np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])))
 
@@ -82,7 +82,7 @@ def detection_of_families_covered(
         trials.assign(status="ok", model=study, label=_labels([*rates], utterances, rng, 0.8))
         for study in range(studies)
     ]
-    return _covered(stats.signal_detection(pd.concat(drawn), ["model"]), rates)
+    return _covered(detection.signal_detection(pd.concat(drawn), ["model"]), rates)
 
 
 def hearing_covered(utterances: int, rates: tuple[float, float], studies: int) -> float:
@@ -101,7 +101,7 @@ def hearing_covered(utterances: int, rates: tuple[float, float], studies: int) -
         trials.assign(model=study, label=_labels([*rates], utterances, rng))
         for study in range(studies)
     ]
-    return _covered(stats.hearing_sensitivity(pd.concat(drawn), ["model"]), rates)
+    return _covered(hearing.hearing_sensitivity(pd.concat(drawn), ["model"]), rates)
 
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:

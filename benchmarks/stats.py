@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection, intervals, paired
 
 PSEUDO, HARMFUL, ANSWERS = 600, 150, 5
 TURNS = 5
@@ -46,12 +46,12 @@ def timed(name, work):
 def main():
     results = study(0)
     pseudo = results[results["intent"] == "pseudo_harmful"]
-    timed("rates", lambda: stats.rates(pseudo, ["model", "intent"]))
+    timed("rates", lambda: intervals.rates(pseudo, ["model", "intent"]))
     timed(
         "paired_differences",
-        lambda: stats.paired_differences(pseudo, "condition", "speech_only", ["model"]),
+        lambda: paired.paired_differences(pseudo, "condition", "speech_only", ["model"]),
     )
-    timed("signal_detection", lambda: stats.signal_detection(results, ["model"]))
+    timed("signal_detection", lambda: detection.signal_detection(results, ["model"]))
 
 
 if __name__ == "__main__":

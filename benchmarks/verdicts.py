@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kruskal, norm
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.selections import context
+from aor_lib.analysis.stats import paired
 from aor_lib.steering import MAX_HRR_LOSS
 from aor_lib.steering.verdicts import steering_verdicts
 
@@ -42,7 +42,7 @@ def between_models(studies: int, rng: Rng) -> tuple[float, float]:
     apart = verdicts = 0
     for _ in range(studies):
         answers = _answers(rates, 410, rng).assign(model=np.repeat(["a", "b"], 410))
-        table = stats.model_rates(answers)
+        table = paired.model_rates(answers)
         apart += int((table["low"] > 0).sum() + (table["high"] < 0).sum())
         verdicts += "p_holm" in table
     return apart / studies, verdicts / studies
@@ -61,8 +61,8 @@ def missing(studies: int, rng: Rng, share: float = 0.4) -> tuple[float, float]:
         lost &= rng.random(len(answers)) < share
         answers["label"] = answers["label"].mask(lost, "unjudged")
         trials.append(answers.assign(model=study))
-    table = stats.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
-    significant = table["p_holm"] < stats.SIGNIFICANCE
+    table = paired.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
+    significant = table["p_holm"] < paired.SIGNIFICANCE
     return float((significant | table["withheld"]).mean()), float(significant.mean())
 
 
@@ -77,9 +77,9 @@ def family(studies: int, rng: Rng, rows: int = 120) -> tuple[float, float]:
         levels = np.repeat(np.arange(rows + 1), 40)
         refused = (levels > 0) & (rng.random(len(levels)) < 0.9)
         answers = _frame(refused, 20).assign(model="m", condition=levels.astype(str))
-        table = stats.paired_differences(answers, "condition", "0", ["model"])
-        silent += float((table["p_holm"] >= stats.SIGNIFICANCE).mean())
-    by_bootstrap = float(2 / 4001 * rows >= stats.SIGNIFICANCE)
+        table = paired.paired_differences(answers, "condition", "0", ["model"])
+        silent += float((table["p_holm"] >= paired.SIGNIFICANCE).mean())
+    by_bootstrap = float(2 / 4001 * rows >= paired.SIGNIFICANCE)
     return by_bootstrap, silent / max(studies // 100, 1)
 
 
@@ -96,8 +96,8 @@ def clips(studies: int, rng: Rng) -> tuple[float, float]:
         trials.append(answers.assign(model=study))
     every = pd.concat(trials).assign(arm="none", block="core")
     significant = [
-        stats.paired_differences(rows, "condition", "speech_only", ["model"])["p_holm"]
-        < stats.SIGNIFICANCE
+        paired.paired_differences(rows, "condition", "speech_only", ["model"])["p_holm"]
+        < paired.SIGNIFICANCE
         for rows in (every, context(every))
     ]
     return float(significant[0].mean()), float(significant[1].mean())
@@ -118,13 +118,13 @@ def random(studies: int, rng: Rng) -> tuple[float, float]:
     answers["role"] = np.where(is_chosen, "chosen", "random")
     part = answers["utterance_id"].astype(int) % 9 + 1
     shared = answers[is_chosen | answers["mitigation"].eq(part.astype(str))]
-    tests = stats.paired_differences(shared, "role", "chosen", ["model"])
+    tests = paired.paired_differences(shared, "role", "chosen", ["model"])
     harmful = [
         answers[is_chosen].assign(intent="harmful", role=role) for role in ("none", "chosen")
     ]
     ranks = steering_verdicts(pd.concat([answers, *harmful]))
-    by_rank = ranks["p_value"] <= stats.SIGNIFICANCE
-    return float((tests["p_holm"] < stats.SIGNIFICANCE).mean()), float(by_rank.mean())
+    by_rank = ranks["p_value"] <= paired.SIGNIFICANCE
+    return float((tests["p_holm"] < paired.SIGNIFICANCE).mean()), float(by_rank.mean())
 
 
 def limit(studies: int, rng: Rng) -> tuple[float, float]:
@@ -143,13 +143,13 @@ def scenarios(studies: int, rng: Rng) -> tuple[float, float]:
         answers = _answers([0.2, 0.35, 0.5, 0.65, 0.8], 60, rng)
         answers["model"] = np.repeat([*"abcde"], 60)
         answers["scenario"] = answers["utterance_id"].astype(int) % 6
-        together += (stats.groups_differ(answers, "scenario") < stats.SIGNIFICANCE).any()
+        together += (paired.groups_differ(answers, "scenario") < paired.SIGNIFICANCE).any()
         refused = answers.assign(refused=answers["label"].eq("full_refusal"))
         p_values = [
             kruskal(*(rows["refused"] for _, rows in of_model.groupby("scenario"))).pvalue
             for _, of_model in refused.groupby("model")
         ]
-        alone += min(p_values) < stats.SIGNIFICANCE
+        alone += min(p_values) < paired.SIGNIFICANCE
     return float(alone / studies), float(together / studies)
 
 

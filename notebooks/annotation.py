@@ -21,7 +21,7 @@ import pandas as pd
 import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.people import settled
-from aor_lib.analysis.stats import wilson
+from aor_lib.analysis.stats.intervals import wilson
 from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store import open_results

@@ -8,7 +8,6 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 from aor_lib import __version__
@@ -55,7 +54,7 @@ def _device(model: AudioModel) -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _LIBRARIES if find_spec(name)}
+    return {name: version(name) for name in _LIBRARIES}
 
 
 @cache

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from aor_lib.analysis import selections, stats
+from aor_lib.analysis import selections
 from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.people import corrected_rates
+from aor_lib.analysis.stats import detection, hearing, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
@@ -90,13 +91,13 @@ class Selection:
             raise SelectionError("paired: say which column is compared, and its baseline")
         else:
             self._require(factor, baseline)
-            frame = stats.paired_differences(self.frame, factor, baseline, keys)
+            frame = paired.paired_differences(self.frame, factor, baseline, keys)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
-        frame = stats.hearing_sensitivity(self.frame, keys)
+        frame = hearing.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
         return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing, as judged")
@@ -104,7 +105,7 @@ class Selection:
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
-        frame = stats.signal_detection(self.frame, keys)
+        frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
         about = "d\N{PRIME}, harmful against pseudo-harmful, as judged"
         return both._estimates(frame, keys, "d_prime", about)
@@ -124,12 +125,12 @@ class Selection:
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
-        frame = stats.model_rates(self.frame)
+        frame = paired.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def differ(self, factor: str) -> pd.Series[float]:
         """Holm-adjusted p value of each model: do its refusals differ among these values?"""
-        return stats.groups_differ(self.frame, factor)
+        return paired.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
         """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
@@ -202,7 +203,7 @@ class Selection:
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
         elif "contrast" in row:
-            column, sides = "condition", set(stats.CONTRASTS[row["contrast"]])
+            column, sides = "condition", set(hearing.CONTRASTS[row["contrast"]])
         elif "against" in row:
             column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
         for name in ({*row} & {*trials}) - {column}:

@@ -15,7 +15,7 @@ from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import SplitError, core, for_scoring, unmitigated
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, Report, check_open, record
 from aor_lib.steering.candidates import record_requests

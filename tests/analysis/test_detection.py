@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def both(answers):
 
 
 def measure(frame):
-    (row,) = stats.signal_detection(frame, ["model"]).to_dict("records")
+    (row,) = detection.signal_detection(frame, ["model"]).to_dict("records")
     return row
 
 

@@ -2,15 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.selections import SplitError
-from aor_lib.analysis.stats import intervals
+from aor_lib.analysis.stats import detection, intervals, paired
 
 
 def test_wilson_reproduces_a_published_example():
     # Newcombe (1998), Statistics in Medicine 17, table I: 81 of 263, and 0 of 20.
-    assert stats.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert stats.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert intervals.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert intervals.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
 
 
 def rate(frame):
-    return stats.rates(frame, ["model"]).iloc[0]
+    return intervals.rates(frame, ["model"]).iloc[0]
 
 
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
@@ -42,9 +41,9 @@ def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
 @pytest.mark.parametrize(
     "report",
     [
-        lambda frame: stats.rates(frame, ["model"]),
-        lambda frame: stats.paired_differences(frame, "condition", "benign_scene", ["model"]),
-        lambda frame: stats.signal_detection(frame, ["model"]),
+        lambda frame: intervals.rates(frame, ["model"]),
+        lambda frame: paired.paired_differences(frame, "condition", "benign_scene", ["model"]),
+        lambda frame: detection.signal_detection(frame, ["model"]),
     ],
 )
 def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import paired
 
 
 def compare(frame):
-    return stats.paired_differences(frame, "condition", "speech_only", ["model"])
+    return paired.paired_differences(frame, "condition", "speech_only", ["model"])
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ def compare(frame):
 )
 def test_a_paired_interval_is_tangos(less, more, utterances, low, high):
     differences = np.array([-1] * less + [1] * more + [0] * (utterances - less - more))
-    assert stats.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
+    assert paired.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differences):
-    low, high = stats.difference_interval(np.array(differences))
+    low, high = paired.difference_interval(np.array(differences))
     assert -1 <= low < high <= 1
     assert low - 1e-9 <= np.mean(differences) <= high + 1e-9
 
@@ -95,7 +95,7 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered_and_with
     a, b = answers(30, 40, model="a"), answers(10, 40, model="b")
     b.loc[:9, "label"] = "unjudged"  # those that it refused
     harmful = [answers(40, 40, model=model, intent="harmful") for model in "ab"]
-    table = stats.model_rates(pd.concat([a, b, *harmful]))
+    table = paired.model_rates(pd.concat([a, b, *harmful]))
     row = table.set_index("intent").loc["pseudo_harmful"]
     assert (row["model"], row["against"], row["utterances"]) == ("a", "b", 30)
     assert row["difference"] == pytest.approx(20 / 30)
@@ -112,7 +112,7 @@ def test_groups_differ_where_refusals_go_with_them_and_models_are_one_family(
     )
     number = trials["utterance_id"].astype(int)
     trials["scenario"] = (number >= 6) if differ else number % split
-    among = stats.groups_differ(trials, "scenario")
-    alone = stats.groups_differ(trials[trials["model"] == "a"], "scenario")
+    among = paired.groups_differ(trials, "scenario")
+    alone = paired.groups_differ(trials[trials["model"] == "a"], "scenario")
     assert (alone["a"] < 0.05) == differ
     assert among["a"] == pytest.approx(min(1, 3 * alone["a"]))
