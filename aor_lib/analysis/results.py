@@ -5,12 +5,12 @@ from pathlib import Path
 import pandas as pd
 
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards
-from aor_lib.config.records import content_hash
+from aor_lib.config.records import Verdict, content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.stored import study_verdicts
+from aor_lib.judge.stored import study_judge
 from aor_lib.stimuli.manifest import load_manifest
 
 
@@ -45,8 +45,10 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
             if judge not in JUDGES:
                 remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
                 raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
-            batches = study_verdicts(store, JUDGES[judge], manifest, store.responses())
-            verdicts = [one.model_dump(mode="json") for batch, _ in batches for _, one in batch]
+            probes = set(trials.loc[trials["method"] == "probe", "trial_key"])
+            asked = [one for one in store.responses() if one.trial_key not in probes]
+            given = study_judge(store, JUDGES[judge], manifest)(asked)
+            verdicts = [one.model_dump(mode="json") for one in given if isinstance(one, Verdict)]
             for name in ("label", "p_refusal", "rationale"):
                 of_trial = {one["trial_key"]: one[name] for one in verdicts}
                 trials[name] = trials["trial_key"].map(of_trial)
