@@ -99,8 +99,8 @@ def _known_effects(estimates: Estimates) -> str:
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
-    first, *rest = estimates.keys
-    told = {}
+    first, *others = estimates.keys
+    rest, told = [key for key in others if known[key].nunique() > 1], {}
     for value, rows in known.groupby(first, sort=False):
         if is_range := len(rows) > _LISTED:
             rows = rows.sort_values(estimates.measure).iloc[[0, -1]]
