@@ -134,7 +134,8 @@ class _Picture:
         return chart, 380, words
 
     def _base(self) -> alt.Chart:
-        tips = {key: title_of(key) for key in self.keys}
+        differ = ("model", self.hue, *self.named)
+        tips = {key: title_of(key) for key in self.keys if key in differ}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
         chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)
