@@ -5,7 +5,8 @@ ideal is what 64 such requests at once allow, 320 a second. As server and client
 cores, no client can reach it: one that does nothing but send the same text shows what can be
 reached. Asked are text alone, in one call and batch by batch as a run of the study does, there also
 every second conversation in two steps, and clips of 4 and of 12 s, where 320 a second are 55 and
-164 MB that are read, encoded and sent. Run it on a machine with nothing else to do: python -m benchmarks.api
+164 MB that are read, encoded and sent.
+Run it on a machine with nothing else to do: python -m benchmarks.api
 """
 
 import asyncio
