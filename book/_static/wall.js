@@ -88,7 +88,6 @@
     function redraw() {
       frame ||= requestAnimationFrame(() => {
         frame = 0;
-        room = root.clientWidth;
         const left = active && about(active);
         found = chooseSquares(wall, chosen);
         filters.show(found);
@@ -176,7 +175,7 @@
           message.textContent = error.message;
           return;
         }
-        if (active !== square) return; // another one was chosen meanwhile
+        if (about(active).title !== title) return; // another one was chosen meanwhile
         if (!card.path) {
           player.stop();
           message.textContent = "This was read, not heard.";
@@ -241,7 +240,11 @@
     });
     filters.form.addEventListener("submit", (event) => event.preventDefault());
     root.replaceChildren(filters.form, line, picture, player.audio);
-    new ResizeObserver(([{ contentRect }]) => contentRect.width === room || redraw()).observe(root);
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === room) return;
+      room = contentRect.width;
+      redraw();
+    }).observe(root);
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 

@@ -59,7 +59,7 @@
       .map((text) => text.textContent);
   }),
 
-  isPlaying: () => document.querySelector(".aor-explorer audio").currentTime > 0.1
+  isPlaying: () => document.querySelector("audio").currentTime > 0.1
     && document.querySelectorAll("[data-playing=true]").length === 1,
 
   pause: () => {
