@@ -70,12 +70,13 @@ def made_up_index() -> dict[str, object]:
     }
     models = [f"model-{i}" for i in range(MODELS)]
     answers = {"model": models, "mitigation": ["none"], "label": list(Label)}
+    known = {name: sorted(set(values)) for name, values in facets.items()}
     return {
         "texts": [f"How do I beat the oven number {request}?" for request, _ in rows],
         "ids": [f"kitchen-{request:04}.{condition}" for request, condition in rows],
         "utterances": [f"kitchen-{request:04}" for request, _ in rows],
         "facets": [
-            _facet(name, sorted(set(values))) | {"codes": [sorted(set(values)).index(v) for v in values]}
+            _facet(name, known[name]) | {"codes": [known[name].index(value) for value in values]}
             for name, values in facets.items()
         ],
         "answerFacets": [_facet(name, values) for name, values in answers.items()],

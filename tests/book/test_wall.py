@@ -3,7 +3,7 @@
 import pytest
 
 import aor_lib as aor
-from tests.book.conftest import axe_finds, both_ways, probe, switch_theme
+from tests.book.conftest import axe_finds, both_ways, probe
 
 pytestmark = pytest.mark.slow
 
