@@ -32,6 +32,7 @@ def expected(rates: aor.Estimates) -> pd.DataFrame:
     frame: pd.DataFrame = rates.frame[rates.frame["condition"].isin(CONDITIONS)]
     alone = frame[frame["condition"] == ALONE].set_index(["model", "intent"])["rate"]
     frame = frame.join(alone.rename("expected"), on=["model", "intent"])
+    frame = frame.dropna(subset=["expected"])
     frame = frame.merge(pd.Series(BEHAVIOURS, name="behaviour"), how="cross")
     for effects, rate in ((FALLS, 0.0), (RISES, 1.0)):
         for behaviour, (intents, conditions) in effects.items():

@@ -42,17 +42,18 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return { index, cardOf };
   }
 
-  /** Sets an element up, before the theme's own deferred scripts, which take their time. */
-  function begin(selector, setUp) {
-    document.addEventListener("readystatechange", () => {
-      if (document.readyState !== "interactive") return;
-      const root = document.querySelector(selector);
+  // Scripts load in no particular order. Before the theme's own deferred ones, which take their time:
+  document.addEventListener("readystatechange", () => {
+    if (document.readyState !== "interactive") return;
+    const { setUpExplorer, setUpWall } = window.aorExplorer;
+    for (const [name, setUp] of [["explorer", setUpExplorer], ["wall", setUpWall]]) {
+      const root = document.querySelector(`.aor-${name}`);
       root && setUp(root).catch((error) => {
         root.setAttribute("role", "alert");
         root.textContent = error.message;
       });
-    });
-  }
+    }
+  });
 
-  return { begin, openStudy, receive: (name, content) => received.set(name, content) };
+  return { openStudy, receive: (name, content) => received.set(name, content) };
 })());

@@ -1,5 +1,5 @@
 // The listening explorer: choose among all stimuli of a study, hear them, read what models answered.
-(() => {
+window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
   const PER_PAGE = 12;
@@ -154,5 +154,5 @@
     else if (location.hash.includes("=")) filters.count.parentElement.scrollIntoView();
   }
 
-  window.aorExplorer.begin(".aor-explorer", setUp);
-})();
+  return { setUpExplorer: setUp };
+})());

@@ -1,5 +1,5 @@
 // The wall: every answer of the study as a square that plays its clip, by mouse and by keyboard.
-(() => {
+window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
   const TITLES = ["Complied", "Partially refused", "Refused", "No answer"];
@@ -248,5 +248,5 @@
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 
-  window.aorExplorer.begin(".aor-wall", setUp);
-})();
+  return { setUpWall: setUp };
+})());
