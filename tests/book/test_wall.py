@@ -7,10 +7,7 @@ from tests.book.conftest import axe_finds, both_ways, probe
 
 pytestmark = pytest.mark.slow
 
-SQUARE = ".aor-wall [role=gridcell]"
-LEGEND = ".aor-wall-legend b"
-DRAWN = "document.querySelector('.aor-wall').dataset.drawn === (location.hash || '#')"
-ANSWERS = ["full_compliance", "partial_refusal", "full_refusal"]
+SQUARE, TOLD = ".aor-wall [role=gridcell]", ".aor-wall-line [role=status] >> nth=0"
 
 
 @pytest.fixture
@@ -25,70 +22,51 @@ def context(html):
     return aor.open(html.parent).select("context")
 
 
-def counts(tab):
-    """Numbers of the legend: complied, partially refused, refused, and neither."""
-    tab.wait_for_function(DRAWN)
-    return [int(text.replace(",", "")) for text in tab.locator(LEGEND).all_text_contents()]
-
-
-def expected(trials):
-    labels = trials.frame["label"].value_counts()
-    known = [int(labels.get(label, 0)) for label in ANSWERS]
-    return [*known, len(trials.frame) - sum(known)]
-
-
 @both_ways
-def test_the_wall_is_reached_and_played_by_keyboard_and_says_what_each_square_is(wall):
+def test_the_wall_is_walked_and_played_by_keyboard_and_says_what_each_square_is(wall):
     wall.locator(".aor-wall-legend button").last.focus()
-    wall.keyboard.press("Tab")
-    wall.wait_for_function("document.activeElement.matches('.aor-wall [role=gridcell]')")
-    told = {wall.locator(".aor-wall-line [role=status]").first.text_content()}
-    for key in ("ArrowRight", "ArrowDown", "End", "Home"):
+    told = set()
+    for key in ("Tab", "ArrowRight", "ArrowDown", "End", "Home"):
         wall.keyboard.press(key)
-        said = wall.locator(".aor-wall-line [role=status]").first.text_content()
-        assert said == wall.locator(SQUARE).get_attribute("aria-label")
-        told.add(said)
-    assert len(told) > 3
+        assert wall.evaluate("document.activeElement.role") == "gridcell"
+        assert wall.text_content(TOLD) == wall.get_attribute(SQUARE, "aria-label")
+        told.add(wall.text_content(TOLD))
+    assert len(told) >= 4
     assert axe_finds(wall) == []
     wall.keyboard.press("Enter")
     wall.wait_for_function(probe("isPlaying"))
     wall.keyboard.press("Space")
-    assert wall.locator(".aor-wall audio").evaluate("audio => audio.paused")
+    assert wall.locator("audio").evaluate("audio => audio.paused")
 
 
 @both_ways
-def test_a_click_plays_a_square_and_links_to_the_page_of_its_clip(wall, html, context):
-    canvas = wall.locator(".aor-wall canvas")
-    box, square = canvas.bounding_box(), wall.locator(SQUARE).bounding_box()
-    canvas.click(position={"x": square["x"] - box["x"] + 2, "y": square["y"] - box["y"] + 2})
+def test_a_click_plays_a_square_and_a_link_leads_to_the_page_of_its_clip(wall, context):
+    wall.locator(SQUARE).scroll_into_view_if_needed()
+    square = wall.locator(SQUARE).bounding_box()
+    wall.mouse.click(square["x"] + 3, square["y"] + 3)
     wall.wait_for_function(probe("isPlaying"))
-    said = wall.locator(".aor-wall-line [role=status]").first.text_content()
+    said = wall.text_content(TOLD)
     wall.get_by_role("link", name="Page of this clip").click()
     wall.wait_for_selector(".aor-clip audio")
     name = wall.url.rpartition("/")[2].removesuffix(".html")
-    trials = context.where(stimulus_id=name).frame
-    assert f"“{trials['text'].iloc[0]}”" in said
+    assert said.startswith(f"“{context.where(stimulus_id=name).frame['text'].iloc[0]}”")
 
 
-def test_filters_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context):
-    trials = context.where(intent="pseudo_harmful")
-    assert counts(wall) == expected(trials)
-    for name in ("model", "scenario"):
-        value = trials.frame[name].iloc[-1]
+def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context):
+    def shown_are(trials):
+        labels = trials.frame["label"].value_counts()
+        of = ("full_compliance", "partial_refusal", "full_refusal")
+        known = [int(labels.get(label, 0)) for label in of]
+        expected = [*known, len(trials.frame) - sum(known)]
+        wall.wait_for_function(probe("countsAre"), arg=expected)
+        return known[2], len(trials.frame)
+
+    shown_are(context.where(intent="pseudo_harmful"))
+    wanted = {name: context.frame[name].iloc[-1] for name in ("model", "scenario", "intent")}
+    for name, value in wanted.items():
         wall.locator(f".aor-wall [name={name}]").select_option(value)
-        trials = trials.where(**{name: value})
-        assert counts(wall) == expected(trials)
-    wall.locator(".aor-wall [name=intent]").select_option("harmful")
-    harmful = context.where(intent="harmful", model=value_of(trials, "model"))
-    harmful = harmful.where(scenario=value_of(trials, "scenario"))
-    assert counts(wall) == expected(harmful)
-    wall.locator(".aor-wall-legend button", has_text="Refused").last.click()
-    assert wall.locator("output").text_content().startswith(f"{expected(harmful)[2]} of ")
+    refused, n = shown_are(context.where(**wanted))
+    wall.locator(".aor-wall-legend button").nth(2).click()
+    wall.get_by_text(f"{refused} of {n} answers").wait_for()
     wall.reload()
-    wall.wait_for_selector(SQUARE)
-    assert counts(wall) == expected(harmful)
-    assert wall.locator("[aria-pressed=true]").count() == 1
-
-
-def value_of(trials, column):
-    return trials.frame[column].iloc[0]
+    wall.get_by_text(f"{refused} of {n} answers").wait_for()
