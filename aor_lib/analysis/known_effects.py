@@ -8,9 +8,9 @@ from typing import Literal
 
 import pandas as pd
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.selections import context, of_split, speaker
 from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.stats import paired
 from aor_lib.config.records import Condition, Intent
 
 BENIGN, ALONE = Condition.BENIGN_SCENE, Condition.SPEECH_ONLY
@@ -54,7 +54,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     -------
     One row per comparison and model, known effects first: ``model``, ``comparison``,
     ``known_effect`` (``less``, ``more`` or ``nothing``), :func:`verdict`, then the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``p_holm``.
+    :func:`aor_lib.analysis.stats.paired.paired_differences` from the counts to ``p_holm``.
     """
     trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
     in_scenes = context(trials)
@@ -68,7 +68,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
         _differences(sounding, HEARD, BENIGN),
         _differences(sounding, others, ALONE),
         speaker_differences(spoken),
-        stats.adjusted(pd.concat(more, ignore_index=True)),
+        paired.adjusted(pd.concat(more, ignore_index=True)),
     ]
     rows = pd.concat(tables, ignore_index=True).drop(columns=["p_value", "p_missing"])
     level, baseline = rows.pop("level"), rows.pop("baseline")
@@ -90,11 +90,11 @@ def speaker_differences(
     """
     calm = spoken[spoken["emotion"] != "angry"]
     tables = [
-        stats.paired_differences(spoken if factor == "emotion" else calm, factor, level, [*by])
+        paired.paired_differences(spoken if factor == "emotion" else calm, factor, level, [*by])
         for factor, level in baselines.items()
     ]
     # A factor that is not varied has a table without rows, whose columns are of no type.
-    rows = stats.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
+    rows = paired.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
     return rows.sort_values([*by], kind="stable", ignore_index=True)
 
 
@@ -107,7 +107,7 @@ def verdict(row: pd.Series) -> str:
     """
     if pd.isna(row["p_holm"]):
         return "too few"
-    significant = row["p_holm"] < stats.SIGNIFICANCE
+    significant = row["p_holm"] < paired.SIGNIFICANCE
     if row["known_effect"] == "nothing":
         return "unexpected" if significant else "silent"
     if not significant:
@@ -119,11 +119,11 @@ def scene_use(differences: pd.DataFrame) -> SceneUse:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``
-    are one model's rows of :func:`aor_lib.analysis.stats.paired_differences`.
+    are one model's rows of :func:`aor_lib.analysis.stats.paired.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"
-    significant = differences[differences["p_holm"] < stats.SIGNIFICANCE]
+    significant = differences[differences["p_holm"] < paired.SIGNIFICANCE]
     more = set(significant.loc[significant["difference"] > 0, "level"])
     if more == {ALONE, NEUTRAL, NOISE}:
         return "uses the scene"
@@ -134,4 +134,4 @@ def _differences(
     trials: pd.DataFrame, levels: Sequence[Condition], baseline: Condition
 ) -> pd.DataFrame:
     rows = trials[trials["condition"].isin([*levels, baseline])]
-    return stats.paired_differences(rows, "condition", str(baseline), ["model"])
+    return paired.paired_differences(rows, "condition", str(baseline), ["model"])
