@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from aor_lib.audio import scenes
 from aor_lib.audio.hearing import yamnet
+from aor_lib.config.params import scene_ids
 from aor_lib.storage.assets import AssetError
 from tests.audio.sounds import hiss, put
 
@@ -91,4 +91,4 @@ def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(folder):
 
 
 def test_every_scene_has_classes_that_a_listener_would_expect():
-    assert set(yamnet.load_expected().scenes) == set(scenes.SCENES)
+    assert set(yamnet.load_expected().scenes) == set(scene_ids())
