@@ -53,7 +53,7 @@ def test_a_bad_duration_is_refused(duration_s):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("clatter", "clater", r"events.2.sound: .*'clater'.*'clatter'"),
+        ("clatter", "clater", r"cup.sound: .*'clater'.*'clatter'"),
         ("contacts: [1, 3]", "contacts: [3, 1]", r"contacts: .*3, 1"),
         ("gap_s: 0.7", "gap: 0.7", r"events.2: gap: .*'gap_s'"),
         ("gap_s: 0.7", "beats: [0]", r"'cup' .*tempo_bpm"),
