@@ -10,14 +10,11 @@ from aor_lib.steering.choice import best, gate_threshold, held_out_scores
 POINTS = pd.DataFrame({"orr": [0.9, 0.5, 0.2, 0.1, 0.05], "hrr": [0.9, 0.85, 0.8, 0.3, 0.2]})
 
 
-def test_the_least_over_refusal_within_the_loss_is_best():
+def test_within_the_loss_the_least_over_refusal_is_best_and_beyond_it_what_keeps_kinds_apart():
     assert best(POINTS, hrr=0.82).index.tolist() == [2, 1, 0, 3, 4]
     assert best(POINTS, hrr=0.87).index[0] == 1
     equal = pd.DataFrame({"orr": [0.2, 0.2], "hrr": [0.89, 0.9]})
     assert best(equal, hrr=0.9).index.tolist() == [1, 0]
-
-
-def test_beyond_the_loss_the_point_that_keeps_both_kinds_apart_most_is_best():
     assert best(POINTS, hrr=1.5).index[0] == 2
 
 
