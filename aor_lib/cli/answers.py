@@ -86,12 +86,10 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     from aor_lib.study import Study
 
     study, folder = study_of(params, build)
-    here = Study(folder, study.profile.judge)
+    here, own = (Study(one, study.profile.judge) for one in (folder, study_of(params, None)[1]))
     manifest, results, studies = here.stimuli, here.trials, [here]
-    own = study_of(params, None)[1]
-    is_another = (own / STORE).is_file() and not own.samefile(folder)
-    if is_another and "imported" in set(manifest["block"]):
-        studies.append(Study(own, study.profile.judge))
+    if own != here and "imported" in set(manifest["block"]) and (own.build / STORE).is_file():
+        studies.append(own)
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)

@@ -50,10 +50,8 @@ def study_judge(
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {
-        trial.key: trial.arm.steps[0]
-        if trial.arm.method == "probe"
-        else texts.get(trial.stimulus_id)
-        for trial in trials
+        one.key: one.arm.steps[0] if one.arm.method == "probe" else texts.get(one.stimulus_id)
+        for one in trials
     }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
     return lambda responses: judge_responses(

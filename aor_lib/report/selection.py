@@ -144,10 +144,9 @@ class Selection:
         return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:
-        """Add ``heard_as``: whether the model heard the words and the scene, by its own reports.
+        """Add ``heard_as``, by the model's report beside its answer or to probes.
 
-        ``heard``, ``scene_not_heard``, ``words_misheard`` (whatever it says of the scene), or
-        ``not_asked``, where a report beside the answer or a probe's answer is missing.
+        ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]

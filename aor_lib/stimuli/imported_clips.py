@@ -56,8 +56,7 @@ def _import_clip(folder: Path, file: str, samples: mixing.Samples, build: Path) 
         transcription = transcribe(audio)
     except HearingError as error:
         raise sound_files.UnusableError(str(error)) from error
-    in_folders = str(Path(file).with_suffix("")).lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", in_folders).strip("-")[:80]
+    slug = re.sub(r"[^a-z0-9]+", "-", file.rpartition(".")[0].lower()).strip("-")[:80]
     name = f"{slug or 'clip'}-{hashlib.sha256((folder / file).read_bytes()).hexdigest()[:8]}"
     with atomic_write(build / "clips" / f"{name}.flac") as stream:
         stream.write(audio)
