@@ -48,7 +48,7 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("clatter", "clater", r"events.2.sound: .*'clater'.*'clatter'"),
+        ("clatter", "clater", r"cup.sound: .*'clater'.*'clatter'"),
         ("contacts: [1, 3]", "contacts: [3, 1]", r"contacts: .*3, 1"),
         ("gap_s: 0.7", "gap: 0.7", r"events.2: gap: .*'gap_s'"),
         ("gap_s: 0.7", "beats: [0]", r"'cup' .*tempo_bpm"),
