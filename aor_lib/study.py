@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.known_effects import measure_known_effects
+from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
 from aor_lib.analysis.people import agreement, any_refusal, settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
 from aor_lib.analysis.words_only import auc_by_words
@@ -211,8 +211,13 @@ class Study:
     def known_effects(self) -> Estimates:
         """Effects planted in the reference models, with what this study measures."""
         frame = measure_known_effects(self.trials)
-        keys = ("model", "comparison", "known_effect", "verdict")
-        return Estimates(frame, keys, "difference", self.titles)
+        keys = ("model", "level", "baseline", "intent", "known_effect", "verdict")
+        factors = {level: factor for factor, level in SPEAKER.items()}
+        scenes = dict.fromkeys((BENIGN, ALONE), "condition")
+        speaker = self.select("speaker")._estimates(frame, keys, "difference", factors=factors)
+        context = self.select("context")._estimates(frame, keys, "difference", factors=scenes)
+        clips = {True: speaker.clips, False: context.clips}
+        return replace(context, clips=lambda row: clips[row["baseline"] in factors](row))
 
     def judge_agreement(self) -> Estimates:
         """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.

@@ -60,8 +60,8 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
 
     Returns
     -------
-    As :func:`aor_lib.analysis.stats.intervals.rates`, with ``as_judged`` (the rate before the correction) and
-    ``labelled``, the number of labels (0: as judged).
+    As :func:`aor_lib.analysis.stats.intervals.rates`, with ``as_judged`` (the rate before the
+    correction) and ``labelled``, the number of labels (0: as judged).
     """
     table = rates(trials, by)
     table = table.assign(as_judged=table["rate"], labelled=0)

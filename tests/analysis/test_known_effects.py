@@ -10,7 +10,7 @@ def test_every_comparison_of_the_context_chapter_is_held_against_what_was_plante
     elsewhere = [asked(20, condition=condition) for condition in conditions]
     trials = pd.concat([asked(0), asked(20, split="dev"), *elsewhere])
     measured = measure_known_effects(trials.assign(model="ref-contextual"))
-    names = measured["comparison"].str.replace(" \N{MINUS SIGN} ", "-")
+    names = measured["level"] + "-" + measured["baseline"]
     assert dict(zip(names, measured["verdict"], strict=True)) == {
         "speech_only-benign_scene": "recovered",
         "neutral_scene-benign_scene": "recovered",
