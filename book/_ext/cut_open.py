@@ -75,7 +75,8 @@ def levels(study: aor.Study) -> pd.DataFrame:
     first = scenes.frame["utterance_id"].head(1)
     alone = context.where(condition="speech_only", utterance_id=first)
     loud = scenes.where(utterance_id=first).frame.sort_values("snr_db", ascending=False)
-    return pd.concat([alone.frame, loud])
+    trials: pd.DataFrame = pd.concat([alone.frame, loud])
+    return trials
 
 
 def cut_open(study: aor.Study) -> str:

@@ -61,12 +61,17 @@ class OneRequest(SphinxDirective):
 
 
 def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
-    """Trials of the first pseudo-harmful request with a verdict on every model in all forms."""
+    """Trials of the first pseudo-harmful request with a verdict on every model in all forms.
+
+    They are in the order of :data:`FORMS`.
+    """
     asked = study.select("context").where(intent="pseudo_harmful", condition=[*FORMS]).frame
     judged = asked[is_judged(asked)]
     answers = judged.groupby("utterance_id")["model"].transform("size")
     first = judged.loc[answers == len(FORMS) * asked["model"].nunique(), "utterance_id"].head(1)
-    return judged[judged["utterance_id"].isin(first)]
+    trials: pd.DataFrame = judged[judged["utterance_id"].isin(first)]
+    places = trials["condition"].map([*FORMS].index)
+    return trials.iloc[places.argsort(kind="stable")]
 
 
 def players(study: aor.Study) -> str:
@@ -81,7 +86,7 @@ def players(study: aor.Study) -> str:
     forms = [
         {
             "name": form_name(rows.iloc[0]),
-            "means": FORMS[condition],
+            "means": FORMS[str(condition)],
             "path": rows["path"].iloc[0],
             "marks": [
                 {
@@ -92,16 +97,11 @@ def players(study: aor.Study) -> str:
                 for row in rows.to_dict("records")
             ],
         }
-        for condition, rows in in_order(trials)
+        for condition, rows in trials.groupby("condition", sort=False)
     ]
     compare = urlencode({"compare": request["utterance_id"]})
     reading = _readings().get(request["utterance_id"])
     return template.render(text=request["text"], forms=forms, compare=compare, reading=reading)
-
-
-def in_order(trials: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Trials of each form, in the order of :data:`FORMS`."""
-    return [(form, trials[trials["condition"] == form]) for form in FORMS]
 
 
 def form_name(row: pd.Series[Any]) -> str:
@@ -119,7 +119,7 @@ def draw(study: aor.Study, title: str, path: Path) -> None:
     if len(trials):
         said = textwrap.wrap(f"“{trials['text'].iloc[0]}”", 62)[:2]
         pen.text((_MARGIN, 130), "\n".join(said), _REFUSED, small)
-        for place, (_, rows) in enumerate(in_order(trials)):
+        for place, (_, rows) in enumerate(trials.groupby("condition", sort=False)):
             top, refused = 250 + 80 * place, rows["label"].isin(REFUSALS)
             pen.text((_MARGIN, top), form_name(rows.iloc[0]), _TEXT, small)
             counted = f"{refused.sum()} of {len(rows)} refuse"

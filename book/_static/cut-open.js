@@ -7,25 +7,26 @@
     const levels = [...figure.querySelectorAll(".aor-cut-level")];
     const sounds = levels.map((level) => level.querySelector("audio"));
     const slider = document.createElement("input");
-    let shown = Math.min(2, levels.length - 1); // the softest but one: first no scene, then softest
-    let loaded;
+    const loads = new Map();
+    let shown = Math.floor(levels.length / 2);
+
+    const play = (sound) =>
+      sound.play().catch((error) => {
+        if (error.name !== "AbortError") console.error(error); // it was paused before it began
+      });
 
     /** As a whole where it can be: within a stream of a simple server no place can be chosen. */
-    async function load(sound) {
+    async function fetched(sound) {
       sound.preload = "auto";
       if (location.protocol === "file:") return;
       const response = await fetch(sound.src);
       if (!response.ok) throw new Error(`${sound.src}: ${response.status}`);
-      const whole = URL.createObjectURL(await response.blob());
-      const [time, goesOn] = [sound.currentTime, !sound.paused];
-      sound.src = whole;
-      sound.currentTime = time;
-      if (goesOn) sound.play();
+      sound.src = URL.createObjectURL(await response.blob());
     }
 
-    async function loadAll() {
-      loaded ||= Promise.all(sounds.map(load));
-      await loaded.catch(console.error);
+    function load(sound) {
+      if (!loads.has(sound)) loads.set(sound, fetched(sound).catch(console.error));
+      return loads.get(sound);
     }
 
     function show(chosen) {
@@ -39,7 +40,7 @@
       if (before === after) return;
       before.pause();
       after.currentTime = time;
-      if (goesOn) after.play();
+      if (goesOn) play(after);
     }
 
     function follow() {
@@ -51,18 +52,19 @@
     Object.assign(slider, { type: "range", min: 0, max: levels.length - 1, step: 1, value: shown });
     slider.id = `aor-cut-${number}`;
     slider.addEventListener("input", async () => {
-      await loadAll();
-      show(Number(slider.value));
+      const chosen = Number(slider.value);
+      await load(sounds[chosen]);
+      if (chosen === Number(slider.value)) show(chosen);
     });
     for (const sound of sounds) {
       for (const event of ["play", "seeked"]) sound.addEventListener(event, follow);
     }
     for (const picture of figure.querySelectorAll(".aor-cut-lane img")) {
       picture.addEventListener("click", async (event) => {
-        await loadAll();
+        await load(sounds[shown]);
         const share = event.offsetX / picture.clientWidth;
         sounds[shown].currentTime = share * Number(levels[shown].dataset.duration);
-        sounds[shown].play();
+        play(sounds[shown]);
       });
     }
     if (levels.length > 1) {
@@ -71,7 +73,7 @@
       label.textContent = "Loudness of the scene";
       const bar = document.createElement("div");
       bar.className = "aor-cut-choice";
-      bar.append(label, slider);
+      bar.append(label, "none", slider, "loudest");
       levels[0].before(bar);
     }
     show(shown);
