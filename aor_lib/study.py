@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.agreement import agreement, any_refusal
-from aor_lib.analysis.known_effects import measure_known_effects
+from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
 from aor_lib.analysis.readings import load_readings
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.words_only import auc_by_words
@@ -27,7 +28,7 @@ from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.judge import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
-from aor_lib.report.selection import Selection
+from aor_lib.report.selection import Selection, link_to_clips
 from aor_lib.report.style import titles
 from aor_lib.steering import tables
 from aor_lib.stimuli.data_card import data_card
@@ -192,8 +193,15 @@ class Study:
     def known_effects(self) -> Estimates:
         """Effects planted in the reference models, with what this study measures."""
         frame = measure_known_effects(self.trials)
-        keys = ("model", "comparison", "known_effect", "verdict")
-        return Estimates(frame, keys, "difference", self.titles)
+        keys = ("model", "level", "baseline", "intent", "known_effect", "verdict")
+        factors = {BENIGN: "condition", ALONE: "condition"} | {v: k for k, v in SPEAKER.items()}
+        context, speaker = self.select("context"), self.select("speaker")
+
+        def clips(row: Mapping[Any, Any]) -> str:
+            about = context if factors[row["baseline"]] == "condition" else speaker
+            return link_to_clips(about, row, factors)
+
+        return Estimates(frame, keys, "difference", self.titles, clips=clips)
 
     def judge_agreement(self) -> Estimates:
         """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.

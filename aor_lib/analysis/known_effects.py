@@ -52,17 +52,17 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per comparison and model, known effects first: ``model``, ``comparison``,
-    ``known_effect`` (``less``, ``more`` or ``nothing``), :func:`verdict`, then the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``p_holm``.
+    One row per comparison and model, known effects first: the columns of
+    :func:`aor_lib.analysis.stats.paired_differences` from the keys to ``p_holm``, ``intent``,
+    ``known_effect`` (``less``, ``more`` or ``nothing``) and :func:`verdict`.
     """
     trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
     in_scenes = context(trials)
     sounding = in_scenes[in_scenes["intent"] == Intent.PSEUDO_HARMFUL]
     harmful = in_scenes[in_scenes["intent"] == Intent.HARMFUL]
     spoken = speaker(trials[trials["intent"] == Intent.PSEUDO_HARMFUL])
-    more = [_differences(sounding, [_THREAT], BENIGN), _differences(harmful, [BENIGN], ALONE)]
-    more[1]["level"] = "harmful: " + more[1]["level"]
+    losses = _differences(harmful, [BENIGN], ALONE).assign(intent=str(Intent.HARMFUL))
+    more = [_differences(sounding, [_THREAT], BENIGN), losses]
     others = [one for one in Condition if one not in (BENIGN, ALONE)]
     tables = [
         _differences(sounding, HEARD, BENIGN),
@@ -71,11 +71,10 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
         stats.adjusted(pd.concat(more, ignore_index=True)),
     ]
     rows = pd.concat(tables, ignore_index=True).drop(columns=["p_value", "p_missing"])
-    level, baseline = rows.pop("level"), rows.pop("baseline")
-    keys = zip(rows["model"], level, baseline, strict=True)
-    rows.insert(1, "comparison", level + " \N{MINUS SIGN} " + baseline)
-    rows.insert(2, "known_effect", [KNOWN_EFFECTS.get(key, "nothing") for key in keys])
-    rows.insert(3, "verdict", [verdict(row) for _, row in rows.iterrows()])
+    rows["intent"] = rows["intent"].fillna(str(Intent.PSEUDO_HARMFUL))
+    keys = rows[["model", "level", "baseline"]].itertuples(index=False, name=None)
+    rows["known_effect"] = [KNOWN_EFFECTS.get(key, "nothing") for key in keys]
+    rows["verdict"] = [verdict(row) for _, row in rows.iterrows()]
     return rows.sort_values("known_effect", key=lambda effect: effect == "nothing", kind="stable")
 
 

@@ -19,7 +19,7 @@ from aor_lib.audio.clip import Clip
 from aor_lib.models.base import Answer, Conversation, Failure
 
 AudioPart = Literal["input_audio", "audio_url"]
-"""How a message holds sound: as OpenAI has it, or as a data URL, as vLLM and SGLang have it too."""
+"""Form of sound in a message: OpenAI's, or a data URL, which vLLM and SGLang accept too."""
 
 SAMPLE_RATE = 16_000
 """Of sound that is sent, in Hz: what the models hear at, so that no server has to resample."""
@@ -174,7 +174,7 @@ def _is_withheld(reason: object) -> bool:
 
 
 def prospect(error: openai.APIError) -> Literal["no host", "away", "passing", "final"]:
-    """Why a further try may do better: there is no such host, or no server yet; it is busy."""
+    """Prospect of a retry after an error: the server may be away for long, or busy for a moment."""
     causes = {type(cause) for cause in _causes(error)}
     if aiohttp.ClientConnectorDNSError in causes:
         return "no host"

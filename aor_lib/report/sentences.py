@@ -85,8 +85,8 @@ def _known_effects(estimates: Estimates) -> str:
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
     unexpected = others[others["verdict"] == "unexpected"]
-    names = _listed(estimates, missed, ("model", "comparison"))
-    alarms = _listed(estimates, unexpected, ("model", "comparison"))
+    keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
+    names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
         "enough utterances to test" + (f". Missed: {names}." if names else " and missed none."),

@@ -23,7 +23,7 @@ DARK: dict[str, str] = LOOK["usermeta"]["dark"]
 PALETTE = tuple(DARK)
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
-SHAPES = ("circle", "square", "diamond", "cross", "wedge", *_TRIANGLES)
+SHAPES = ("circle", "square", "diamond", "cross", *_TRIANGLES)
 NEUTRAL = "#757575"
 """Legible on white and on near-black."""
 OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))

@@ -33,7 +33,7 @@ def take(bundle, to):
 
 
 def refused(bundle, by):
-    """Why a bundle is refused; the results must be left as they are."""
+    """Reason for which a bundle is refused; the results must be left as they are."""
     before = by.tables()
     with pytest.raises(AorError) as error:
         take(bundle, by)

@@ -102,11 +102,10 @@ def test_sentences_of_rates_give_the_lowest_and_the_highest_of_each_model():
 
 def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(differences):
     frame = differences.frame.assign(
-        comparison=differences.frame["level"],
         known_effect=["more", "more", "less", "nothing", "nothing", "nothing"],
         verdict=["recovered", "reversed", "too few", "unexpected", "silent", "silent"],
     )
-    keys = ("model", "comparison", "known_effect", "verdict")
+    keys = ("model", "level", "known_effect", "verdict")
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "We recovered 1 of 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
