@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -28,7 +27,7 @@ from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.judge import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
-from aor_lib.report.selection import Selection, link_to_clips
+from aor_lib.report.selection import Selection
 from aor_lib.report.style import titled, titles
 from aor_lib.steering import tables
 from aor_lib.stimuli.data_card import data_card
@@ -198,14 +197,12 @@ class Study:
         """Effects planted in the reference models, with what this study measures."""
         frame = measure_known_effects(self.trials)
         keys = ("model", "level", "baseline", "intent", "known_effect", "verdict")
-        factors = {BENIGN: "condition", ALONE: "condition"} | {v: k for k, v in SPEAKER.items()}
-        context, speaker = self.select("context"), self.select("speaker")
-
-        def clips(row: Mapping[Any, Any]) -> str:
-            about = context if factors[row["baseline"]] == "condition" else speaker
-            return link_to_clips(about, row, factors)
-
-        return Estimates(frame, keys, "difference", self.titles, clips=clips)
+        factors = {level: factor for factor, level in SPEAKER.items()}
+        scenes = dict.fromkeys((BENIGN, ALONE), "condition")
+        speaker = self.select("speaker")._estimates(frame, keys, "difference", factors=factors)
+        context = self.select("context")._estimates(frame, keys, "difference", factors=scenes)
+        clips = {True: speaker.clips, False: context.clips}
+        return replace(context, clips=lambda row: clips[row["baseline"] in factors](row))
 
     def judge_agreement(self) -> Estimates:
         """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.

@@ -60,7 +60,7 @@ def speaker(results: pd.DataFrame) -> pd.DataFrame:
 def histories(results: pd.DataFrame) -> pd.DataFrame:
     """Select trials after a history of earlier turns, and trials of the same clip without one.
 
-    ``history_id`` is the history's, or :data:`NONE`.
+    ``history_id`` is the history's, or ``no_history``.
     """
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
@@ -68,7 +68,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
     alone = core(plain)
     alone = alone[alone["sha256"].isin(after["sha256"])]
     after = after[after["sha256"].isin(alone["sha256"])]
-    return pd.concat([alone.assign(history_id=NONE), after], ignore_index=True)
+    return pd.concat([alone.assign(history_id="no_history"), after], ignore_index=True)
 
 
 def mitigation(results: pd.DataFrame) -> pd.DataFrame:

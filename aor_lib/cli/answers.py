@@ -41,7 +41,7 @@ def run(
         from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
 
         left = forecast(study, folder, [known[name] for name in chosen]).round(4)
-        print_table(left, left.to_numpy())
+        print_table(left, left.astype(object).fillna("no price").to_numpy())
         return
     with progress("trials") as report:
 

@@ -18,7 +18,6 @@ Drawn: TypeAlias = tuple[alt.Chart | alt.LayerChart, int, str]
 _PERCENT = alt.Axis(format="~%", grid=True)
 _POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 _POINTS = alt.Axis(labelExpr=_POINT_LABEL, labelSeparation=8, grid=True)
-_WIDE = alt.Axis(labelLimit=340)
 
 
 def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) -> Figure | Prose:
@@ -81,7 +80,7 @@ class _Picture:
     def forest(self) -> Drawn:
         colour, shape = self.colour, self.shape
         in_order = list(dict.fromkeys(self.rows["row"]))
-        y = alt.Y("row:N", title=None, sort=in_order, axis=_WIDE)
+        y = alt.Y("row:N", title=None, sort=in_order, axis=alt.Axis(labelLimit=340))
         base = self._base().encode(y=y, href="clips:N")
         if self.named == [self.hue]:
             colour, shape = colour.legend(None), shape.legend(None)
@@ -135,7 +134,8 @@ class _Picture:
         return chart, 380, words
 
     def _base(self) -> alt.Chart:
-        tips = {key: title_of(key) for key in self.keys}
+        differ = ("model", self.hue, *self.named)
+        tips = {key: title_of(key) for key in self.keys if key in differ}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
         chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -176,7 +175,14 @@ class Selection:
         about: str = "",
         factors: Mapping[Any, str] | None = None,
     ) -> Estimates:
-        clips = partial(link_to_clips, self, factors=factors or {})
+        def clips(row: Mapping[Any, Any]) -> str:
+            if self.study.clips_url != "clips":
+                return ""  # the explorer lies beside the pages of the book, and nowhere else
+            trials = self._trials_of(row, factors or {})
+            names = ("model", "mitigation", "stimulus_id")
+            choice = {name: ",".join(dict.fromkeys(trials[name])) for name in names}
+            return f"explorer.html#{urlencode(choice)}" if len(trials) else ""
+
         return Estimates(frame, tuple(keys), measure, self.study.titles, about, clips)
 
     def _trials_of(self, row: Mapping[Any, Any], factors: Mapping[Any, str]) -> pd.DataFrame:
@@ -206,16 +212,3 @@ class Selection:
         """Say how many trials there are."""
         models = self.frame["model"].nunique()
         return f"Selection({len(self.frame)} trials of {models} models)"
-
-
-def link_to_clips(selection: Selection, row: Mapping[Any, Any], factors: Mapping[Any, str]) -> str:
-    """Link to the explorer with the clips of a row of estimates; empty outside the book.
-
-    ``factors`` are the columns that are compared, by their baselines.
-    """
-    if selection.study.clips_url != "clips":
-        return ""
-    trials = selection._trials_of(row, factors)
-    names = ("model", "mitigation", "stimulus_id")
-    choice = {name: ",".join(dict.fromkeys(trials[name])) for name in names}
-    return f"explorer.html#{urlencode(choice)}" if len(trials) else ""

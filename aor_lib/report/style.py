@@ -61,7 +61,7 @@ def titled(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """A table to read: titles in place of the ids in its columns, its index and its cells."""
 
     def words(value: Any) -> Any:
-        is_id = isinstance(value, str) and (value in titles or re.fullmatch("[a-z][a-z0-9_ ,]*", value))
+        is_id = isinstance(value, str) and (value in titles or re.fullmatch(r"[a-z][\w ,]*", value))
         return title_of(value, titles) if is_id else value
 
     named = frame.rename(index=words, columns=words).map(words)

@@ -88,10 +88,10 @@ def test_trials_that_were_not_judged_are_counted_in_the_table():
 
 def test_sentences_tell_significant_differences_from_the_rest_and_from_those_untested(differences):
     text = str(differences.sentences())
-    assert "Of 5 tested differences from benign scene, 1 is significant" in text
+    assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
     assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
     assert "differences reach from +21.0 to +45.0 points." in text
-    assert "1 of 6 differences from benign scene had too few utterances" in text
+    assert "1 of 6 differences (baseline: benign scene) had too few utterances" in text
     assert "The model shows no significant use of the scene" in text
 
 
