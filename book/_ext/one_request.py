@@ -22,6 +22,7 @@ from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Label
 from aor_lib.report.style import cell_title, title_of
+from aor_lib.stimuli.manifest import MANIFEST
 
 FORMS = {
     "speech_only": "The words, and nothing behind them.",
@@ -135,9 +136,9 @@ def draw(study: aor.Study, title: str, path: Path) -> None:
 
 
 def _draw_preview(app: Sphinx, error: Exception | None) -> None:
-    if error is None:
-        study = aor.open(Path(app.srcdir).parent)
-        draw(study, app.config.html_title, Path(app.outdir) / "_static" / "preview.png")
+    build = Path(app.srcdir).parent
+    if error is None and (build / MANIFEST).is_file():
+        draw(aor.open(build), app.config.html_title, Path(app.outdir) / "_static" / "preview.png")
 
 
 def _readings() -> dict[str, str | None]:
