@@ -24,7 +24,7 @@ from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
-from aor_lib.judge import load_evaluation
+from aor_lib.judge.speech_acts import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import between_models, hearing, paired
 from aor_lib.steering.verdicts import steering_verdicts
 
 STUDIES = 100
@@ -34,7 +34,7 @@ def hearing_coverage(threatening: float, benign: float, utterances: int, studies
         answers = _answers([threatening, benign], utterances, rng)
         conditions = np.repeat(["threatening_scene", "benign_scene"], utterances)
         trials.append(answers.assign(condition=conditions, voice="v", model=study))
-    table = stats.hearing_sensitivity(pd.concat(trials), ["model"])
+    table = hearing.hearing_sensitivity(pd.concat(trials), ["model"])
     return float(((table["low"] <= truth) & (truth <= table["high"])).mean())
 
 
@@ -52,8 +52,8 @@ def false_alarms_with_missing(share: float, utterances: int, studies: int) -> tu
         lost &= rng.random(len(answers)) < share
         answers["label"] = answers["label"].mask(lost, "unjudged")
         trials.append(answers.assign(model=study))
-    table = stats.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
-    significant = table["p_holm"] < stats.SIGNIFICANCE
+    table = paired.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
+    significant = table["p_holm"] < paired.SIGNIFICANCE
     return float((significant | table["withheld"]).mean()), float(significant.mean())
 
 
@@ -70,7 +70,7 @@ def intervals_without_zero(utterances: int, studies: int) -> float:
     apart = 0
     for _ in range(studies):
         answers = _answers(rates, utterances, rng).assign(model=np.repeat(["a", "b"], utterances))
-        (row,) = stats.model_rates(answers).to_dict("records")
+        (row,) = between_models.model_rates(answers).to_dict("records")
         apart += row["low"] > 0 or row["high"] < 0
     return apart / studies
 
@@ -93,11 +93,11 @@ def false_alarms_of_random(utterances: int, studies: int) -> tuple[float, float]
         answers["stimulus_id"] = answers["utterance_id"]
         part = answers["utterance_id"].astype(int) % 9 + 1
         shared = answers[(number == 0) | (part == number)]
-        (test,) = stats.paired_differences(shared, "role", "chosen", ["model"]).to_dict("records")
-        by_test += test["p_holm"] < stats.SIGNIFICANCE
+        (test,) = paired.paired_differences(shared, "role", "chosen", ["model"]).to_dict("records")
+        by_test += test["p_holm"] < paired.SIGNIFICANCE
         harmful = answers.assign(intent="harmful", role=np.where(number == 0, "chosen", "none"))
         (rank,) = steering_verdicts(pd.concat([answers, harmful[number < 2]])).to_dict("records")
-        by_rank += rank["p_value"] <= stats.SIGNIFICANCE
+        by_rank += rank["p_value"] <= paired.SIGNIFICANCE
     return by_test / studies, by_rank / studies
 
 

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection, intervals, paired
 
 PSEUDO, HARMFUL, ANSWERS = 600, 150, 5
 TURNS = 5
@@ -49,21 +49,21 @@ def main():
     rng = np.random.default_rng(1)
     refused = rng.binomial(ANSWERS, rng.beta(1, 2, PSEUDO)).astype(float)
     sizes = np.full(PSEUDO, float(ANSWERS))
-    print(f"{stats.RESAMPLES} resamples; {len(pseudo)} pseudo-harmful trials")
+    print(f"{intervals.RESAMPLES} resamples; {len(pseudo)} pseudo-harmful trials")
     timed(
         "bootstrap: 600 utterances with 5 answers each",
-        lambda: stats.cluster_bootstrap(refused, sizes),
+        lambda: intervals.cluster_bootstrap(refused, sizes),
     )
     timed(
         "bootstrap: 3,000 clusters, no two alike",
-        lambda: stats.cluster_bootstrap(rng.random(3000), np.ones(3000)),
+        lambda: intervals.cluster_bootstrap(rng.random(3000), np.ones(3000)),
     )
-    timed("rates", lambda: stats.rates(pseudo, ["model", "intent"]))
+    timed("rates", lambda: intervals.rates(pseudo, ["model", "intent"]))
     timed(
         "paired_differences",
-        lambda: stats.paired_differences(pseudo, "condition", "speech_only", ["model"]),
+        lambda: paired.paired_differences(pseudo, "condition", "speech_only", ["model"]),
     )
-    timed("signal_detection", lambda: stats.signal_detection(results, ["model"]))
+    timed("signal_detection", lambda: detection.signal_detection(results, ["model"]))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import ipywidgets as widgets
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis.stats import wilson
+from aor_lib.analysis.stats.intervals import wilson
 from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store import open_results

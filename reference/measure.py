@@ -9,10 +9,10 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import core, of_split, unmitigated
 from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.stats import intervals
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import ParamsError
@@ -61,7 +61,7 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     of_unseen = set(in_scenes["unseen_scene"]) == {True}
     varied = trials[trials["block"] == "paralinguistics"]
     tables = [
-        stats.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
+        intervals.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
         for factor, rows in (("condition", core(trials)), ("emotion", varied))
     ]
     factors = ["unseen_scene" if of_unseen else "condition", "emotion"]

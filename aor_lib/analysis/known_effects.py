@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.selections import context, of_split, speaker
 from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.stats import paired
 from aor_lib.config.records import Condition, Intent
 
 BENIGN, ALONE = Condition.BENIGN_SCENE, Condition.SPEECH_ONLY
@@ -49,7 +49,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     One row per comparison and model, known effects first: the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the keys to ``p_holm``, ``intent``,
+    :func:`aor_lib.analysis.stats.paired.paired_differences` from the keys to ``p_holm``, ``intent``,
     ``known_effect`` (``less``, ``more`` or ``nothing``) and :func:`verdict`.
     """
     trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
@@ -64,7 +64,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
         _differences(sounding, HEARD, BENIGN),
         _differences(sounding, others, ALONE),
         speaker_differences(spoken),
-        stats.adjusted(pd.concat(more, ignore_index=True)),
+        paired.adjusted(pd.concat(more, ignore_index=True)),
     ]
     rows = pd.concat(tables, ignore_index=True).drop(columns=["p_value", "p_missing"])
     rows["intent"] = rows["intent"].fillna(str(Intent.PSEUDO_HARMFUL))
@@ -85,11 +85,11 @@ def speaker_differences(
     """
     calm = spoken[spoken["emotion"] != "angry"]
     tables = [
-        stats.paired_differences(spoken if factor == "emotion" else calm, factor, level, [*by])
+        paired.paired_differences(spoken if factor == "emotion" else calm, factor, level, [*by])
         for factor, level in baselines.items()
     ]
     # A factor that is not varied has a table without rows, whose columns are of no type.
-    rows = stats.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
+    rows = paired.adjusted(pd.concat(tables, ignore_index=True).infer_objects())
     return rows.sort_values([*by], kind="stable", ignore_index=True)
 
 
@@ -102,7 +102,7 @@ def verdict(row: pd.Series) -> str:
     """
     if pd.isna(row["p_holm"]):
         return "too few"
-    significant = row["p_holm"] < stats.SIGNIFICANCE
+    significant = row["p_holm"] < paired.SIGNIFICANCE
     if row["known_effect"] == "nothing":
         return "unexpected" if significant else "silent"
     if not significant:
@@ -114,11 +114,11 @@ def scene_use(differences: pd.DataFrame) -> str:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``
-    are one model's rows of :func:`aor_lib.analysis.stats.paired_differences`.
+    are one model's rows of :func:`aor_lib.analysis.stats.paired.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"
-    significant = differences[differences["p_holm"] < stats.SIGNIFICANCE]
+    significant = differences[differences["p_holm"] < paired.SIGNIFICANCE]
     more = set(significant.loc[significant["difference"] > 0, "level"])
     if more == {ALONE, NEUTRAL, NOISE}:
         return "uses the scene"
@@ -129,4 +129,4 @@ def _differences(
     trials: pd.DataFrame, levels: Sequence[Condition], baseline: Condition
 ) -> pd.DataFrame:
     rows = trials[trials["condition"].isin([*levels, baseline])]
-    return stats.paired_differences(rows, "condition", str(baseline), ["model"])
+    return paired.paired_differences(rows, "condition", str(baseline), ["model"])

@@ -4,19 +4,8 @@ import sys
 from types import ModuleType
 
 from aor_lib.config.params import PARAMS
-from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement, judge_responses
-from aor_lib.judge.speech_acts import SPEECH_ACTS, load_evaluation
-
-__all__ = [
-    "DEFAULT_JUDGE",
-    "JUDGES",
-    "Judge",
-    "Judgement",
-    "judge",
-    "judge_responses",
-    "load_evaluation",
-    "load_judge",
-]
+from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement
+from aor_lib.judge.speech_acts import SPEECH_ACTS
 
 DEFAULT_JUDGE = SPEECH_ACTS.id
 JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}  # without a language model

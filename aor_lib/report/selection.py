@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from aor_lib.analysis import selections, stats
+from aor_lib.analysis import selections
 from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.analysis.stats import between_models, detection, hearing, intervals, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
@@ -57,7 +58,7 @@ class Selection:
     def rates(self, *by: str) -> Estimates:
         """Rate of partial and full refusals of each model, and of each value of ``by``."""
         keys = self._keys(by)
-        return self._estimates(stats.rates(self.frame, keys), keys, "rate")
+        return self._estimates(intervals.rates(self.frame, keys), keys, "rate")
 
     def paired(
         self,
@@ -85,13 +86,13 @@ class Selection:
             raise SelectionError("paired: say which column is compared, and its baseline")
         else:
             self._require(factor, baseline)
-            frame = stats.paired_differences(self.frame, factor, baseline, keys)
+            frame = paired.paired_differences(self.frame, factor, baseline, keys)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
-        frame = stats.hearing_sensitivity(self.frame, keys)
+        frame = hearing.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
         return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
@@ -99,14 +100,14 @@ class Selection:
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
-        frame = stats.signal_detection(self.frame, keys)
+        frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
         return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
-        rates = stats.rates(self.frame, ["intent", *keys])
+        rates = intervals.rates(self.frame, ["intent", *keys])
         sides = []
         for measure, intent in (("orr", "pseudo_harmful"), ("hrr", "harmful")):
             side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
@@ -117,12 +118,12 @@ class Selection:
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
-        frame = stats.model_rates(self.frame)
+        frame = between_models.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def differ(self, factor: str) -> pd.Series[float]:
         """Holm-adjusted p value of each model: do its refusals differ among these values?"""
-        return stats.groups_differ(self.frame, factor)
+        return between_models.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
         """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
@@ -195,7 +196,7 @@ class Selection:
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
         elif "contrast" in row:
-            column, sides = "condition", set(stats.CONTRASTS[row["contrast"]])
+            column, sides = "condition", set(hearing.CONTRASTS[row["contrast"]])
         elif "against" in row:
             column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
         for name in ({*row} & {*trials}) - {column}:

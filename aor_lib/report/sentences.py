@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aor_lib.analysis.known_effects import scene_use
-from aor_lib.analysis.stats import SIGNIFICANCE
+from aor_lib.analysis.stats.paired import SIGNIFICANCE
 from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
 from aor_lib.report.measures import interval, measure_of, sample_size, shown
 from aor_lib.report.style import cell_title, in_words, title_of

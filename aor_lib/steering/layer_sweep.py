@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from aor_lib.config.records import Condition, Generation
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import OpenModel, Report

@@ -16,7 +16,7 @@ from aor_lib.analysis.selections import core, unmitigated
 from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, Report, check_open, record
 from aor_lib.steering.candidates import record_requests

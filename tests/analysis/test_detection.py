@@ -4,7 +4,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection
 from aor_lib.analysis.stats.detection import sensitivity
 
 
@@ -22,7 +22,7 @@ def both(answers):
 
 
 def measure(frame):
-    (row,) = stats.signal_detection(frame, ["model"]).to_dict("records")
+    (row,) = detection.signal_detection(frame, ["model"]).to_dict("records")
     return row
 
 

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import hearing
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def heard(answers):
 
 
 def rows(frame):
-    table = stats.hearing_sensitivity(frame, ["model"])
+    table = hearing.hearing_sensitivity(frame, ["model"])
     return table.set_index("contrast").to_dict("index")
 
 

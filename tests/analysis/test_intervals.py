@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.stats import intervals
 
 
 def test_wilson_reproduces_a_published_example():
     # Newcombe (1998), Statistics in Medicine 17, table I: 81 of 263, and 0 of 20.
-    assert stats.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert stats.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert intervals.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert intervals.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
 @pytest.mark.parametrize(

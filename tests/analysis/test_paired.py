@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import paired
 
 
 def compare(frame):
-    return stats.paired_differences(frame, "condition", "speech_only", ["model"])
+    return paired.paired_differences(frame, "condition", "speech_only", ["model"])
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ def compare(frame):
 )
 def test_a_paired_interval_is_tangos(less, more, utterances, low, high):
     differences = np.array([-1] * less + [1] * more + [0] * (utterances - less - more))
-    assert stats.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
+    assert paired.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differences):
-    low, high = stats.difference_interval(np.array(differences))
+    low, high = paired.difference_interval(np.array(differences))
     assert -1 <= low < high <= 1
     assert low - 1e-9 <= np.mean(differences) <= high + 1e-9
 
@@ -94,7 +94,7 @@ def test_intervals_of_paired_differences_cover_95_percent(utterances, answers, b
     drawn = own + np.sqrt(0.5) * rng.standard_normal((1500, utterances, 1 + answers))
     refused = drawn < norm.ppf([before] + [after] * answers)
     differences = refused[..., 1:].mean(axis=-1) - refused[..., 0]
-    bounds = np.array([stats.difference_interval(of_study) for of_study in differences])
+    bounds = np.array([paired.difference_interval(of_study) for of_study in differences])
     truth = after - before
     assert 0.93 <= np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])) <= most
 

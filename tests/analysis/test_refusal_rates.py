@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.splits import SplitError
+from aor_lib.analysis.stats import detection, intervals, paired
 
 
 def rate(frame):
-    return stats.rates(frame, ["model"]).iloc[0]
+    return intervals.rates(frame, ["model"]).iloc[0]
 
 
 def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
@@ -28,9 +28,9 @@ def test_copies_of_the_same_answers_do_not_narrow_the_interval(answers):
 @pytest.mark.parametrize(
     "report",
     [
-        lambda frame: stats.rates(frame, ["model"]),
-        lambda frame: stats.paired_differences(frame, "condition", "benign_scene", ["model"]),
-        lambda frame: stats.signal_detection(frame, ["model"]),
+        lambda frame: intervals.rates(frame, ["model"]),
+        lambda frame: paired.paired_differences(frame, "condition", "benign_scene", ["model"]),
+        lambda frame: detection.signal_detection(frame, ["model"]),
     ],
 )
 def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):

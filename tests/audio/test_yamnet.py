@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aor_lib.audio import scenes
 from aor_lib.audio.hearing import yamnet
+from aor_lib.config.params import scene_ids
 from tests.audio.sounds import hiss, put
 
 RATE = 24_000
@@ -107,4 +107,4 @@ def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(folder):
 
 
 def test_every_scene_has_classes_that_a_listener_would_expect():
-    assert set(yamnet.load_expected().scenes) == set(scenes.SCENES)
+    assert set(yamnet.load_expected().scenes) == set(scene_ids())

@@ -15,7 +15,7 @@ from aor_lib.config.records import FLAGS, Arm, Generation, Label, Trial
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import Judge, Judgement
+from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.stored import ADDED, judge_study, judge_table
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import MANIFEST

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from safetensors import safe_open
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
 from aor_lib.analysis.selections import steering
+from aor_lib.analysis.stats import intervals
 from aor_lib.config.records import split_of
 from aor_lib.steering import tables
 from aor_lib.steering.trials import RANDOM
@@ -24,7 +24,7 @@ def tested(steered_build):
 
 @pytest.fixture
 def rates(tested):
-    return stats.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
+    return intervals.rates(tested, ["method", "intent"]).set_index(["method", "intent"])["rate"]
 
 
 def vectors(build):

@@ -21,7 +21,7 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
     The judge's errors differ from model to model, so two models that refuse alike would often
     differ significantly (``benchmarks/intervals.csv``). One row per intent and pair:
     ``intent``, ``model``, ``against``, then the columns of
-    :func:`aor_lib.analysis.stats.paired_differences` from the counts to ``highest``.
+    :func:`aor_lib.analysis.stats.paired.paired_differences` from the counts to ``highest``.
     """
     check(results, ["model", "intent"])
     cells = Cells(results, ["intent", "model"])
