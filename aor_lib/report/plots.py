@@ -98,12 +98,12 @@ class _Picture:
             zero = _beside([{"zero": 0.0}]).mark_rule(style="reference")
             layers.insert(0, zero.encode(x="zero:Q"))
         counts = self.rows["row"].value_counts()
-        height = len(counts) * max(28, 16 * counts.max() + 8)
+        height = len(counts) * max(34, 16 * counts.max() + 8)
         return alt.layer(*layers), height, f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
-        ticks = alt.Axis(values=sorted(set(self.rows[x])), format="~r")
+        ticks = alt.Axis(values=sorted(set(self.rows[x])), labelExpr="format(datum.value, '~r')")
         over = alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12))
         base = self._base().encode(x=over, color=self.colour, detail="row:N")
         scale, ticks = self._scale()
