@@ -48,9 +48,9 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per comparison and model, known effects first: the columns of
-    :func:`aor_lib.analysis.stats.paired.paired_differences` from the keys to ``p_holm``,
-    ``intent``, ``known_effect`` (``less``, ``more`` or ``nothing``) and :func:`verdict`.
+    One row per comparison and model, known effects first: the columns ``model`` to ``p_holm`` of
+    :func:`aor_lib.analysis.stats.paired.paired_differences`, ``intent``, ``known_effect``
+    (``less``, ``more`` or ``nothing``) and :func:`verdict`.
     """
     trials = of_split(results[results["model"].isin(REFERENCE_MODELS)], "test")
     in_scenes = context(trials)

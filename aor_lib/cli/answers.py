@@ -48,7 +48,7 @@ def run(
         from aor_lib.inference.planning import forecast
 
         left = forecast(study, folder, [known[name] for name in chosen]).round(4)
-        print_table(left, left.astype(object).fillna("no price").to_numpy())
+        print_table(left, left.astype(object).fillna("unknown").to_numpy())
         return
     number, _, of = shard.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):

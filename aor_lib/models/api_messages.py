@@ -19,7 +19,7 @@ from aor_lib.audio.clip import Clip
 from aor_lib.models.base import Answer, Conversation, Failure
 
 AudioPart = Literal["input_audio", "audio_url", "input_audio_url"]
-"""Form of sound in a message: OpenAI's, that of vLLM and SGLang (a data URL), or Alibaba's."""
+"""Form of sound in a message: OpenAI's, that of vLLM and SGLang, or Alibaba's."""
 
 SAMPLE_RATE = 16_000
 """Of sound that is sent, in Hz: what the models hear at, so that no server has to resample."""

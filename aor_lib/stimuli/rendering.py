@@ -121,7 +121,7 @@ def make_clip(
     """
     heard = load_scene(scene) if scene is not None else None
     settings = validated({"snr_db": snr_db}, Mixing, "make_clip")
-    about = {"id": "clip", "scenario": "own", "intent": "benign", "scenes": ("any",)}
+    about = {"id": "clip", "intent": "benign", "scenes": ("any",)}
     chosen = {
         "utterance": {**about, "text": text},
         "condition": Condition.BENIGN_SCENE if heard else Condition.SPEECH_ONLY,

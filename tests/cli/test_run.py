@@ -140,8 +140,8 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     aor("run", "--dry-run")
     aor("run", "--model", "ref-permissive")
     said = [line.split() for line in aor("run", "--dry-run").stdout.splitlines()]
-    assert ["ref-permissive", "0.0", "0.0", "0.0", "nan"] in said
-    assert ["ref-contextual", "12.0", "0.0", "nan", "nan"] in said
+    assert ["ref-permissive", "0.0", "0.0", "0.0", "unknown"] in said
+    assert ["ref-contextual", "12.0", "0.0", "unknown", "unknown"] in said
 
 
 def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
