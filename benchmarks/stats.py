@@ -1,4 +1,4 @@
-"""How long statistics of a full study take: 10,000 resamples of 3,000 trials, and each table.
+"""How long statistics of a full study take: each table.
 
 The study is 600 pseudo-harmful utterances with five answers each and 150 harmful ones, of one
 model: python -m benchmarks.stats
@@ -29,7 +29,7 @@ def study(seed):
     )
     refused = rng.random(len(frame)) < np.repeat(own, ANSWERS)
     label = np.where(refused, "full_refusal", "full_compliance")
-    return frame.assign(status="ok", label=label, model="m", flags="[]")
+    return frame.assign(status="ok", label=label, model="m")
 
 
 def timed(name, work):
@@ -46,18 +46,6 @@ def timed(name, work):
 def main():
     results = study(0)
     pseudo = results[results["intent"] == "pseudo_harmful"]
-    rng = np.random.default_rng(1)
-    refused = rng.binomial(ANSWERS, rng.beta(1, 2, PSEUDO)).astype(float)
-    sizes = np.full(PSEUDO, float(ANSWERS))
-    print(f"{intervals.RESAMPLES} resamples; {len(pseudo)} pseudo-harmful trials")
-    timed(
-        "bootstrap: 600 utterances with 5 answers each",
-        lambda: intervals.cluster_bootstrap(refused, sizes),
-    )
-    timed(
-        "bootstrap: 3,000 clusters, no two alike",
-        lambda: intervals.cluster_bootstrap(rng.random(3000), np.ones(3000)),
-    )
     timed("rates", lambda: intervals.rates(pseudo, ["model", "intent"]))
     timed(
         "paired_differences",

@@ -10,8 +10,7 @@ import pandas as pd
 import typer
 
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, of_split, unmitigated
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS, core, of_split, unmitigated
 from aor_lib.analysis.stats import intervals
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
@@ -51,7 +50,7 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates of the reference models on ``test``, unmitigated, with 95 % intervals.
 
-    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
+    The rows of :func:`aor_lib.analysis.intervals.rates` by ``model``, ``intent``, ``factor`` and
     ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
     ``emotion`` where that is varied.
     """

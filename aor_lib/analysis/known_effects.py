@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from aor_lib.analysis.selections import context, of_split, speaker
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS, context, of_split, speaker
 from aor_lib.analysis.stats import paired
 from aor_lib.config.records import Condition, Intent
 
@@ -114,7 +113,7 @@ def scene_use(differences: pd.DataFrame) -> str:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``
-    are one model's rows of :func:`aor_lib.analysis.stats.paired.paired_differences`.
+    are one model's rows of :func:`aor_lib.analysis.paired.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"

@@ -26,7 +26,7 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     Raises
     ------
     ParamsError, ModelError
-        There is no such judge, or its model cannot run here.
+        There is no such judge, or its model cannot run here or gives no verdict.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     >>> str(refusal.label), refusal.p_refusal, refusal.rationale
     ('full_refusal', 0.98, "I can't help")
     """
-    (judgement,) = load_judge(judge).judge_all([(answer, prompt)])
+    (judgement,) = load_judge(judge).judgements([(answer, prompt)])
     return judgement
 
 

@@ -122,6 +122,7 @@ def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> st
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
     reach, size = interval(estimates.measure, row), sample_size(row)
-    details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
+    by_people = row.get("labelled") and f"corrected by {row['labelled']} labels of people"
+    details = [of, reach and f"95% interval {reach}", size and f"n = {size}", by_people]
     value = shown(estimates.measure, row[estimates.measure], unit=True)
     return f"{estimates.linked(value, row)} ({', '.join(map(str, filter(None, details)))})"

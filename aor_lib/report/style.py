@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from aor_lib.analysis.results import model_titles
-from aor_lib.analysis.selections import WORDS_ONLY
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.results import load_cards
+from aor_lib.analysis.selections import REFERENCE_MODELS, WORDS_ONLY
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.measures import signed
@@ -83,10 +83,19 @@ def in_words(
 
 
 def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles of models (untrusted text), scenarios and prompts, by their ids."""
-    prompts = load_prompts()
+    """Titles of models (untrusted text), scenarios and prompts, by their ids.
+
+    A model's id is added where two share a title.
+    """
+    prompts, cards = load_prompts(), load_cards(build)
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
-    return scenario_titles() | arms | model_titles(build, sorted(set(models)))
+    own = {model: cards[model].title.strip() if model in cards else "" for model in models}
+    times = Counter(own.values())
+    named = {
+        model: f"{title} ({model})" if title and times[title] > 1 else title or model
+        for model, title in sorted(own.items())
+    }
+    return scenario_titles() | arms | named
 
 
 @functools.cache

@@ -142,7 +142,7 @@ def _score_beginnings(
     texts = [answer.text for answer in answers if not isinstance(answer, Failure)]
     if len(texts) < len(asked):
         raise ModelError(f"{model.card.id}: some requests brought no answer")
-    judged = judge.judge_all([(text, None) for text in texts])
+    judged = judge.judgements([(text, None) for text in texts])
     return np.array([judgement.p_refusal or 0.0 for judgement in judged])
 
 

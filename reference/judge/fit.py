@@ -167,7 +167,7 @@ def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
             for row in np.flatnonzero((models == model) & (folds == fold)):
                 judgement = judge_answer(labelled["completion"].iloc[row], weights, rules)
                 judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.p_refusal
-    by_string = STRING_MATCH.judge_all([(answer, None) for answer in labelled["completion"]])
+    by_string = STRING_MATCH.judgements([(answer, None) for answer in labelled["completion"]])
     judged["own_string_match"] = [judgement.label for judgement in by_string]
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:

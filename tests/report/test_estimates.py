@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pandas as pd
-import pytest
 
 from aor_lib.report.estimates import Estimates
 from tests.report.conftest import data_of, estimates_of, marks_of
@@ -46,16 +45,11 @@ def test_two_rates_a_row_are_points_in_the_plane_of_both():
     assert both.rows()["Over-refusal"].tolist() == ["50.0% (40.0% to 60.0%)"]
 
 
-def test_plotting_by_a_column_that_is_not_there_names_it():
-    with pytest.raises(ValueError, match="'levle'"):
-        estimates_of(model=MODELS).plot("Refused", facet="levle")
-
-
 def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
         assert "nothing to show" in str(shown)
-    assert "Change of the refusal rate" in none._repr_html_()
+    assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
     assert "nothing to show" in str(missing.plot("Changes"))
 
