@@ -92,7 +92,7 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
 
 def test_every_link_inside_the_book_leads_somewhere(html):
     texts = {page: (html / f"{page}.html").read_text("utf-8") for page in PAGES}
-    facets = {"utterance_id", "stimulus_id"}
+    facets = {"utterance_id", "stimulus_id", "compare"}
     facets |= set(re.findall(r'"name":"(\w+)"', (html / "explorer/index.js").read_text("ascii")))
     broken = []
     for page, text in texts.items():
