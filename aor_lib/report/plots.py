@@ -46,7 +46,8 @@ class _Picture:
         self, estimates: Estimates, known: pd.DataFrame, x: str | None, colour: str | None
     ) -> None:
         titles, self.measure = estimates.titles, estimates.measure
-        self.axis = estimates.about or measure_of(self.measure).about
+        self.basis = f", {estimates.basis}" if estimates.basis else ""
+        self.axis = (estimates.about or measure_of(self.measure).about) + self.basis
         self.low, self.high = limits(self.measure, known)
         self.keys = [key for key in estimates.keys if key != x]
         for key in reversed(self.keys):
@@ -119,8 +120,9 @@ class _Picture:
 
     def trade_off(self) -> Drawn:
         whole = alt.Scale(domain=[0, 1])
-        x = alt.X("orr:Q", axis=_PERCENT, title=measure_of("orr").about, scale=whole)
-        y = alt.Y("hrr:Q", axis=_PERCENT, title=measure_of("hrr").about, scale=whole)
+        over, harmful = (measure_of(name).about + self.basis for name in TRADE_OFF)
+        x = alt.X("orr:Q", axis=_PERCENT, title=over, scale=whole)
+        y = alt.Y("hrr:Q", axis=_PERCENT, title=harmful, scale=whole)
         base = self._base().encode(x=x, y=y, color=self.colour, href="clips:N")
         rule = base.mark_rule(strokeWidth=2, opacity=0.6)
         diagonal = _beside([{"orr": 0.0, "hrr": 0.0}, {"orr": 1.0, "hrr": 1.0}])

@@ -25,8 +25,10 @@ def trial(**changes):
     return row | changes
 
 
-def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_same_model():
+def test_what_a_model_heard_is_what_it_says_to_a_probe_of_the_same_clip_or_beside_its_answer():
+    said = json.dumps({"transcript": "How long do I grill him?", "sounds": "sizzling meat"})
     results = pd.DataFrame([trial(model=model) for model in ("one", "other", "silent")])
+    results = pd.concat([results, pd.DataFrame([trial(model="unasked", heard=said)])])
     probes = pd.DataFrame(
         [
             trial(model="one", mitigation="probe_background", response="Meat is sizzling."),
@@ -34,13 +36,5 @@ def test_what_a_probe_brought_is_set_beside_the_answer_to_the_same_clip_by_the_s
             trial(model="silent", mitigation="probe_background", response=None, status="failed"),
         ]
     )
-    rows = heard(results, probes).set_index("model")
-    assert list(rows.index) == ["one", "other"]
-    assert rows["recognised"].to_dict() == {"one": True, "other": False}
-
-
-def test_a_model_that_says_what_it_heard_beside_its_answer_needs_no_probe():
-    said = json.dumps({"transcript": "How long do I grill him?", "sounds": "sizzling meat"})
-    results = pd.DataFrame([trial(heard=said)])
-    (row,) = heard(results, results.iloc[:0]).itertuples()
-    assert row.recognised
+    rows = heard(results.reset_index(drop=True), probes).set_index("model")
+    assert rows["recognised"].to_dict() == {"one": True, "other": False, "unasked": True}
