@@ -31,7 +31,7 @@ Classes::
 
     Study(build, judge=None)      trials, stimuli, validation, models, prompts; select(...)
     Selection(study, frame)       where, clips; estimates: rates, paired, hearing, detection,
-                                  trade_off, between_models
+                                  trade_off, between_models, refusals_as_heard
     Estimates(frame, keys, measure, titles, about)   where, plot, table, sentences
     Clip(samples, sample_rate)    play(), save(path)
     ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.heard import heard
+from aor_lib.analysis.heard import heard, refusals_as_heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.people import corrected_rates
@@ -110,6 +110,13 @@ class Selection:
         about = "d\N{PRIME}, harmful against pseudo-harmful"
         return both._estimates(frame, keys, "d_prime", about)
 
+    def refusals_as_heard(self, *by: str) -> Estimates:
+        """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
+        keys, trials = self._keys(by), self.heard()
+        frame = refusals_as_heard(trials.frame, keys)
+        about = "Refused, by what the model heard, as judged"
+        return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
+
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
@@ -137,9 +144,9 @@ class Selection:
         return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:
-        """Keep the trials of which the model says what it heard, beside its answer or to a probe.
+        """Add ``heard_as``, by the model's report beside its answer or to probes.
 
-        Adds ``recognised``: it names the scene or a sound of it.
+        ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]
@@ -200,6 +207,7 @@ class Selection:
         ``factors`` are the columns that are compared, by their baselines.
         """
         trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
+        trials = trials[trials["block"] != "imported"]  # the explorer may not pass them on
         column, sides = "", set[Any]()
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}

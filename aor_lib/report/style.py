@@ -120,9 +120,10 @@ def looks(
         return [(cell_title(column, model, titles), *model_look(model)) for model in models]
     found = ordered(values, titles)
     places = list(METHODS) if column == "method" else found
-    colours = [PALETTE[places.index(v) % len(PALETTE)] for v in found]
+    colours = {value: PALETTE[places.index(value) % len(PALETTE)] for value in found}
+    colours |= {"not_asked": NEUTRAL}
     return [
-        (cell_title(column, value, titles), colours[place], SHAPES[place % len(SHAPES)])
+        (cell_title(column, value, titles), colours[value], SHAPES[place % len(SHAPES)])
         for place, value in enumerate(found)
     ]
 
