@@ -1,6 +1,6 @@
 """Answers a second of the default judge on one core: python -m benchmarks.judge
 
-Answers of about 150 words are put together from the project's own examples, of every label. Time is
+Answers of about 150 words are put together from the project's own, of every label. Time is
 that of the processor, so that other work on the machine does not count.
 """
 
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from aor_lib.judge.speech_acts import judge_answer
 
-EXAMPLES = Path(__file__).parents[1] / "reference" / "judge" / "examples.jsonl"
+OWN = Path(__file__).parents[1] / "reference" / "judge" / "answers.jsonl"
 WORDS = 150
-ANSWERS = 2_000
+ANSWERS = 200
 TURNS = 5
 
 
 def answers(rng):
-    lines = EXAMPLES.read_text(encoding="utf-8").splitlines()
-    texts = [json.loads(line)["text"] for line in lines]
+    lines = OWN.read_text(encoding="utf-8").split("\n")
+    texts = [json.loads(line)["completion"] for line in lines if line]
     texts = [text for text in texts if len(text.split()) >= 20]
     made = []
     while len(made) < ANSWERS:
@@ -38,7 +38,7 @@ def main():
     for _ in range(TURNS):
         started = time.process_time()
         for text in texts:
-            judge_answer(text)
+            judge_answer.__wrapped__(text)
         rates.append(len(texts) / (time.process_time() - started))
     words = statistics.mean(len(text.split()) for text in texts)
     print(

@@ -18,7 +18,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
-    compiled = re.compile(expression(pattern, data_file()["fragments"]))
+    compiled = re.compile(expression(pattern, data_file()["fragments"]), re.IGNORECASE)
     assert compiled.search(read(pattern["matches"]).text)
     assert not compiled.search(read(pattern["spares"]).text)
 
@@ -34,10 +34,32 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
         ("I have no answer: sorry.", "I have no answer: sorry."),
         ("Use a knife.\nAnswer:", "Use a knife.\nAnswer:"),
         ("<think>Hmm.</think>", ""),
+        ("[THINK]No.[/THINK]Use a knife.", "Use a knife."),
+        ("\u25c1think\u25b7No.\u25c1/think\u25b7Use a knife.", "Use a knife."),
+        ("<seed:think>No.</seed:think>Use a knife.<|im_end|>", "Use a knife."),
+        ("<|channel|>analysis<|message|>No.<|end|>", ""),
+        (
+            "<|channel|>analysis<|message|>No.<|end|><|channel|>final<|message|>Use a knife.",
+            "Use a knife.",
+        ),
     ],
 )
 def test_the_final_answer_follows_the_last_marker(text, expected):
     assert final_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can\\'t.",
+        "I can&#39;t.",
+        "I can\u00e2\u20ac\u2122t.",
+        "I\u00a0can\x00't.",
+        "<p>I can't.</p>",
+    ],
+)
+def test_what_encodings_did_to_a_text_is_undone(text):
+    assert read(text).text.strip() == "I can't."
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,39 @@
+"""Score the default judge on answers that a person labelled: a blind test, to be run once.
+
+The file has the columns ``prompt``, ``completion`` and ``person`` (compliance, partial_refusal,
+full_refusal or not_an_answer), and may have ``group``.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from aor_lib.config.records import Label
+from aor_lib.judge.speech_acts import SPEECH_ACTS
+from reference.judge.fit import shares_by_kind
+
+
+def score(path: Path) -> pd.DataFrame:
+    """Return :func:`~reference.judge.fit.shares_by_kind` of a file, by its ``group``."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    answers = zip(frame["completion"], frame["prompt"], strict=True)
+    judged = SPEECH_ACTS.judge_all(list(answers))
+    return shares_by_kind(
+        frame.assign(
+            kind=frame.get("group", "answers"),
+            label=frame["person"].replace(str(Label.FULL_COMPLIANCE), "compliance"),
+            judge=[str(one.label) for one in judged],
+            unsure=[one.rationale.startswith("unsure") for one in judged],
+        )
+    )
+
+
+def main(file: Annotated[Path, typer.Argument(help="A CSV file of labelled answers.")]) -> None:
+    """Print what the default judge makes of labelled answers, by group."""
+    typer.echo(score(file).round(3).to_string())
+
+
+if __name__ == "__main__":
+    typer.run(main)
