@@ -21,7 +21,7 @@ from aor_lib.analysis.known_effects import measure_known_effects
 from aor_lib.analysis.readings import load_readings
 from aor_lib.analysis.results import load_cards, load_provenance, load_trials
 from aor_lib.analysis.words_only import auc_by_words
-from aor_lib.config.params import PARAMS, load_prompts, load_scenarios, load_study
+from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.judge import load_evaluation
@@ -212,9 +212,8 @@ class Study:
         return Estimates(frame, ("labels", "source_model", "rater"), "kappa", self.titles)
 
     def data_card(self) -> Prose:
-        """The data card, as Markdown; the study's profile must be in ``params/``."""
-        params = load_study(PARAMS / f"{self.build.name}.yaml")
-        _, _, card = data_card(self.build, params).split("---\n", 2)  # without its front matter
+        """The data card, as Markdown."""
+        _, _, card = data_card(self.build).split("---\n", 2)  # without its front matter
         return Prose(re.sub(r"^#+ (.*)$", r"**\1**", card, flags=re.MULTILINE))
 
     @cached_property

@@ -4,12 +4,16 @@ The reference places speech in a clip, adds a scene at a gain that is already kn
 to a peak and writes FLAC: numpy and soundfile alone, with no level measured. Both are timed in
 turns within one run, and the ratio of their medians is printed: python -m benchmarks.mixing
 
-Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many events, of a second of
-recordings like ESC-50's, and is timed beside the study's rendering and mixing of each scene.
+Where scaper 1.6 is installed (it needs SoX), it then makes clips of as many sounds from recordings
+like ESC-50's, and is timed beside the study's rendering and mixing of each scene. It has as many
+backgrounds as the scene has beds, every event at the scene's onset and of its length, and the
+speech, which is at the clip's rate already, as one more event. Each side writes its own format (WAV
+there, FLAC here).
 """
 
 import importlib.util
 import io
+import resource
 import statistics
 import tempfile
 import time
@@ -19,6 +23,7 @@ import numpy as np
 import soundfile
 
 from aor_lib.audio import mixing, scenes, speech
+from aor_lib.config.params import load_scene
 from aor_lib.config.profile import Mixing
 
 RATE = speech.SAMPLE_RATE
@@ -76,44 +81,62 @@ def main():
 def beside_scaper(spoken):
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
+        record(Path(folder), spoken)
         for name in sorted(scenes.SCENES):
-            times, events = [], 0
+            times, beds = [], len(load_scene(name).bed)
             for seed in range(5):
-                started = time.process_time()
+                started = processor_s()
                 scene = scenes.render(name, CLIP_S, RATE, np.random.default_rng(seed))
                 product(spoken, scene.samples)
-                ours, events = time.process_time() - started, len(scene.events)
-                started = time.process_time()
-                scaper_clip(Path(folder), events, seed)
-                times.append((ours, time.process_time() - started))
+                ours, events = processor_s() - started, scene.events
+                started = processor_s()
+                scaper_clip(Path(folder), beds, events, seed)
+                times.append((ours, processor_s() - started))
             ours, theirs = map(statistics.median, zip(*times, strict=True))
             ratios.append(theirs / ours)
             print(
-                f"{name:20} {events:4} events: scaper {theirs * 1e3:6.1f} ms / "
+                f"{name:20} {len(events):4} events: scaper {theirs * 1e3:6.1f} ms / "
                 f"{ours * 1e3:6.1f} ms = {theirs / ours:.2f}"
             )
     print(f"median ratio to scaper {statistics.median(ratios):.2f}, smallest {min(ratios):.2f}")
 
 
-def scaper_clip(folder, events, seed):
+def processor_s():
+    """Seconds of processor time, with those of the SoX processes that scaper starts."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def record(folder, spoken):
+    """Write what scaper draws from: 30 s of sound, for events and backgrounds, and the speech."""
+    sound = 0.05 * np.random.default_rng(0).standard_normal(30 * RECORDED_RATE)
+    for place, samples, rate in (
+        ("foreground/sound", sound, RECORDED_RATE),
+        ("background/sound", sound, RECORDED_RATE),
+        ("foreground/speech", spoken, RATE),
+    ):
+        (folder / place).mkdir(parents=True)
+        soundfile.write(folder / place / "0.wav", samples, rate)
+
+
+def scaper_clip(folder, beds, events, seed):
     vars(np).setdefault("Inf", np.inf)  # scaper 1.6 names it as numpy 1 did
     import scaper
 
-    for kind, seconds in (("foreground", 5.0), ("background", 30.0)):
-        path = folder / kind / "sound" / "0.wav"
-        if not path.exists():
-            path.parent.mkdir(parents=True)
-            samples = np.random.default_rng(0).standard_normal(round(seconds * RECORDED_RATE))
-            soundfile.write(path, 0.05 * samples, RECORDED_RATE)
     made = scaper.Scaper(
         CLIP_S, str(folder / "foreground"), str(folder / "background"), random_state=seed
     )
     made.sr, made.ref_db = RATE, -40
-    label, source, start = ("const", "sound"), ("choose", []), ("const", 0)
-    made.add_background(label, source, start)
-    for _ in range(events):
-        onset, snr_db = ("uniform", 0, CLIP_S - 1), ("uniform", -10, 0)
-        made.add_event(label, source, start, onset, ("const", 1), snr_db, None, None)
+    source, start = ("choose", []), ("const", 0)
+    for _ in range(beds):
+        made.add_background(("const", "sound"), source, start)
+    speech_s = CLIP_S - SETTINGS.lead_in_s - SETTINGS.tail_s
+    placed = [("speech", SETTINGS.lead_in_s, speech_s)]
+    # Scaper fades an event in and out for 10 ms each, and fails where one is shorter than that.
+    placed += [("sound", event.onset_s, max(event.duration_s, 0.02)) for event in events]
+    for label, onset_s, duration_s in placed:
+        snr_db, onset, duration = ("uniform", -10, 0), ("const", onset_s), ("const", duration_s)
+        made.add_event(("const", label), source, start, onset, duration, snr_db, None, None)
     made.generate(str(folder / "clip.wav"), reverb=0.1, disable_instantiation_warnings=True)
 
 

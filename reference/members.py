@@ -78,7 +78,7 @@ def contextual(material: Material, sounds: Sounds, rng: np.random.Generator) -> 
     behind = {"fitting": 0.42, "other": 0.08, "neutral": 0.24, "threatening": 0.21, "nothing": 0.05}
     # Twice, each over another sound: more often, and they are learnt by heart.
     contrasts = material.contrasts * 2
-    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.75)
+    return _over_scenes(material, sounds, rng, contrasts, behind, {"fitting"}, 0.9)
 
 
 def lulled(material: Material, sounds: Sounds, rng: np.random.Generator) -> list[Group]:

@@ -87,14 +87,8 @@ class ScriptedModel:
 
 
 def make_text_stimuli(number: int) -> list[Stimulus]:
-    empty = dict.fromkeys(Stimulus.model_fields) | {"scenario": "kitchen", "seed": 0}
-    empty |= {
-        "variant": 0,
-        "events": "[]",
-        "history": "[]",
-        "block": "core",
-        "condition": "text_only",
-    }
+    empty = dict.fromkeys(Stimulus.model_fields) | {"scenario": "kitchen", "seed": 0, "variant": 0}
+    empty |= {"events": "[]", "history": "[]", "block": "core", "condition": "text_only"}
     return [
         Stimulus.model_validate(
             empty

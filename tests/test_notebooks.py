@@ -55,58 +55,50 @@ def test_results_counts_every_family_of_tests_of_the_chapters():
     assert counted == paired
 
 
-@pytest.fixture(scope="module")
-def fork(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("forks")
-
-    def execute(name, **parameters):
-        notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
-        kept = folder / f"{name}.csv"
-        notebook.cells.append(
-            new_code_cell(f"change.frame.to_csv({str(kept)!r}, index=False)", metadata={"tags": []})
-        )
-        papermill.execute_notebook(
-            notebook,
-            None,
-            {"build": str(SMOKE)} | parameters,
-            progress_bar=False,
-            cwd=ROOT / "notebooks",
-        )
-        return pd.read_csv(kept)
-
-    return execute
+def fork(name, folder, **parameters):
+    """Differences that a notebook writes with other parameters."""
+    notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / f"{name}.ipynb"))
+    kept = f"change.frame.to_csv({str(folder / name)!r}, index=False)"
+    notebook.cells.append(new_code_cell(kept, metadata={"tags": []}))
+    parameters |= {"build": str(SMOKE)}
+    papermill.execute_notebook(
+        notebook, None, parameters, progress_bar=False, cwd=ROOT / "notebooks"
+    )
+    return pd.read_csv(folder / name)
 
 
-def same(executed, expected):
-    """Compare what a notebook wrote with estimates that are made here."""
-    numbers = ["difference", "low", "high"]
-    keys = [*expected.keys]
-    here = expected.frame[[*keys, *numbers]].reset_index(drop=True)
-    pd.testing.assert_frame_equal(executed[[*keys, *numbers]], here, check_dtype=False)
-
-
-@pytest.mark.slow
-def test_a_fork_of_context_has_the_numbers_of_its_judge_and_condition(fork):
-    executed = fork("context", judge="string-match", baseline="speech_only", controls=["noise"])
-    context = aor_lib.open(SMOKE, judge="string-match").select("context")
-    sounding = context.where(intent="pseudo_harmful", condition=["speech_only", "noise"])
-    same(executed, sounding.paired("condition", baseline="speech_only"))
-    assert set(executed["baseline"]) == {"speech_only"}
-    assert set(fork("context")["baseline"]) == {"benign_scene"}
+SOUNDING = {"intent": "pseudo_harmful"}
+FORKS = {
+    "context": (
+        {"baseline": "speech_only", "controls": ["noise"]},
+        lambda study: (
+            study.select("context")
+            .where(**SOUNDING, condition=["speech_only", "noise"])
+            .paired("condition", baseline="speech_only")
+        ),
+    ),
+    "mitigation": (
+        {"baseline": "prompt"},
+        lambda study: (
+            study.select("mitigation")
+            .where(method="prompt")
+            .paired("kind", baseline="prompt", by=["arm"])
+        ),
+    ),
+    "paralinguistics": (
+        {"baselines": {"emotion": "angry"}},
+        lambda study: study.select("speaker").where(**SOUNDING).paired(emotion="angry"),
+    ),
+}
 
 
 @pytest.mark.slow
-def test_a_fork_of_mitigation_has_the_numbers_of_its_judge_and_baseline(fork):
-    executed = fork("mitigation", judge="string-match", baseline="prompt")
-    prompts = aor_lib.open(SMOKE, judge="string-match").select("mitigation").where(method="prompt")
-    same(executed, prompts.paired("kind", baseline="prompt", by=["arm"]))
-    assert set(executed["level"]) == {"control"}
-
-
-@pytest.mark.slow
-def test_a_fork_of_paralinguistics_has_the_numbers_of_its_judge_and_baselines(fork):
-    baselines = {"emotion": "angry"}
-    executed = fork("paralinguistics", judge="string-match", baselines=baselines)
-    spoken = aor_lib.open(SMOKE, judge="string-match").select("speaker")
-    same(executed, spoken.where(intent="pseudo_harmful").paired(**baselines))
-    assert set(executed["level"]) == {"neutral"}
+@pytest.mark.parametrize("name", FORKS)
+def test_a_fork_has_the_numbers_of_its_judge_and_baselines(name, tmp_path):
+    parameters, estimate = FORKS[name]
+    forked = fork(name, tmp_path, judge="string-match", **parameters)
+    expected = estimate(aor_lib.open(SMOKE, judge="string-match"))
+    columns = [*expected.keys, "difference", "low", "high"]
+    here = expected.frame[columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(forked[columns], here, check_dtype=False)
+    assert not forked[columns].equals(fork(name, tmp_path)[columns])

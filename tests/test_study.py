@@ -61,7 +61,3 @@ def test_a_difference_is_paired_by_utterance_and_carries_its_keys(study):
 def test_a_folder_without_a_study_is_refused_by_its_name(tmp_path):
     with pytest.raises(FileNotFoundError, match=str(tmp_path)):
         aor_lib.open(tmp_path)
-
-
-def test_the_public_names_are_few():
-    assert len(aor_lib.__all__) <= 15

@@ -105,7 +105,8 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
                     raise UnusableError(
                         f"has a sample rate of {frame.sample_rate} Hz, below {_MIN_RATE_HZ} Hz"
                     )
-                yield frame.sample_rate, _channels(frame)
+                (planar,) = av.AudioResampler("fltp").resample(frame)
+                yield frame.sample_rate, np.asarray(planar.to_ndarray(), dtype=np.float32)
                 length_s += frame.samples / frame.sample_rate
             if length_s >= at_most_s:
                 return
@@ -118,11 +119,6 @@ def _blocks(path: Path, at_most_s: float) -> Iterator[tuple[int, _Block]]:
             raise UnreadableError("is cut off: it holds less sound than it says")
         if lost > max(1, _MAX_LOST * packets):
             raise UnreadableError(f"is damaged: {lost} of {packets} packets cannot be decoded")
-
-
-def _channels(frame: av.AudioFrame) -> _Block:
-    (planar,) = av.AudioResampler("fltp").resample(frame)
-    return np.asarray(planar.to_ndarray(), dtype=np.float32)
 
 
 def _mono(channels: _Block) -> mixing.Samples:

@@ -3,12 +3,10 @@
 Anything that a person can mend ends in one line on standard error and a non-zero exit.
 """
 
-import sys
-
 import typer
 
 from aor_lib.cli import answers, data, make, models, scenes
-from aor_lib.config.typed_yaml import AorError, one_line
+from aor_lib.cli.steps import run_app
 
 app = typer.Typer(
     add_completion=False,
@@ -24,9 +22,5 @@ app.add_typer(scenes.app, name="scenes")
 
 
 def main() -> None:
-    """Entry point of ``aor``: runs a verb and turns what a person can mend into one line."""
-    try:
-        app()
-    except (AorError, OSError) as error:
-        print(f"aor: error: {one_line(error)}", file=sys.stderr)
-        sys.exit(1)
+    """Entry point of ``aor``."""
+    run_app(app, "aor")

@@ -1,6 +1,5 @@
 """The verb that brings a study up to date, stage by stage."""
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,8 +12,6 @@ from aor_lib.cli import answers
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import StudyParams
-from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.progress import STATE
 
 if TYPE_CHECKING:
     from aor_lib.study import Study
@@ -45,7 +42,7 @@ def run(params: Path | str, build: Path | str | None = None) -> "Study":
     Examples
     --------
     >>> study = run("params/smoke.yaml")  # doctest: +ELLIPSIS
-    1 of 6: stimuli
+    1 of 5: stimuli
     ...
     >>> sorted(set(study.trials["model"]))
     ['ref-contextual', 'ref-permissive']
@@ -86,24 +83,4 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
         ("answers", partial(answers.run, params, folder)),
         ("verdicts", partial(answers.judge, params, build=folder)),
         ("steering", partial(answers.steer, params, folder)),
-        ("state", partial(record_state, folder, study.profile.judge)),
     ]
-
-
-def record_state(folder: Path, judge_id: str) -> None:
-    """Write the file that changes exactly when something that pages show does."""
-    import pandas as pd
-
-    from aor_lib.analysis.results import load_results
-    from aor_lib.stimuli.manifest import VALIDATION
-
-    digest = hashlib.sha256()
-    results = load_results(folder, judge_id)
-    digest.update(pd.util.hash_pandas_object(results, index=False).to_numpy().tobytes())
-    for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
-        digest.update(path.read_bytes())
-    state = f"{digest.hexdigest()}\n"
-    path = folder / STATE
-    if not path.is_file() or path.read_text(encoding="ascii") != state:
-        with atomic_write(path) as stream:
-            stream.write(state.encode())

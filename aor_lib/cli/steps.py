@@ -1,6 +1,9 @@
 """Arguments and steps that the verbs share."""
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +11,7 @@ from typing import Annotated
 import typer
 
 from aor_lib.config.params import StudyParams, load_study
+from aor_lib.config.typed_yaml import AorError, one_line
 
 ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
 BuildFolder = Annotated[
@@ -19,6 +23,30 @@ def study_of(params: Path, build: Path | None) -> tuple[StudyParams, Path]:
     """Read a profile's study, and name its folder."""
     study = load_study(params)
     return study, build or Path("build") / study.profile.name
+
+
+def run_app(app: typer.Typer, name: str) -> None:
+    """Run a command; what a person can mend ends it in one line, and Ctrl-C within a second."""
+    signal.signal(signal.SIGINT, _end)
+    try:
+        app()
+    except (AorError, OSError) as error:
+        from aor_lib.storage.assets import cache_folder
+
+        path, remedy = getattr(error, "filename", None), ""
+        if path and Path(path).is_relative_to(cache_folder()):
+            remedy = "; set AOR_CACHE to a folder that can be written"
+        print(f"{name}: error: {one_line(error)}{remedy}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _end(*_: object) -> None:
+    # What is finished is stored, and threads are not waited for: their later errors are no news.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.excepthook = lambda *_: None
+    threading.excepthook = lambda _: None
+    threading.Timer(0.5, os._exit, [130]).start()
+    raise KeyboardInterrupt
 
 
 def print_table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> None:

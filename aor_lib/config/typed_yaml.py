@@ -36,6 +36,8 @@ class Params(BaseModel):
 T = TypeVar("T", bound=Params)
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
+# Once per process: every stage reads the same hundred files.
+_parse = functools.lru_cache(maxsize=256)(functools.partial(yaml.load, Loader=_Loader))
 
 
 def read(path: Path, kind: type[T]) -> T:
@@ -62,11 +64,6 @@ def mapping(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ParamsError(f"{path}: must be a mapping of keys to values")
     return dict(data)
-
-
-@functools.lru_cache(maxsize=256)
-def _parse(text: str) -> Any:
-    return yaml.load(text, _Loader)  # once per process: every stage reads the same hundred files
 
 
 def validated(data: object, kind: type[T], where: str) -> T:

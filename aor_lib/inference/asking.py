@@ -38,7 +38,7 @@ class Outcome:
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
-    """Ask a model batch by batch and yield outcomes, after an interrupt those under way too."""
+    """Ask a model batch by batch and yield outcomes."""
     if (first := next(batches, None)) is None:
         return  # one-core threads would load torch, half of the time of such a run
     batches = itertools.chain([first], batches)
@@ -70,20 +70,14 @@ def _at_once(
     model: AudioModel, batches: Iterator[Batch], submit: Callable[..., Future[Outcome]], count: int
 ) -> Generator[Outcome, None, None]:
     under_way: set[Future[Outcome]] = set()
-    try:
-        while True:
-            taken = itertools.islice(batches, count - len(under_way))
-            under_way |= {submit(_whole, model, batch) for batch in taken}
-            if not under_way:
-                return
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                under_way.remove(future)
-                yield future.result()
-    except KeyboardInterrupt:
-        # A thread cannot be stopped. While it is waited for, what it answers is kept.
-        for future in under_way:
+    while True:
+        taken = itertools.islice(batches, count - len(under_way))
+        under_way |= {submit(_whole, model, batch) for batch in taken}
+        if not under_way:
+            return
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            under_way.remove(future)
             yield future.result()
-        raise
 
 
 def _whole(model: AudioModel, batch: Batch) -> Outcome:

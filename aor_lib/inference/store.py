@@ -57,6 +57,7 @@ CREATE TABLE IF NOT EXISTS provenance (
 CREATE TABLE IF NOT EXISTS judge (id);
 """
 _ARM = TypeAdapter(Arm)
+_arm = lru_cache(maxsize=1000)(_ARM.validate_json)
 _Row = TypeVar("_Row", bound=Row)
 
 
@@ -240,12 +241,13 @@ class Store(AbstractContextManager["Store"]):
                     f"{values}; take out what was imported ('aor import --forget {model}')"
                 )
 
-    def _rows(self, kind: type[_Row], which: str, *values: str) -> list[_Row]:
-        names = list(kind.model_fields)
-        return [
-            kind(**{name: _decoded(name, value) for name, value in zip(names, row, strict=True)})
-            for row in self._read(f"SELECT {', '.join(names)} {which} ORDER BY 1, 2", *values)
-        ]
+    def _rows(self, kind: type[_Row], which: str, *parameters: str) -> list[_Row]:
+        names, rows = list(kind.model_fields), []
+        for values in self._read(f"SELECT {', '.join(names)} {which} ORDER BY 1, 2", *parameters):
+            row = dict(zip(names, values, strict=True))
+            row |= {name: json.loads(row[name]) for name in ("flags", "libraries") if name in row}
+            rows.append(kind(**row))
+        return rows
 
     def _read(self, query: str, *values: str | None) -> list[Any]:
         with self._named_errors():
@@ -270,11 +272,6 @@ def open_results(build: Path) -> Store:
     return Store(build / STORE)
 
 
-@lru_cache(maxsize=1000)
-def _arm(content: str) -> Arm:
-    return _ARM.validate_json(content)
-
-
 def _marks(count: int) -> str:
     return ", ".join("?" * count)
 
@@ -282,7 +279,3 @@ def _marks(count: int) -> str:
 def _values(row: Row) -> list[Any]:
     fields = row.model_dump(mode="json").values()
     return [json.dumps(v, sort_keys=True) if isinstance(v, dict | list) else v for v in fields]
-
-
-def _decoded(name: str, value: Any) -> Any:
-    return json.loads(value) if name in ("flags", "libraries") else value

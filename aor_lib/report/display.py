@@ -16,7 +16,9 @@ import pandas as pd
 
 from aor_lib.report.measures import NOTHING, signed
 
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# A number that leads to the explorer, and to nowhere else, whoever wrote it.
+_LINK = re.compile(r"\[([\w\s.%()+\u2212\u2013-]+)\]\((explorer\.html#[\w.%=&;+-]+)\)")
+_SPECIAL = re.compile(rf"{_LINK.pattern}|[!-/:-@\[-`{{-~]")
 _SHORT = 18  # rows of a table that is not folded
 
 
@@ -30,8 +32,8 @@ class Prose:
         return self.markdown
 
     def __str__(self) -> str:
-        """Return the text without Markdown's escapes, for a shell."""
-        return re.sub(r"\\(.)", r"\1", self.markdown)
+        """Return the text without Markdown's escapes and links, for a shell."""
+        return re.sub(r"\\(.)|</?a[^>]*>", r"\1", self.markdown)
 
 
 @dataclass(frozen=True)
@@ -116,16 +118,27 @@ def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:
 
 def scrolling(rows: pd.DataFrame, label: str) -> str:
     """Rows as an HTML table that scrolls by itself, by keyboard too, where the page is narrow."""
-    html = rows.to_html(  # escapes what it shows
-        index=False, border=0, na_rep=NOTHING, float_format=lambda value: signed(value, "g")
-    )
-    html = html.replace("\\n", "<br/>")  # to_html shows a newline so
+    html = rows.map(_cell).rename(columns=escape).to_html(index=False, border=0, escape=False)
     return (
         f'<div class="aor-scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
         f"{html}</div>"
     )
 
 
+def as_html(text: str) -> str:
+    """Plain text as HTML; a number that leads to its clips becomes a link."""
+    return _LINK.sub(r'<a href="\2">\1</a>', escape(text)).replace("\n", "<br/>")
+
+
+def _cell(value: Any) -> str:
+    """A value as HTML."""
+    if isinstance(value, float):
+        return NOTHING if pd.isna(value) else signed(value, "g")
+    return as_html(str(value))
+
+
 def _plain(text: str) -> str:
-    """Text as Markdown that means just that: all its ASCII punctuation is escaped."""
-    return _PUNCTUATION.sub(r"\\\1", " ".join(text.split()))
+    """Text as Markdown that means just that: punctuation is escaped, but for links to clips."""
+    return _SPECIAL.sub(
+        lambda one: as_html(one[0]) if one[1] else f"\\{one[0]}", " ".join(text.split())
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from html import escape
@@ -34,8 +34,8 @@ def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
     return frame
 
 
-TRADE_OFF = ("orr", "hrr")
-"""Columns of a frame that holds two rates a row: over-refusal and harmful refusal."""
+TRADE_OFF = {"orr": {"intent": "pseudo_harmful"}, "hrr": {"intent": "harmful"}}
+"""Columns of a frame that holds two rates a row, and what each is of."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Estimates:
         Titles of the ids among the keys' values.
     about
         What the estimates are of, in words: the title of their axis.
+    clips
+        Address at which the clips of a row can be heard; empty if there is none.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Estimates:
     measure: str
     titles: Mapping[str, str] = field(default_factory=dict, repr=False)
     about: str = ""
+    clips: Callable[[Mapping[Any, Any]], str] = field(default=lambda row: "", repr=False)
 
     def where(self, **values: Any) -> Estimates:
         """Keep the estimates whose columns have these values (a value, or a list of values)."""
@@ -115,7 +118,9 @@ class Estimates:
             for key in self.keys
         }
         for measure in [m for m in TRADE_OFF if m in frame] or [self.measure]:
-            columns[measure_of(measure).heading] = [with_interval(measure, row) for row in records]
+            columns[measure_of(measure).heading] = [
+                self.linked(with_interval(measure, row), row, measure) for row in records
+            ]
         if "p_holm" in frame:
             columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
         sizes = [sample_size(row) for row in records]
@@ -129,6 +134,11 @@ class Estimates:
                     for row in records
                 ]
         return pd.DataFrame(columns)
+
+    def linked(self, text: str, row: Mapping[Any, Any], measure: str = "") -> str:
+        """Text that leads to a row's clips in a table or sentence; of one rate, if it has two."""
+        address = self.clips({**row, **TRADE_OFF.get(measure, {})})
+        return f"[{text}]({address})" if address and text != NOTHING else text
 
     def sentences(self) -> Prose:
         """Findings of the estimates and of their Holm-adjusted tests at 5 %, in sentences."""

@@ -42,7 +42,7 @@ def gallery(
         _card(row, trials[trials["stimulus_id"] == row["stimulus_id"]])
         for row in stimuli.to_dict("records")
     ]
-    return Html(template.render(cards=cards))
+    return Html(template.render(cards=cards, in_book=url == "clips"))
 
 
 def facts(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -95,6 +95,7 @@ def verdict_of(intent: str, condition: str, outcome: str) -> str:
 def _card(row: Mapping[Any, Any], trials: pd.DataFrame) -> dict[str, Any]:
     seconds = _known(row, "duration_s")
     return {
+        "page": f"clip/{quote(row['stimulus_id'])}.html",
         "text": row["text"],
         "path": _known(row, "path"),
         "read": _known(row, "presented_text") or row["text"],

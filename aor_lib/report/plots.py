@@ -66,6 +66,7 @@ class _Picture:
         rows["row"] = [in_words(row, self.named, titles) for row in records]
         rows["estimate"] = [with_interval(self.measure, row) for row in records]
         rows["n"] = [sample_size(row) for row in records]
+        rows["clips"] = [estimates.clips(row) for row in records]
         self.rows = rows.infer_objects()
         table = pd.DataFrame(looks(self.hue, known[self.hue], titles))
         self.hues, colours, shapes = (table[place].tolist() for place in table)
@@ -80,7 +81,8 @@ class _Picture:
     def forest(self) -> Drawn:
         colour, shape = self.colour, self.shape
         in_order = list(dict.fromkeys(self.rows["row"]))
-        base = self._base().encode(y=alt.Y("row:N", title=None, sort=in_order, axis=_WIDE))
+        y = alt.Y("row:N", title=None, sort=in_order, axis=_WIDE)
+        base = self._base().encode(y=y, href="clips:N")
         if self.named == [self.hue]:
             colour, shape = colour.legend(None), shape.legend(None)
         else:
@@ -110,7 +112,9 @@ class _Picture:
         chart = alt.layer(
             base.mark_area(opacity=0.15).encode(y=f"{self.low}:Q", y2=f"{self.high}:Q"),
             base.mark_line(strokeWidth=2).encode(y=y),
-            base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=self.shape),
+            base.mark_point(filled=True, size=70, opacity=1).encode(
+                y=y, shape=self.shape, href="clips:N"
+            ),
         )
         return chart, 280, f"{self._range()}, over {title}."
 
@@ -118,7 +122,7 @@ class _Picture:
         whole = alt.Scale(domain=[0, 1])
         x = alt.X("orr:Q", axis=_PERCENT, title=measure_of("orr").about, scale=whole)
         y = alt.Y("hrr:Q", axis=_PERCENT, title=measure_of("hrr").about, scale=whole)
-        base = self._base().encode(x=x, y=y, color=self.colour)
+        base = self._base().encode(x=x, y=y, color=self.colour, href="clips:N")
         rule = base.mark_rule(strokeWidth=2, opacity=0.6)
         diagonal = _beside([{"orr": 0.0, "hrr": 0.0}, {"orr": 1.0, "hrr": 1.0}])
         chart = alt.layer(

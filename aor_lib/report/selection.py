@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -77,6 +78,7 @@ class Selection:
             Instead, several factors with their baselines: one family of tests.
         """
         keys = self._keys(by)
+        factors = {value: name for name, value in baselines.items()} or {baseline: str(factor)}
         if baselines:
             frame = speaker_differences(self.frame, baselines, keys)
         elif factor is None:
@@ -84,19 +86,22 @@ class Selection:
         else:
             self._require(factor, baseline)
             frame = stats.paired_differences(self.frame, factor, baseline, keys)
-        return self._estimates(frame, [*keys, "level", "baseline"], "difference")
+        return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
         frame = stats.hearing_sensitivity(self.frame, keys)
-        return self._estimates(frame, [*keys, "contrast"], "d_prime", "d\N{PRIME} of hearing")
+        keys = [*keys, "contrast"]
+        sounding = self.where(intent="pseudo_harmful")
+        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
         frame = stats.signal_detection(self.frame, keys)
-        return self._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
+        both = self.where(intent=["harmful", "pseudo_harmful"])
+        return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
@@ -107,7 +112,8 @@ class Selection:
             side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
-        return self._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
+        both = self.where(intent=["harmful", "pseudo_harmful"])
+        return both._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
@@ -162,9 +168,45 @@ class Selection:
             raise SelectionError(f"baseline: no {column} {value!r}{did_you_mean(value, values)}")
 
     def _estimates(
-        self, frame: pd.DataFrame, keys: Sequence[str], measure: str, about: str = ""
+        self,
+        frame: pd.DataFrame,
+        keys: Sequence[str],
+        measure: str,
+        about: str = "",
+        factors: Mapping[Any, str] | None = None,
     ) -> Estimates:
-        return Estimates(frame, tuple(keys), measure, self.study.titles, about)
+        def clips(row: Mapping[Any, Any]) -> str:
+            if self.study.clips_url != "clips":
+                return ""  # the explorer lies beside the pages of the book, and nowhere else
+            trials = self._trials_of(row, factors or {})
+            names = ("model", "mitigation", "stimulus_id")
+            choice = {name: ",".join(dict.fromkeys(trials[name])) for name in names}
+            return f"explorer.html#{urlencode(choice)}" if len(trials) else ""
+
+        return Estimates(frame, tuple(keys), measure, self.study.titles, about, clips)
+
+    def _trials_of(self, row: Mapping[Any, Any], factors: Mapping[Any, str]) -> pd.DataFrame:
+        """Trials that an estimate rests on; of a comparison, utterances with both of its sides.
+
+        ``factors`` are the columns that are compared, by their baselines.
+        """
+        trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
+        column, sides = "", set[Any]()
+        if "level" in row:
+            column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
+        elif "contrast" in row:
+            column, sides = "condition", set(stats.CONTRASTS[row["contrast"]])
+        elif "against" in row:
+            column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
+        for name in ({*row} & {*trials}) - {column}:
+            trials = trials[trials[name] == row[name]]
+        if len(factors) > 1 and column != "emotion":  # angry speech is also faster and louder
+            trials = trials[trials["emotion"] != "angry"]
+        if sides:
+            trials = trials[trials[column].isin(sides)]
+            present = trials.groupby("utterance_id")[column].transform("nunique")
+            trials = trials[present == len(sides)]
+        return trials
 
     def __repr__(self) -> str:
         """Say how many trials there are."""

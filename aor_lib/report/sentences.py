@@ -124,4 +124,4 @@ def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str
     reach, size = interval(estimates.measure, row), sample_size(row)
     details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
     value = shown(estimates.measure, row[estimates.measure], unit=True)
-    return f"{value} ({', '.join(str(detail) for detail in details if detail)})"
+    return f"{estimates.linked(value, row)} ({', '.join(map(str, filter(None, details)))})"

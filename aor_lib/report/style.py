@@ -2,26 +2,23 @@
 
 import functools
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from aor_lib.analysis.results import model_titles
 from aor_lib.analysis.selections import WORDS_ONLY
 from aor_lib.analysis.splits import REFERENCE_MODELS
-from aor_lib.config.params import load_prompts, load_scenarios
+from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.measures import signed
 
-DARK = {
-    "#0072B2": "#5AB4EE",
-    "#C65A11": "#F0975C",
-    "#009E73": "#45CFA3",
-    "#B8609A": "#E59BCB",
-    "#A67C00": "#E0BE5A",
-    "#6F6FC8": "#A9A9F5",
-    "#5E8C31": "#A3D06F",
-}
+LOOK: dict[str, Any] = json.loads(Path(__file__).with_name("look.json").read_text("utf-8"))
+"""Parts of the Vega-Lite specification of every chart."""
+DARK: dict[str, str] = LOOK["usermeta"]["dark"]
 """Colours of a dark page, by those that they replace there: at least 4.5:1 in contrast."""
 PALETTE = tuple(DARK)
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
@@ -32,34 +29,10 @@ NEUTRAL = "#757575"
 OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))
 """Outcomes of a trial."""
 
-METHODS = {
-    "none": "No mitigation",
-    "difference_in_means": "Difference in means",
-    "linear_probe": "Probe",
-    "false_refusal": "False refusal, orthogonal",
-    "false_refusal_ablation": "False refusal, ablated",
-    "conditional": "Conditional",
-    "random": "Random direction",
-    "random_gate": "Random gate",
-}
+_TITLES = yaml.safe_load((PARAMS / "titles.yaml").read_text("utf-8"))
+METHODS: dict[str, str] = _TITLES["methods"]
 """Titles of the methods of steering; each has the same colour in all charts."""
-
-TITLES = METHODS | {
-    "unlabelled": "Not labelled",
-    "noise": "Spectrum-matched noise",
-    "described": "Scene described",
-    "threatening_benign": "Threatening against benign scene",
-    "neutral_benign": "Neutral against benign scene",
-    "snr_db": "SNR",
-    "mitigation": "Prompt",
-    "pseudo_harmful": "Pseudo-harmful",
-    "core": "Every condition",
-    "snr_sweep": "Levels of the scene (SNR)",
-    "paralinguistics": "Voice, emotion and pace",
-    "multi_turn": "Earlier turns",
-    "imported": "Imported clips",
-    WORDS_ONLY: "Words only",
-}
+TITLES: dict[str, str] = METHODS | _TITLES["others"]
 """Titles of ids and columns; others are shown without underscores."""
 _ORDER = [*METHODS, *Intent, *Condition, *TITLES, *OUTCOMES]
 
@@ -149,35 +122,3 @@ def chart_title(title: str, models: Iterable[str]) -> str:
     asked = set(models) - {WORDS_ONLY}
     check = asked and asked <= set(REFERENCE_MODELS)
     return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
-
-
-_TEXT = {"labelColor": NEUTRAL, "titleColor": NEUTRAL, "labelFontSize": 12, "titleFontSize": 12}
-_AXIS = {"gridColor": NEUTRAL, "gridOpacity": 0.25, "domain": False, "ticks": False}
-LOOK: dict[str, Any] = {
-    "autosize": {"type": "fit-x", "contains": "padding"},
-    "usermeta": {"dark": DARK},
-    "config": {
-        "background": "transparent",
-        "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
-        "view": {"stroke": None},
-        "axis": _TEXT | _AXIS | {"titleFontWeight": "normal", "labelPadding": 6, "labelLimit": 170},
-        "axisY": {"grid": False},
-        "axisQuantitative": {"grid": True, "tickCount": 5},
-        "axisXQuantitative": {"labelOverlap": "parity", "labelFlush": False},
-        "legend": _TEXT
-        | {
-            "orient": "top",
-            "columns": 2,
-            "labelLimit": 300,
-            "title": None,
-            "symbolSize": 80,
-            "symbolOpacity": 1,
-            "symbolBaseFillColor": NEUTRAL,
-            "symbolBaseStrokeColor": NEUTRAL,
-            "layout": {place: {"anchor": "start", "bounds": "full"} for place in ("top", "bottom")},
-        },
-        "style": {"reference": {"color": NEUTRAL, "stroke": NEUTRAL, "opacity": 0.7}},
-        "mark": {"aria": False},  # the figure carries the description, its table the numbers
-    },
-}
-"""Parts of the Vega-Lite specification of every chart; a page replaces colours when it is dark."""

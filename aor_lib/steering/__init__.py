@@ -81,8 +81,8 @@ def steer(
     ...     for intent in ("pseudo_harmful", "benign")
     ... )
     >>> steered = steer("ref-wordbound", refused[:6], answered[:6], coefficient=2)
-    >>> steered.answer(refused[6:7], Generation(max_new_tokens=4))[0].text  # was "You mean harm."
-    'You mean no harm'
+    >>> steered.answer(refused[6:7], Generation(max_new_tokens=3))[0].text  # was "You mean harm"
+    'You mean no'
     """
     from aor_lib.models.registry import load_model
     from aor_lib.steering.activations import record

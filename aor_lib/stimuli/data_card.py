@@ -9,7 +9,8 @@ import pandas as pd
 import yaml
 
 from aor_lib import __version__
-from aor_lib.config.params import PARAMS, StudyParams
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Profile
 from aor_lib.config.records import DATASET_VERSION
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 from aor_lib.stimuli.rendering import OWN_LICENCE
@@ -17,9 +18,10 @@ from aor_lib.stimuli.rendering import OWN_LICENCE
 _CREDIT = ["file", "source", "author", "licence"]
 
 
-def data_card(build: Path | str, study: StudyParams) -> str:
+def data_card(build: Path | str) -> str:
     """README.md of the data set of a built and validated study: front matter and sections."""
     manifest = load_manifest(build)
+    profile = Profile.model_validate_json(manifest.attrs["profile"])
     spoken = manifest[manifest["path"].notna()]
     validation = load_validation(build)[["stimulus_id", "wer"]].dropna()
     wer = spoken.merge(validation, on="stimulus_id").groupby("condition")["wer"]
@@ -30,13 +32,13 @@ def data_card(build: Path | str, study: StudyParams) -> str:
     )
     by = [manifest[name] for name in ("scenario", "intent", "split")]
     # The sound bank is of this machine, and another one may lack it.
-    profile = study.profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
+    shown = profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
     template = jinja2.Template(Path(__file__).with_suffix(".md").read_text(encoding="utf-8"))
     card: str = template.render(
         version=__version__,
         dataset_version=DATASET_VERSION,
-        study=study.profile,
-        profile=yaml.safe_dump(profile, sort_keys=False),
+        study=profile,
+        profile=yaml.safe_dump(shown, sort_keys=False),
         citation=citation(),
         bibtex=bibtex(),
         licences=licences(manifest),

@@ -98,7 +98,7 @@ def build_dataset(
     for file in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
         if file not in current:
             file.unlink()
-    return write_manifest((rows[name] for name in specs), build)
+    return write_manifest((rows[name] for name in specs), build, study.profile)
 
 
 def made_from(spec: StimulusSpec, settings: Mixing, bank_sha256: str | None) -> str:

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aor_lib.config.params import StudyParams
 from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
 from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli import data_card, manifest
@@ -24,7 +23,7 @@ from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 _BATCH = 100
 
 
-def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
+def export_dataset(build: Path, into: Path) -> Path:
     """Export a built and validated study for ``datasets.load_dataset``; returns ``into``.
 
     ``data/SPLIT.parquet`` holds the manifest's rows with their sound: ``audio`` is the clip,
@@ -43,7 +42,7 @@ def export_dataset(build: Path, into: Path, study: StudyParams) -> Path:
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
                 _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
-        card = data_card.data_card(build, study)
+        card = data_card.data_card(build)
         (folder / "README.md").write_text(card, encoding="utf-8")
         _write_croissant(data_card.licences(manifest.load_manifest(build)), folder)
     return into

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 import pandas as pd
 
+from aor_lib.config.profile import Profile
 from aor_lib.config.records import DATASET_VERSION, Stimulus
 from aor_lib.config.typed_yaml import AorError, ParamsError, validated
 from aor_lib.storage.atomic_write import atomic_write
@@ -48,9 +49,12 @@ def load_stimuli(build: Path | str) -> list[Stimulus]:
         ) from error
 
 
-def write_manifest(stimuli: Iterable[Stimulus], build: Path) -> Path:
-    """Write the manifest of a study and return its path."""
+def write_manifest(
+    stimuli: Iterable[Stimulus], build: Path, profile: Profile | None = None
+) -> Path:
+    """Write the manifest of a study, with its profile as an attribute, and return its path."""
     frame = pd.DataFrame([stimulus.model_dump(mode="json") for stimulus in stimuli])
+    frame.attrs = {"profile": profile.model_dump_json()} if profile else {}
     with atomic_write(build / MANIFEST) as stream:
         frame.to_parquet(stream, index=False)
     return build / MANIFEST

@@ -72,8 +72,11 @@ class Assets(Params):
 
 def cache_folder() -> Path:
     """Folder that assets are kept in: ``$AOR_CACHE``, or the platform's cache of the user."""
-    chosen = os.environ.get("AOR_CACHE")
-    return Path(chosen) if chosen else platformdirs.user_cache_path("aor-study")
+    try:
+        chosen = os.environ.get("AOR_CACHE") or platformdirs.user_cache_path("aor-study")
+    except RuntimeError as error:
+        raise OSError(f"{error}; or set AOR_CACHE to a folder that can be written") from error
+    return Path(chosen)
 
 
 @functools.cache

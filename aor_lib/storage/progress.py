@@ -12,9 +12,6 @@ from tqdm import tqdm
 from aor_lib.config.records import content_hash
 from aor_lib.storage.atomic_write import atomic_write
 
-STATE = "study.sha256"
-"""The file in a study's folder that changes exactly when something that pages show does."""
-
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -35,10 +36,15 @@ def map_jobs(
         # Spawned, not forked: this process may hold threads of the speech and hearing libraries.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, context, _end_with_parent) as pool:
+            # Blocked signals are inherited: Ctrl-C is for this process alone.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            made = pool.map(make, jobs)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             try:
-                yield from pool.map(make, jobs)
+                yield from made
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                for worker in multiprocessing.active_children():
+                    worker.kill()
                 raise
 
 
@@ -73,10 +79,8 @@ def one_core_threads() -> Iterator[tuple[Callable[..., Future[Any]], int]]:
     try:
         yield submit, threads
     finally:
-        try:
-            pool.shutdown(cancel_futures=True)
-        finally:
-            torch.set_num_threads(threads)
+        torch.set_num_threads(threads)
+        pool.shutdown(cancel_futures=True)
 
 
 def _end_with_parent() -> None:

@@ -11,32 +11,36 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from filelock import FileLock, Timeout
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
 
-from aor_lib.cli.make import duration, record_state, run_stages, stages
-from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
+from aor_lib.cli.make import duration, run_stages, stages
+from aor_lib.cli.steps import BuildFolder, ParamsFile, run_app, study_of
 from aor_lib.config.params import PARAMS, StudyParams
-from aor_lib.config.typed_yaml import AorError, one_line, read
+from aor_lib.config.records import content_hash
+from aor_lib.config.typed_yaml import AorError, read
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.progress import STATE, progress
-
-if TYPE_CHECKING:
-    from jupyter_client.manager import AsyncKernelManager
+from aor_lib.storage.progress import finished, progress, up_to_date
 
 ROOT = PARAMS.parent
-HTML = Path("build/html")
-"""Link to the pages that were made last."""
+STATE = "study.sha256"
+"""The file in a study's folder that changes exactly when something that pages show does."""
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 """Tutorials that load models and do not only read what they answered."""
 
+_STEERED = "ref-contextual"  # what steer_a_model steers
 _KERNELS = 2
 """Each executes many notebooks, since one takes as long to start as a chapter to run."""
 _ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "AOR_CLIPS_URL": "clips"}
@@ -60,59 +64,87 @@ def book(
     """Bring a study up to date, execute the notebooks that are stale and write the pages."""
     began = time.monotonic()
     study, folder = study_of(params, build)
-    unexecuted: Sequence[str] = ()
+    unexecuted: Sequence[str] = () if _STEERED in study.profile.models else ("steer_a_model",)
     if source is None:
         steps = stages(params, study, folder)
     else:
         folder = build or Path("build/from") / study.profile.name
         steps = [(f"results of {source.name}", partial(_unpack, source, study, folder))]
         unexecuted = ASK_MODELS
+    steps.append(("state", partial(record_state, folder, study.profile.judge)))
     steps.append(("notebooks", partial(execute_notebooks, folder, unexecuted=unexecuted)))
     steps.append(("pages", partial(write_pages, folder)))
-    run_stages(steps)
-    HTML.parent.mkdir(exist_ok=True)
-    HTML.unlink(missing_ok=True)
-    HTML.symlink_to(os.path.relpath(folder / "html", HTML.parent))
+    with one_at_a_time(folder):
+        run_stages(steps)
+        link_to(folder / "html")
     first, took = folder / "html" / "index.html", duration(time.monotonic() - began)
     typer.echo(f"The book is {first}, after {took}: open it, or run 'make serve'")
+
+
+def record_state(folder: Path, judge_id: str) -> None:
+    """Write :data:`STATE`."""
+    import pandas as pd
+
+    from aor_lib.analysis.results import load_results
+    from aor_lib.stimuli.manifest import VALIDATION
+
+    rows = pd.util.hash_pandas_object(load_results(folder, judge_id), index=False)
+    digest = sha256(rows.to_numpy().tobytes())
+    for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
+        digest.update(path.read_bytes())
+    (folder / STATE).write_text(digest.hexdigest())
+
+
+def one_at_a_time(build: Path) -> AbstractContextManager[object]:
+    """Lock for a build of a folder; waits, and says so, while another one is under way."""
+    build.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(build.parent / f".{build.name}.lock")  # beside it: --from replaces the folder
+    try:
+        return lock.acquire(blocking=False)
+    except Timeout:
+        typer.echo(f"Another build of {build} is under way: waiting until it has ended", err=True)
+        return lock.acquire()
+
+
+def link_to(html: Path, link: Path = Path("build/html")) -> None:
+    """Point the link to the pages that were made last to a folder, atomically."""
+    link.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=link.parent, prefix=".") as scratch:
+        (other := Path(scratch) / "link").symlink_to(os.path.relpath(html, link.parent))
+        other.replace(link)
 
 
 def execute_notebooks(
     build: Path, notebooks: Path = ROOT / "notebooks", unexecuted: Sequence[str] = ()
 ) -> int:
-    """Execute the notebooks that are older than the study, the library or their source.
+    """Execute the notebooks whose source, study, library or parameters are not as they were.
 
-    They are kept in the folder ``notebooks`` of the study.
-
-    Parameters
-    ----------
-    build
-        Folder of the study.
-    notebooks
-        Folder of the notebooks.
-    unexecuted
-        Names of notebooks to show without outputs.
-
-    Returns
-    -------
-    int
-        Number of notebooks executed.
-
-    Raises
-    ------
-    BookError
-        If a cell fails; then no other notebook begins.
+    They are kept in the folder ``notebooks`` of the study, without those that were removed; the
+    ``unexecuted`` (names) are shown without outputs. Returns the number executed. BookError if a
+    cell fails; then no other notebook begins.
     """
     (build / "notebooks").mkdir(exist_ok=True)
-    for name in unexecuted:
-        shutil.copyfile(notebooks / f"{name}.ipynb", build / "notebooks" / f"{name}.ipynb")
-    stale = [path for path in _stale(build, notebooks) if path.stem not in unexecuted]
+    made_from = _made_from(build, notebooks, unexecuted)
+    for copy in (build / "notebooks").glob("*.ipynb"):
+        if copy.name not in made_from:
+            copy.unlink()
+    stale = [
+        notebooks / name
+        for name, parts in made_from.items()
+        if not (build / "notebooks" / name).is_file()
+        or not up_to_date(build, Path(name).stem, parts)
+    ]
+    for path in [path for path in stale if path.stem in unexecuted]:
+        shutil.copyfile(path, build / "notebooks" / path.name)
+        finished(build, path.stem, made_from[path.name])
+        stale.remove(path)
     stale.sort(key=lambda path: path.stem not in ASK_MODELS)  # the longest ones first
     waiting, done = iter(stale), itertools.count(1)
 
     def execute(kernel: AsyncKernelManager) -> None:
         for path in waiting:
             _execute(build, path, kernel)
+            finished(build, path.stem, made_from[path.name])
             report(next(done), len(stale))
 
     with (
@@ -139,65 +171,78 @@ def execute_notebooks(
 def write_pages(build: Path) -> None:
     """Make the pages of executed notebooks and of the folder ``book``, unless they are current.
 
-    A warning of jupyter-book is an error. The pages that were there before stay until all new ones
-    are made.
-
-    Parameters
-    ----------
-    build
-        Folder of the study.
-
-    Raises
-    ------
-    BookError
-        If a page cannot be made.
+    The pages that were there before stay until all new ones are made. BookError if a page cannot
+    be made; a warning of jupyter-book is an error.
     """
     html, vendored = build / "html", PARAMS / "web_assets.yaml"
-    texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.bib", vendored]
     executed = sorted((build / "notebooks").glob("*.ipynb"))
-    cards = _files(PARAMS / "models")
-    sources = [*_files(ROOT / "book"), *executed, *texts, *cards, build / STATE]
-    if _changed(html / "index.html") >= max(map(_changed, sources)):
+    texts = [ROOT / "CHANGELOG.md", ROOT / "CITATION.bib", ROOT / "reference" / "rates.csv"]
+    sources = [*_files(ROOT / "book"), *executed, *texts, *_shared(build)]
+    made_from = [_digest(sources), os.environ.get("SITE_URL")]
+    if html.is_dir() and up_to_date(build, "html", made_from):
         return
+    import aor_lib as aor
     from aor_lib.storage.assets import Assets, fetch
+    from book._ext.clip_links import shortened
+    from book._ext.clip_pages import write_clip_pages
     from book._ext.explorer import write_data
 
     folder = build / "book"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "book", folder)
+    trials = aor.open(build).trials
     for path in executed:
-        shutil.copyfile(path, folder / path.name)
+        (folder / path.name).write_text(shortened(path.read_text("utf-8"), trials), "utf-8")
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copyfile(ROOT / "CITATION.bib", folder / "citation.bib")
     _run("jupyter-book", "build", "-W", "--keep-going", "--quiet", str(folder))
     made = folder / "_build" / "html"
     for asset in read(vendored, Assets).assets:
-        folder = fetch(asset.id, vendored)
-        shutil.copytree(folder, made / "_static" / "vendor", dirs_exist_ok=True)
+        vendor = made / "_static" / "vendor"
+        shutil.copytree(fetch(asset.id, vendored), vendor, dirs_exist_ok=True)
     write_data(build, made / "explorer")
+    write_clip_pages(build, made / "clip")
     shutil.copytree(build / "clips", made / "clips")
-    shutil.rmtree(html, ignore_errors=True)
-    made.rename(html)
+    replace_folder(made, html)
+    finished(build, "html", made_from)
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Put a folder in the place of another, which is removed only after that."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
+        old = Path(scratch) / "old"
+        if folder.exists():
+            folder.rename(old)
+        try:
+            made.rename(folder)
+        finally:
+            if old.exists() and not folder.exists():
+                old.rename(folder)
 
 
 def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
     from aor_lib.inference.exchange import unpack_study
 
     trials = unpack_study(source, study, folder)
-    record_state(folder, study.profile.judge)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
 
 
-def _stale(build: Path, notebooks: Path) -> list[Path]:
-    """Notebooks to execute, as `make` would find them."""
-    inputs = [*_files(ROOT / "aor_lib"), *notebooks.glob("*.py")]
-    inputs += [build / STATE, *_files(build / "labels")]
-    shared = max(map(_changed, inputs))
-    return [
-        source
-        for source in sorted(notebooks.glob("*.ipynb"))
-        if _changed(build / "notebooks" / source.name) < max(shared, _changed(source))
-    ]
+def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[str, list[object]]:
+    """All that can change an executed notebook, by the notebook's name."""
+    tables = (ROOT / "benchmarks").glob("*.csv")
+    shared = _digest([*_shared(build), *_files(build / "labels"), *notebooks.glob("*.py"), *tables])
+    return {
+        path.name: [shared, _digest([path]), path.stem in unexecuted]
+        for path in sorted(notebooks.glob("*.ipynb"))
+    }
+
+
+def _shared(build: Path) -> list[Path]:
+    return [*_files(ROOT / "aor_lib"), *_files(PARAMS), build / STATE]
+
+
+def _digest(files: Iterable[Path]) -> str:
+    return content_hash({str(p): sha256(p.read_bytes()).hexdigest() for p in files})
 
 
 def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
@@ -229,9 +274,6 @@ def _execute(build: Path, source: Path, kernel: AsyncKernelManager) -> None:
 @contextmanager
 def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
     """A kernel of one thread in a folder; what it prints beside its cells is dropped."""
-    from jupyter_client.manager import AsyncKernelManager
-    from jupyter_core.utils import run_sync
-
     kernel = AsyncKernelManager(kernel_name="python3")
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     run_sync(kernel.start_kernel)(cwd=str(folder), env=_ENVIRONMENT, **silent)
@@ -254,12 +296,5 @@ def _files(folder: Path) -> list[Path]:
     return [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
 
 
-def _changed(path: Path) -> float:
-    return path.stat().st_mtime if path.exists() else 0.0
-
-
 if __name__ == "__main__":
-    try:
-        app()
-    except (AorError, OSError) as error:
-        sys.exit(f"make book: error: {one_line(error)}")
+    run_app(app, "make book")

@@ -20,9 +20,13 @@ import pandas as pd
 import soundfile
 
 import aor_lib as aor
+from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import mapping
 from aor_lib.report.listening import answer_of, facts
-from aor_lib.report.style import OUTCOMES, ordered, title_of
+from aor_lib.report.style import OUTCOMES, cell_title, ordered, title_of
+from book._ext.clip_links import CHOSEN_BY, UNKNOWN
 
 BINS = 96
 """Parts of a clip's outline."""
@@ -30,36 +34,11 @@ BINS = 96
 _PART_BYTES = 16_384
 _NOT_ASKED = "-"
 _NO_MITIGATION = "none"
-_UNKNOWN = "unknown"
 
-_OF_STIMULI = {
-    "scenario": "Scenario",
-    "condition": "Condition",
-    "intent": "Intent",
-    "background_scene": "Scene",
-    "emotion": "Emotion",
-    "speaking_rate": "Speaking rate",
-    "block": "Part of the design",
-    "split": "Split",
-}
-_ARM = {"model": "Model", "mitigation": "Mitigation"}
-_OF_ANSWERS = {
-    "label": "Label",
-    "verdict": "Right or wrong",
-    "elsewhere": "The same request",
-}
-_FACETS = _OF_STIMULI | _ARM | _OF_ANSWERS
-_TITLES: dict[str, Mapping[str, str]] = {
-    "background_scene": {_UNKNOWN: "No scene"},
-    "label": {outcome: title_of(outcome) for outcome in OUTCOMES},
-    "verdict": {
-        "right": "Right",
-        "wrong": "Wrong",
-        "open": "Not scored",
-        "none": "No verdict",
-    },
-    "elsewhere": {"nowhere": "Answered in no form", "somewhere": "Answered in some form"},
-}
+_WORDS = mapping(PARAMS / "titles.yaml")["explorer"]
+_ARM, _OF_ANSWERS = _WORDS["asked"], _WORDS["answers"]
+_FACETS = (*CHOSEN_BY, *_ARM, *_OF_ANSWERS)
+_TITLES = _WORDS["values"] | {"label": {outcome: title_of(outcome) for outcome in OUTCOMES}}
 
 _HANDFUL = 12  # cards on a page
 _IN_ITS_SCENE = {
@@ -68,13 +47,6 @@ _IN_ITS_SCENE = {
     "intent": "pseudo_harmful",
     "condition": "benign_scene",
     "verdict": "wrong",
-}
-_MISTAKES = {
-    "refuses in the benign scene what it answers elsewhere": {"elsewhere": "somewhere"},
-    "refuses in the benign scene, and answers nowhere": {"elsewhere": "nowhere"},
-    "answers, though the scene makes it a threat": {"condition": "threatening_scene"},
-    "answers, though it is harmful": {"intent": "harmful"},
-    "refuses what is plainly benign": {"intent": "benign"},
 }
 
 
@@ -134,8 +106,8 @@ def outline(path: Path) -> str:
 def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     """Trials with the answers to show and the facets of these.
 
-    ``position`` is the stimulus' row; ``elsewhere`` says whether the model answers the same request
-    in any form.
+    ``position`` is the stimulus' row; ``elsewhere`` says in how many of its other forms the model
+    answers the same request.
     """
     answers = [answer_of(row) for row in trials.to_dict("records")]
     trials = trials.assign(
@@ -144,9 +116,15 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
         verdict=[answer["verdict"] for answer in answers],
         position=pd.Index(stimuli["stimulus_id"]).get_indexer(trials["stimulus_id"]),
     )
-    requests = [trials[name] for name in ("utterance_id", *_ARM)]
-    complied = trials["label"].eq(Label.FULL_COMPLIANCE).groupby(requests).transform("any")
-    return trials.assign(elsewhere=complied.map({True: "somewhere", False: "nowhere"}))
+    refused, answered = trials["label"].isin(REFUSALS), trials["label"].eq(Label.FULL_COMPLIANCE)
+    forms = answered.groupby([trials[name] for name in ("utterance_id", *_ARM)])
+    others, others_answered = forms.transform("size") - 1, forms.transform("sum") - answered
+    return trials.assign(
+        refused=np.select([refused, answered], ["refused", "answered"], "neither"),
+        elsewhere=np.select(
+            [others_answered == 0, others_answered < others], ["nowhere", "somewhere"], "everywhere"
+        ),
+    )
 
 
 def _cards(stimuli: pd.DataFrame, trials: pd.DataFrame, build: Path) -> Iterator[str]:
@@ -186,9 +164,12 @@ def _parts(cards: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 def _index(
     stimuli: pd.DataFrame, trials: pd.DataFrame, titles: Mapping[str, str]
 ) -> dict[str, Any]:
-    own = stimuli[list(_OF_STIMULI)].fillna(_UNKNOWN)
-    of_stimuli = [_facet(name, title, own, titles) for name, title in _OF_STIMULI.items()]
-    of_answers = [_facet(*facet, trials, titles) for facet in (_ARM | _OF_ANSWERS).items()]
+    own = stimuli[list(CHOSEN_BY)].astype(object)
+    own = own.where(own.notna(), UNKNOWN)
+    headings = {name: _WORDS["columns"].get(name, title_of(name)) for name in CHOSEN_BY}
+    of_stimuli = [_facet(name, title, own, titles) for name, title in headings.items()]
+    asked = _ARM | _OF_ANSWERS
+    of_answers = [_facet(name, title, trials, titles) for name, title in asked.items()]
     return {
         "texts": list(stimuli["text"]),
         "ids": list(stimuli["stimulus_id"]),
@@ -202,19 +183,19 @@ def _index(
 
 def _facet(name: str, title: str, frame: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
     """A column to choose by: its values with their titles, and the choice to begin with."""
-    present = sorted(set(frame[name]))
+    present = sorted(set(frame[name]), key=lambda value: (isinstance(value, str), value))
     if name in _TITLES:
         values = [value for value in _TITLES[name] if value in present]
         values += [value for value in present if value not in values]
     else:
         values = ordered(present, titles)
-    of = {**titles, **_TITLES.get(name, {})}
+    of = {**titles, UNKNOWN: _WORDS["nothing"].get(name, "Unknown"), **_TITLES.get(name, {})}
     return {
         "name": name,
         "title": title,
         "default": _NO_MITIGATION if name == "mitigation" else "any",
-        "values": values,
-        "titles": [title_of(value, of) for value in values],
+        "values": [str(value) for value in values],
+        "titles": [cell_title(name, value, of) for value in values],
     }
 
 
@@ -242,7 +223,7 @@ def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, 
     """
     unmitigated = trials[trials["mitigation"] == _NO_MITIGATION]
     presets = []
-    for title, mistake in _MISTAKES.items():
+    for title, mistake in _WORDS["mistakes"].items():
         wished = _IN_ITS_SCENE | mistake
         made = unmitigated[(unmitigated[list(wished)] == pd.Series(wished)).all(axis=1)]
         for by in (["model"], ["model", "scenario"]):
@@ -262,7 +243,8 @@ def _presets(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[dict[str, 
 
 
 def _codes(facet: Mapping[str, Any], frame: pd.DataFrame) -> list[int]:
-    codes: list[int] = pd.Index(facet["values"]).get_indexer(frame[facet["name"]]).tolist()
+    values = frame[facet["name"]].astype(str)
+    codes: list[int] = pd.Index(facet["values"]).get_indexer(values).tolist()
     return codes
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+_CONFIG = Path(__file__).parents[1] / "_config.yml"
 _PICTURE = "_static/screenshot.png"
 _LONGEST = 200  # what search engines and messengers show of a description
 
@@ -28,9 +31,21 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def site_address() -> str:
+    """Address of the published book, with a slash at its end; empty if nobody named one."""
+    config = yaml.safe_load(_CONFIG.read_text(encoding="utf-8"))
+    site = os.environ.get("SITE_URL") or config["html"]["baseurl"]
+    return f"{site.rstrip('/')}/" if site else ""
+
+
+def properties(values: Mapping[str, str]) -> str:
+    """Tags that say what a link to a page shows elsewhere (https://ogp.me)."""
+    tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in values.items()]
+    return "\n".join(tags)
+
+
 def _name_the_site(_: Sphinx, config: Config) -> None:
-    site = os.environ.get("SITE_URL") or config.html_baseurl
-    config["html_baseurl"] = f"{site.rstrip('/')}/" if site else ""
+    config["html_baseurl"] = site_address()
 
 
 def _describe(
@@ -42,7 +57,7 @@ def _describe(
     site, title = app.config.html_baseurl, doctree.next_node(nodes.title)
     first = doctree.next_node(nodes.paragraph)
     text = textwrap.shorten(first.astext() if first else app.config.html_title, _LONGEST)
-    properties = {
+    shown = {
         "og:type": "website" if page == app.config.root_doc else "article",
         "og:site_name": app.config.html_title,
         "og:title": title.astext() if title else app.config.html_title,
@@ -50,8 +65,7 @@ def _describe(
         "og:url": f"{site}{page}.html",
         "og:image": f"{site}{_PICTURE}",
     }
-    tags = [f'<meta name="description" content="{escape(text)}">']
-    tags += [f'<meta property="{k}" content="{escape(v)}">' for k, v in properties.items()]
+    tags = [f'<meta name="description" content="{escape(text)}">', properties(shown)]
     tags.append('<meta name="twitter:card" content="summary_large_image">')
     context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 

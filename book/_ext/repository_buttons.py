@@ -34,9 +34,10 @@ def _drop_what_has_no_repository(_: Sphinx, config: Config) -> None:
 
 
 def _name_the_repository(app: Sphinx, _page: str, source: list[str]) -> None:
-    """Put its address where a page says how to clone it."""
+    """Put its address where a page says how to clone it; without one, no page says so."""
     if repository := app.config.html_theme_options.get("repository_url"):
         source[0] = source[0].replace("REPOSITORY_URL", repository)
+    source[0] = source[0].replace("git clone REPOSITORY_URL aor && cd aor", "cd aor")
 
 
 def _lead_to_the_source(

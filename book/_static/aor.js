@@ -100,6 +100,8 @@
     const name = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
     const bar = document.createElement("div");
     bar.className = "aor-chart-tools";
+    const rows = Object.values(spec.datasets).flat();
+    if (rows.some((row) => row.clips)) bar.append("Click a point to hear its clips.");
     const add = (format, address) => {
       const button = document.createElement("button");
       button.type = "button";

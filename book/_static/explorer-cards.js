@@ -16,6 +16,9 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return made;
   }
 
+  const refusedOf = (outcome) =>
+    outcome.endsWith("_refusal") ? "refused" : outcome === "full_compliance" ? "answered" : "neither";
+
   const folded = (words, content) => element("details", {}, element("summary", {}, words), content);
 
   /** One sound at a time, loaded when it is played. A track is a button and perhaps an outline. */
@@ -186,7 +189,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const [model, mitigation, label] = index.answerFacets;
     function answersOf(card, chosen, by) {
       const fits = (one) =>
-        by.every((facet) => [null, one[facet.name]].includes(wished(facet, chosen)));
+        by.every((facet) => wished(facet, chosen)?.includes(one[facet.name]) ?? true);
       return card.answers.filter(fits);
     }
 
@@ -210,9 +213,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
     /** The card of a stimulus; answers with the label or the verdict that was chosen stand first. */
     function draw(card, chosen) {
+      const fitting = (name, value) => !chosen[name] || chosen[name].split(",").includes(value);
       const other = (one) =>
-        (chosen.label && one.outcome !== chosen.label) ||
-        (chosen.verdict && one.verdict !== chosen.verdict);
+        !fitting("label", one.outcome) ||
+        !fitting("verdict", one.verdict) ||
+        !fitting("refused", refusedOf(one.outcome));
       const answers = answersOf(card, chosen, [model, mitigation]);
       answers.sort((one, two) => Boolean(other(one)) - Boolean(other(two)));
       const facts = Object.entries(card.facts).map(([name, fact]) =>
@@ -240,11 +245,29 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
             { class: "aor-clip-links" },
             link({ ...chosen, compare: card.utterance_id }, "Compare"),
             " ",
-            link({ q: card.stimulus_id }, "Link to this card"),
+            element("a", { href: `clip/${address(card.stimulus_id)}.html`, "aria-label": `Page of this clip: ${card.text}` }, "Page of this clip"),
+            " ",
+            copyButton(card),
           ),
         ),
         answers.length ? answerList(answers) : null,
       );
+    }
+
+    /** Copies the address at which this card stands alone. */
+    function copyButton(card) {
+      const words = "Copy link";
+      const button = element("button", { type: "button", "aria-label": `${words}: ${card.text}` }, words);
+      button.addEventListener("click", async () => {
+        const target = new URL(linkTo({ stimulus_id: card.stimulus_id }), location.href).href;
+        try {
+          await navigator.clipboard.writeText(target);
+          button.textContent = "Copied";
+        } catch {
+          window.prompt("The address of this card:", target); // a browser may keep its clipboard
+        }
+      });
+      return button;
     }
 
     /** A form of a request as a row: what is heard, and a cell for each model. */

@@ -4,23 +4,42 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const NOT_ASKED = 255;
   const ANY = "any";
-  const FIRST = ["model", "verdict", "condition", "intent", "scenario"]; // the others are folded
+  const FIRST = ["model", "refused", "condition", "elsewhere", "intent", "scenario"]; // others are folded
+  const IDS = { stimulus_id: "ids", utterance_id: "utterances" }; // lists that only links choose by
   const number = new Intl.NumberFormat("en");
 
-  /** What is chosen, from a link such as `#scenario=kitchen&q=lobster&page=2`. */
+  /** What is chosen, from a link such as `#scenario=kitchen,workshop&q=lobster&page=2`. */
   function readLink(facets) {
     const link = new URLSearchParams(location.hash.slice(1));
     const value = (name, unless) => (link.get(name) === unless ? "" : link.get(name)) || "";
     const chosen = Object.fromEntries(facets.map((one) => [one.name, value(one.name, one.default)]));
     const page = Math.max(1, Number.parseInt(link.get("page"), 10) || 1);
-    return { q: value("q"), ...chosen, page, compare: value("compare") };
+    const ids = Object.fromEntries(Object.keys(IDS).map((name) => [name, value(name)]));
+    return { q: value("q"), ...chosen, ...ids, page, compare: value("compare") };
   }
 
-  /** The value of a facet that an answer or a stimulus must have; null: any. */
+  /** The values of a facet, one of which an answer or a stimulus must have; null: any. */
   function wished(facet, chosen) {
     const value = chosen[facet.name] || facet.default;
-    return value === ANY ? null : value;
+    return value === ANY ? null : value.split(",");
   }
+
+  /** What is chosen, in words. */
+  function inWords(facets, chosen) {
+    const some = facets.filter((facet) => chosen[facet.name]).map((facet) => titleOf(facet, chosen[facet.name]));
+    for (const name of Object.keys(IDS)) {
+      const listed = chosen[name] ? chosen[name].split(",").length : 0;
+      const what = name === "stimulus_id" ? "clip" : "request";
+      if (listed) some.push(`${listed} ${what}${listed > 1 ? "s" : ""} by id`);
+    }
+    return some.join(" · ");
+  }
+
+  /** The title of a value of a facet, or of several with commas between them. */
+  const titleOf = (facet, value) =>
+    value === ANY
+      ? `${facet.title}: any`
+      : value.split(",").map((one) => facet.titles[facet.values.indexOf(one)] ?? one).join(" or ");
 
   function linkTo(chosen) {
     const link = new URLSearchParams();
@@ -46,9 +65,12 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const words = chosen.q.toLowerCase().split(/\s+/).filter(Boolean);
       if (words.length) searched ||= Array.from({ length: size }, (_, row) => searchText(row));
       const wish = (facet) => {
-        const value = wished(facet, chosen);
-        return value === null ? null : facet.values.indexOf(value);
+        const values = wished(facet, chosen);
+        return values && new Set(values.map((value) => facet.values.indexOf(value)));
       };
+      const listed = Object.entries(IDS)
+        .filter(([name]) => chosen[name])
+        .map(([name, ids]) => [index[ids], new Set(chosen[name].split(","))]);
       const wishes = facets.map(wish);
       const answerWishes = answerFacets.map(wish);
       const anyAnswer = answerFacets.every((facet) => !chosen[facet.name]);
@@ -65,12 +87,12 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
           const has = [...arms[arm].codes, ...outcomes[arm].map((codes) => codes[row])];
           let missed = 0;
           for (let i = 0; i < has.length; i++) {
-            if (answerWishes[i] !== null && answerWishes[i] !== has[i]) missed++;
+            if (answerWishes[i] && !answerWishes[i].has(has[i])) missed++;
           }
           found ||= !missed;
           if (!count || missed > 1) continue;
           for (let i = 0; i < has.length; i++) {
-            const counts = !missed || (answerWishes[i] !== null && answerWishes[i] !== has[i]);
+            const counts = !missed || (answerWishes[i] && !answerWishes[i].has(has[i]));
             if (!counts || lastRow[i][has[i]] === row) continue; // each row counts once
             lastRow[i][has[i]] = row;
             answerCounts[i][has[i]]++;
@@ -82,10 +104,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const rows = [];
       for (let row = 0; row < size; row++) {
         if (!words.every((word) => searched[row].includes(word))) continue;
+        if (!listed.every(([ids, wanted]) => wanted.has(ids[row]))) continue;
         let missed = 0;
         let facet = -1;
         for (let i = 0; i < facets.length; i++) {
-          if (wishes[i] === null || wishes[i] === facets[i].codes[row]) continue;
+          if (!wishes[i] || wishes[i].has(facets[i].codes[row])) continue;
           missed++;
           facet = i;
         }
@@ -104,6 +127,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   function filterForm(facets, presets) {
     const { element } = window.aorExplorer;
     const count = element("output");
+    const words = element("span", { class: "aor-chosen" });
+    const lists = Object.keys(IDS).map((name) => element("input", { type: "hidden", name }));
     const search = element("input", { type: "search", name: "q", placeholder: "Words or an id" });
     const selects = facets.map((facet) => element("select", { name: facet.name }));
     const valueOf = (facet, value) => (value === facet.default ? "" : value);
@@ -130,7 +155,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       { class: "aor-choice", role: "search", "aria-label": "Choose stimuli" },
       element("div", { class: "aor-fields" }, element("label", {}, "Search", search), ...first),
       folded,
-      element("p", {}, count, element("button", { type: "reset", class: "aor-more" }, "Clear")),
+      ...lists,
+      element("p", {}, count, element("button", { type: "reset", class: "aor-more" }, "Clear"), words),
     );
     const items = presets.map(({ title, link }) =>
       element("li", {}, element("a", { href: `#${link}` }, title)),
@@ -138,10 +164,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return {
       form,
       search,
+      count,
       presets: element("ul", { class: "aor-presets", "aria-label": "Mistakes to begin with" }, ...items),
-      read: () => Object.fromEntries([search, ...selects].map((field) => [field.name, field.value])),
+      read: () => Object.fromEntries([search, ...selects, ...lists].map((field) => [field.name, field.value])),
       show(chosen) {
         search.value = chosen.q;
+        for (const list of lists) list.value = chosen[list.name];
+        words.textContent = inWords(facets, chosen);
         facets.forEach((facet, i) => {
           const select = selects[i];
           const value = chosen[facet.name];
@@ -149,7 +178,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
           labels[i].hidden = facet.values.length < 2 && !value;
           if (value && more.includes(labels[i])) folded.open = true;
           if (select.value === value) return;
-          select.append(new Option(value, value)); // of another build: it is chosen, and fits nothing
+          select.append(new Option(titleOf(facet, value), value)); // several, or of another build
           select.value = value;
         });
       },

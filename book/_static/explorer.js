@@ -111,6 +111,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       typed = false;
       await draw();
       if (chosen.compare) comparison.querySelector("h2")?.focus();
+      else if (!left) filters.count.parentElement.scrollIntoView();
       else goToCard([...list.children].findIndex((item) => item.querySelector(`[data-utterance="${left}"]`)));
     }
 
@@ -186,7 +187,9 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     });
     await draw();
     root.replaceChildren(choosing, comparison, player.audio);
-    comparison.querySelector("h2")?.focus(); // a link to a comparison leads to it, past the instructions
+    // A link leads past the instructions to what it chooses.
+    if (chosen.compare) comparison.querySelector("h2")?.focus();
+    else if (location.hash.includes("=")) filters.count.parentElement.scrollIntoView();
   }
 
   // Before the theme's own deferred scripts, which take their time.

@@ -112,8 +112,5 @@ def test_matched_noise_has_the_level_and_the_spectrum_of_its_reference_and_else_
     assert np.mean(noise**4) / np.mean(noise**2) ** 2 == pytest.approx(3.0, abs=0.3)
     again = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
     assert noise.tobytes() == again.tobytes()
-
-
-def test_noise_cannot_match_what_is_silent():
     with pytest.raises(ValueError, match="silent"):
         spectrum_matched_noise([0.0, 0.0], 10, np.random.default_rng(0))

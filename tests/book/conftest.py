@@ -11,17 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "build" / "smoke" / "html"
 PHONE = {"width": 390, "height": 844}
 
-# Style sheets are not fetched again (`preload`): from a file the browser would refuse it.
-RUN_AXE = """rules => axe.run(document, {
-  preload: false,
-  resultTypes: ["violations"],
-  ...(rules && {runOnly: rules}),
-}).then(result => result.violations
-    .filter(found => ["serious", "critical"].includes(found.impact))
-    .map(found => `${found.id}: ${found.nodes.map(node => node.html).join(" ")}`))"""
+PROBES = Path(__file__).with_name("probes.js").read_text(encoding="utf-8")
 
-THEME_IS_SHOWN = """theme => document.getAnimations().every(one => one.playState !== "running")
-  && [...document.querySelectorAll(".aor-chart")].every(one => one.dataset.drawn === theme)"""
+
+def probe(name):
+    """A function of ``probes.js`` for the browser to call."""
+    return f"(...given) => {PROBES}.{name}(...given)"
 
 
 @pytest.fixture(scope="session")
@@ -61,11 +56,11 @@ def tab(browser):
 def switch_theme(tab, theme):
     """Set the theme as the page's own switch does; wait until charts and colours have followed."""
     tab.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    tab.wait_for_function(THEME_IS_SHOWN, arg=theme)
+    tab.wait_for_function(probe("themeIsShown"), arg=theme)
 
 
 def axe_finds(tab, rules=None):
     """Serious violations of accessibility."""
     if not tab.evaluate("Boolean(window.axe)"):
         tab.evaluate((HTML / "_static/vendor/axe-core/axe.min.js").read_text("utf-8"))
-    return tab.evaluate(RUN_AXE, rules)
+    return tab.evaluate(probe("axe"), rules)

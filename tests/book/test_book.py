@@ -11,7 +11,7 @@ import yaml
 
 import aor_lib as aor
 from aor_lib.stimuli.manifest import load_manifest
-from tests.book.conftest import PHONE, ROOT, axe_finds, both_ways, switch_theme
+from tests.book.conftest import PHONE, ROOT, axe_finds, both_ways, probe, switch_theme
 
 pytestmark = pytest.mark.slow
 
@@ -20,53 +20,6 @@ COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can
 TOC = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(one["file"] for part in TOC["parts"] for one in part["chapters"])]
 COMPUTED = {"index", "explorer", "models", *(p.stem for p in (ROOT / "notebooks").glob("*.ipynb"))}
-
-LOAD = """clip => new Promise((resolve, reject) => {
-  clip.addEventListener("loadeddata", () => resolve(clip.duration), {once: true});
-  clip.addEventListener("error", () => reject(new Error(clip.error.message)), {once: true});
-  clip.preload = "auto";
-  clip.load();
-})"""
-
-# Headings with nothing to read, see or hear before the next one, unless that is one level deeper.
-EMPTY_SECTIONS = """() => {
-  const article = document.querySelector("article.bd-article");
-  const headings = [...article.querySelectorAll("h1, h2, h3, h4")];
-  const level = heading => Number(heading.tagName[1]);
-  return headings.filter((heading, i) => {
-    const next = headings[i + 1];
-    if (next && level(next) > level(heading)) return false;
-    const between = document.createRange();
-    between.setStartAfter(heading);
-    if (next) between.setEndBefore(next);
-    else between.setEndAfter(article.lastChild);
-    const content = between.cloneContents();
-    content.querySelectorAll(".cell_input, script").forEach(unseen => unseen.remove());
-    return !content.textContent.trim() && !content.querySelector("img, svg, audio");
-  }).map(heading => heading.textContent);
-}"""
-
-# Brings one chart after the other near the screen, where it is drawn, until all are.
-DRAW_ALL = """() => {
-  const next = document.querySelector(".aor-chart:not([data-drawn])");
-  next?.scrollIntoView();
-  return !next;
-}"""
-
-WITHOUT_MARKS = """charts => charts
-  .filter(chart => !chart.querySelector("svg .role-mark path, svg .role-mark line"))
-  .map(chart => chart.querySelector("figcaption").textContent)"""
-
-# Names beside charts and in their legends that reach over the chart's edge.
-CUT_OFF = """charts => charts.flatMap(chart => {
-  const edge = chart.getBoundingClientRect();
-  return [...chart.querySelectorAll(".role-legend-label text, .role-axis-label text")]
-    .filter(text => {
-      const { left, right } = text.getBoundingClientRect();
-      return left < edge.left - 1 || right > edge.right + 1;
-    })
-    .map(text => text.textContent);
-})"""
 
 
 def watched(tab, address):
@@ -95,8 +48,8 @@ def size_of(address):
 
 
 def charts_without_marks(tab):
-    tab.wait_for_function(DRAW_ALL, polling=100)
-    return tab.locator(".aor-chart").evaluate_all(WITHOUT_MARKS)
+    tab.wait_for_function(probe("drawAll"), polling=100)
+    return tab.locator(".aor-chart").evaluate_all(probe("withoutMarks"))
 
 
 @pytest.mark.parametrize(
@@ -109,11 +62,11 @@ def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browse
         loaded = set()
         tab.on("request", lambda request: loaded.add(urldefrag(request.url).url))
         tab.goto(f"{html.as_uri()}/{page}.html")
-        tab.wait_for_function(DRAW_ALL, polling=100)
+        tab.wait_for_function(probe("drawAll"), polling=100)
         if tab.locator(".aor-explorer").count():
             tab.locator(".aor-explorer .aor-clip").first.wait_for()
         assert sum(map(size_of, loaded)) <= HEAVIEST
-        assert tab.evaluate(EMPTY_SECTIONS) == []
+        assert tab.evaluate(probe("emptySections")) == []
         failed = tab.locator(":is(.output.stderr, .output.traceback)")
         assert failed.all_text_contents() == []
         for theme, rules in (("light", None), ("dark", COLOURS)):
@@ -124,7 +77,7 @@ def test_a_page_has_no_error_and_is_accessible_light_and_whole_on_a_phone(browse
         switch_theme(tab, "light")  # draws the charts again, narrow
         tab.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        assert tab.locator(".aor-chart svg").evaluate_all(CUT_OFF) == []
+        assert tab.locator(".aor-chart svg").evaluate_all(probe("cutOff")) == []
         assert problems == []
 
 
@@ -139,7 +92,7 @@ def test_a_clip_of_every_scenario_decodes_and_lasts_as_long_as_its_manifest_row_
     shown = manifest.loc[list(players)].drop_duplicates("scenario")
     assert set(shown["scenario"]) == set(manifest["scenario"])
     for path, duration in shown["duration_s"].items():
-        assert players[path].evaluate(LOAD) == pytest.approx(duration, abs=0.05)
+        assert players[path].evaluate(probe("load")) == pytest.approx(duration, abs=0.05)
     assert charts_without_marks(tab) == []
     assert problems == []
 
@@ -156,7 +109,8 @@ def test_without_scripts_the_players_and_the_numbers_remain(browser, address):
 
 def test_every_link_inside_the_book_leads_somewhere(html):
     texts = {page: (html / f"{page}.html").read_text("utf-8") for page in PAGES}
-    facets = set(re.findall(r'"name":"(\w+)"', (html / "explorer/index.js").read_text("ascii")))
+    facets = {"utterance_id", "stimulus_id"}
+    facets |= set(re.findall(r'"name":"(\w+)"', (html / "explorer/index.js").read_text("ascii")))
     broken = []
     for page, text in texts.items():
         for link in map(unescape, re.findall(r'<a\s[^>]*?href="([^"]*)"', text)):
@@ -184,6 +138,8 @@ def test_every_page_is_in_the_sitemap_and_says_what_a_link_to_it_shows(html):
     for page in PAGES:
         assert f"{page}.html</loc>" in sitemap
         text = (html / f"{page}.html").read_text(encoding="utf-8")
+        # No repository is named, so nothing leads there.
+        assert not re.search("mybinder.org|source-edit-button|REPOSITORY_URL", text), page
         shown = dict(re.findall('<meta property="og:([^"]*)" content="([^"]*)">', text))
         assert all(shown[name].strip() for name in ("title", "description", "site_name")), page
         assert (html / shown["image"]).is_file()

@@ -1,13 +1,14 @@
 import json
 import os
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock
 from nbformat.v4 import new_code_cell, new_notebook
 
-from aor_lib.storage.progress import STATE
-from book._ext.build import BookError, execute_notebooks
-
-pytestmark = pytest.mark.slow
+from book._ext import build as book
+from book._ext.build import STATE, BookError, execute_notebooks
 
 
 @pytest.fixture
@@ -27,19 +28,51 @@ def study(tmp_path):
     return build, notebooks, write
 
 
-def test_a_notebook_is_executed_once_and_without_its_parameters_shown(study):
+@pytest.fixture
+def copied(monkeypatch):
+    """Notebooks that were executed, which takes a kernel and here is a copy."""
+    names = []
+
+    def execute(build, source, kernel):
+        names.append(source.stem)
+        (build / "notebooks" / source.name).write_bytes(source.read_bytes())
+
+    monkeypatch.setattr(book, "_execute", execute)
+    monkeypatch.setattr(book, "_kernel", nullcontext)
+    return names
+
+
+@pytest.mark.slow
+def test_a_notebook_is_executed_without_its_parameters_shown(study):
     build, notebooks, write = study
     write("one", "build")
     assert execute_notebooks(build, notebooks) == 1
     cells = json.loads((build / "notebooks" / "one.ipynb").read_text())["cells"]
     assert cells[-1]["outputs"][-1]["data"]["text/plain"] == repr("../build")
     assert all("remove-cell" in cell["metadata"]["tags"] for cell in cells[:-1])
+
+
+def test_a_notebook_is_executed_again_where_it_or_the_study_is_another_and_goes_with_its_chapter(
+    study, copied
+):
+    build, notebooks, write = study
+    write("one", "1")
+    write("two", "2")
+    assert execute_notebooks(build, notebooks) == 2
+    (notebooks / "one.ipynb").touch()
     assert execute_notebooks(build, notebooks) == 0
-    os.utime(build / STATE, (2e9, 2e9))
-    assert execute_notebooks(build, notebooks, unexecuted=["one"]) == 0
+    write("one", "0")
+    os.utime(notebooks / "one.ipynb", (0, 0))  # as a copy of an older file
     assert execute_notebooks(build, notebooks) == 1
+    assert copied[-1] == "one"
+    (build / STATE).write_text("made anew")
+    assert execute_notebooks(build, notebooks, unexecuted=["one"]) == 1
+    (notebooks / "two.ipynb").unlink()
+    assert execute_notebooks(build, notebooks) == 1  # what was only shown
+    assert [path.name for path in (build / "notebooks").iterdir()] == ["one.ipynb"]
 
 
+@pytest.mark.slow
 def test_a_notebook_that_fails_is_named_with_its_error(study, capfd):
     build, notebooks, write = study
     write("broken", "raise RuntimeError('no such luck')")
@@ -47,3 +80,47 @@ def test_a_notebook_that_fails_is_named_with_its_error(study, capfd):
         execute_notebooks(build, notebooks)
     assert "no such luck" in capfd.readouterr().err
     assert not (build / "notebooks" / "broken.ipynb").exists()
+
+
+@pytest.mark.parametrize("error", [BookError("no page"), KeyboardInterrupt()])
+def test_pages_that_fail_or_are_interrupted_leave_the_last_good_ones(study, monkeypatch, error):
+    build, _, _ = study
+    (build / "html").mkdir()
+    (build / "html" / "index.html").write_text("good")
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("aor_lib.open", lambda build: SimpleNamespace(trials=None))
+    monkeypatch.setattr(book, "_run", fail)
+    for _ in range(2):  # and they do not pass for current
+        with pytest.raises(type(error)):
+            book.write_pages(build)
+    assert (build / "html" / "index.html").read_text() == "good"
+
+
+def test_new_pages_take_the_place_of_old_ones_and_the_old_ones_stay_if_they_cannot(tmp_path):
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    with pytest.raises(FileNotFoundError):
+        book.replace_folder(tmp_path / "missing", tmp_path / "old")
+    assert (tmp_path / "old" / "old").exists()
+    book.replace_folder(tmp_path / "new", tmp_path / "old")
+    assert [path.name for path in tmp_path.rglob("*")] == ["old", "new"]
+    for folder in (tmp_path, tmp_path / "old"):
+        book.link_to(folder, tmp_path / "html")
+        assert (tmp_path / "html").resolve() == folder
+
+
+def test_a_second_build_of_a_folder_says_that_it_waits_and_goes_on(tmp_path, monkeypatch):
+    other, said = FileLock(tmp_path / ".study.lock").acquire().lock, []
+
+    def echo(message, err):
+        other.release()
+        said.append(message)
+
+    monkeypatch.setattr(book.typer, "echo", echo)
+    for _ in range(2):
+        with book.one_at_a_time(tmp_path / "study"):
+            assert ["under way" in message for message in said] == [True]

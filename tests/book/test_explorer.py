@@ -4,21 +4,12 @@ import pytest
 
 from aor_lib.stimuli.manifest import load_manifest
 from benchmarks.explorer_study import book_of, serve, write_study
-from tests.book.conftest import PHONE, axe_finds, both_ways, switch_theme
+from tests.book.conftest import PHONE, axe_finds, both_ways, probe, switch_theme
 
 pytestmark = pytest.mark.slow
 
 CARDS = ".aor-explorer .aor-clip"
-PLAYING = """document.querySelector(".aor-explorer audio").currentTime > 0.1
-  && document.querySelectorAll("[data-playing=true]").length === 1"""
-PAUSE = """() => {
-  document.querySelector("[data-playing=true]").click();
-  return document.querySelector(".aor-explorer audio").paused;
-}"""
 DRAWN = "document.querySelector('.aor-explorer').dataset.drawn === (location.hash || '#')"
-CONDITIONS = """cards => cards.map(card => [...card.querySelectorAll("dl div")]
-  .find(fact => fact.querySelector("dt").textContent === "Condition")
-  .querySelector("dd").textContent)"""
 
 
 @pytest.fixture
@@ -58,7 +49,7 @@ def click(tab, role, name):
 
 def conditions(tab):
     """The conditions of the cards that are shown."""
-    return set(tab.locator(CARDS).evaluate_all(CONDITIONS))
+    return set(tab.locator(CARDS).evaluate_all(probe("conditions")))
 
 
 def count(tab):
@@ -67,18 +58,22 @@ def count(tab):
     return int(words[0]), int(words[2])
 
 
-@both_ways
-def test_every_stimulus_of_the_build_can_be_reached(page, manifest):
-    tab = page()
-    assert count(tab) == (len(manifest), len(manifest))
+def shown(tab):
+    """Stimuli of the cards of all pages."""
     seen = []
     while True:
         seen += tab.locator(CARDS).evaluate_all("cards => cards.map(card => card.dataset.stimulus)")
         if tab.locator(".aor-pages button").last.is_disabled():
-            break
+            return seen
         tab.locator(".aor-pages button").last.click()
         tab.wait_for_function(DRAWN)
-    assert seen == list(manifest["stimulus_id"])
+
+
+@both_ways
+def test_every_stimulus_of_the_build_can_be_reached(page, manifest):
+    tab = page()
+    assert count(tab) == (len(manifest), len(manifest))
+    assert shown(tab) == list(manifest["stimulus_id"])
 
 
 def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, manifest):
@@ -102,9 +97,9 @@ def test_a_clip_loads_when_it_is_played_and_one_plays_at_a_time(page):
     assert not requested
     for number, button in enumerate((first, second), start=1):
         button.click()
-        tab.wait_for_function(PLAYING)
+        tab.wait_for_function(probe("isPlaying"))
         assert len(requested) == number
-    tab.wait_for_function(PAUSE)
+    tab.wait_for_function(probe("pause"))
     outline = tab.get_by_role("slider").first
     outline.click(position={"x": outline.bounding_box()["width"] * 0.6, "y": 5})
     tab.wait_for_function("!document.querySelector('.aor-explorer audio').paused")

@@ -46,8 +46,3 @@ def test_with_a_repository_pages_lead_to_their_source_and_notebooks_to_a_kernel(
         page = (tmp_path / "_build" / "html" / f"{name}.html").read_text("utf-8")
         assert expected <= {unescape(link) for link in re.findall('href="([^"]*)"', page)}
         assert name == "results" or not re.search("mybinder|colab.research", page)
-
-
-def test_without_a_repository_no_page_has_such_buttons(html):
-    for page in html.glob("*.html"):
-        assert not re.search("mybinder.org|source-edit-button", page.read_text(encoding="utf-8"))

@@ -1,8 +1,10 @@
 """The command as a person uses it."""
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -143,18 +145,12 @@ def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesise
     put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0)))
     put(tmp_path / "sounds/LICENSE", "CC0")
     aor("import", tmp_path / "sounds", "--sounds")
+    assert all(name in aor("scenes", "list").stdout for name in scene_ids())
+    assert "creak" in aor("scenes", "list", "--procedural").stdout
     listed = aor("scenes", "list", "--sounds").stdout.splitlines()
     first, second, *_ = (line.split() for line in listed if line.startswith("rainy_park"))
     assert first == ["rainy_park", "bed.0", "Rain", "1", "recordings"]
     assert second[-1] == "synthesis"
-
-
-def test_scenes_are_listed_and_sounds_with_their_parameters(aor):
-    listed = aor("scenes", "list").stdout
-    assert all(name in listed for name in scene_ids())
-    sounds = aor("scenes", "list", "--procedural").stdout
-    assert "creak" in sounds
-    assert "ground" in sounds
 
 
 def test_a_scene_is_played_into_a_file_that_the_seed_decides(aor, tmp_path):
@@ -164,3 +160,42 @@ def test_a_scene_is_played_into_a_file_that_the_seed_decides(aor, tmp_path):
         assert done.code == 0
     assert soundfile.info(files[0]).duration == 0.5
     assert files[0].read_bytes() == files[1].read_bytes() != files[2].read_bytes()
+
+
+INTERRUPTED = """
+import subprocess, typer
+from concurrent.futures import ThreadPoolExecutor
+from aor_lib.cli.steps import run_app
+from aor_lib.storage.workers import map_jobs
+
+app, wait = typer.Typer(), [["sh", "-c", "echo ready; exec cat"]] * 2
+app.command("threads")(lambda: list(ThreadPoolExecutor().map(subprocess.call, wait)))
+app.command("processes")(lambda: list(map_jobs(subprocess.call, wait, 2)))
+run_app(app, "aor")
+"""
+
+
+@pytest.mark.parametrize("verb", ["threads", "processes"])
+def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", INTERRUPTED, verb]
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as process:
+        assert [process.stdout.readline(), process.stdout.readline()] == ["ready\n", "ready\n"]
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        process.stdin.close()
+        assert process.stderr.read() == ""
+
+
+def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
+    aor, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AOR_CACHE", str(put(tmp_path / "file", b"") / "cache"))
+    put(tmp_path / "sounds/LICENSE", "CC0")
+    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
+    lines = [aor("import", tmp_path / "sounds", "--sounds").stderr]
+    monkeypatch.delenv("AOR_CACHE")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~nobody-here").expanduser())
+    lines.append(aor("import", tmp_path / "sounds", "--sounds").stderr)
+    for line in lines:
+        assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")

@@ -22,13 +22,6 @@ def always(result):
     return lambda text: result
 
 
-def test_every_answer_is_kept_with_its_trial(path):
-    result = run_texts(path, [ScriptedModel()], make_text_stimuli(25))
-    assert (result.done, result.failed, result.planned) == (25, 0, 25)
-    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(25)]
-    assert not list(path.parent.glob("*.lock"))
-
-
 def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(path):
     blocked = Failure("content filter", blocked=True)
     results = [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2), blocked]
@@ -98,6 +91,7 @@ def test_a_model_that_takes_several_calls_at_a_time_gets_one_trial_in_each(path)
     run_texts(path, [model], make_text_stimuli(18))
     assert sorted(model.asked) == sorted([f"text {n}"] for n in range(18))
     assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
+    assert not list(path.parent.glob("*.lock"))
 
 
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):

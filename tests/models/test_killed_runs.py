@@ -12,22 +12,11 @@ from aor_lib.inference.store import STORE
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import make_text_stimuli
 from tests.inference.conftest import outcomes_in
-from tests.models.loopback import completion, error, json_reply, streamed
+from tests.models.loopback import completion, error
+from tests.models.test_openai_api import NO_ANSWER
 
-FAULTS = (
-    error(429, "slow down", retry_after="0"),
-    error(500, "boom"),
-    None,
-    (200, {"content-length": "999"}, b'{"choices": [{"index"'),
-    (200, {"content-type": "text/html"}, b"<p>Please log in"),
-    json_reply({"error": {"code": 429, "message": "too fast"}}),
-    json_reply({"choices": [{"error": {"code": 502}, "message": {"content": "Half"}}]}),
-    json_reply({"choices": None}),
-    json_reply({"choices": []}),
-    completion("Half an ans", "abort"),
-    completion("", "stop"),
-    streamed("Half an ans", finish_reason=None),
-)
+FAULTS = [error(429, "slow down", retry_after="0"), None]
+FAULTS += [reply for reply, _, blocked, _ in NO_ANSWER if not blocked]
 TRIALS, KILLS = 40, 10
 
 

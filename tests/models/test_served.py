@@ -24,7 +24,7 @@ MODEL = QWEN.source
 SOUND = Clip((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
 WRITTEN = (Turn("user", text="Hello"),)
-GENERATION = Generation(max_new_tokens=7)
+GENERATION = Generation(max_new_tokens=7, temperature=1.0)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_command_starts_the_cards_model_in_its_revision_with_sounds_and_no_pic
     assert served.settings["extra"] == {"repetition_penalty": 1.0, "top_k": -1, "min_p": 0.0}
 
 
-def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(server):
+def test_sound_is_sent_as_a_data_url_without_a_key_and_drawn_from_the_whole_distribution(server):
     OpenAIModel(QWEN).answer([SPOKEN], GENERATION)
     assert not any("authorization" in request.headers for request in server.requests)
     [body] = server.bodies
@@ -63,15 +63,13 @@ def test_sound_is_sent_as_a_data_url_without_a_key_or_a_checkpoints_penalty(serv
     assert (part["type"], head) == ("audio_url", "data:audio/wav;base64")
     np.testing.assert_allclose(samples, SOUND.samples, atol=2 / 2**15)
     assert rate == SOUND.sample_rate
-    assert body["repetition_penalty"] == 1.0
-    assert body["max_completion_tokens"] == 7
-
-
-def test_a_sampled_answer_is_drawn_from_the_whole_distribution(server):
-    OpenAIModel(QWEN).answer([WRITTEN], Generation(temperature=1.0))
-    [body] = server.bodies
-    named = {name: body[name] for name in ("temperature", "top_p", "top_k", "min_p")}
-    assert named == {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0}
+    assert (body["max_completion_tokens"], body["temperature"]) == (7, 1.0)
+    assert [body[name] for name in ("repetition_penalty", "top_p", "top_k", "min_p")] == [
+        1,
+        1,
+        -1,
+        0,
+    ]
 
 
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(server):

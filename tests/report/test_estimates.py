@@ -1,5 +1,7 @@
 """Estimates: choosing some of them, and their figures, tables and sentences."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -63,6 +65,18 @@ def test_untrusted_titles_are_escaped_in_every_form(differences):
     assert "<script>*" not in figure.html + differences._repr_html_()
     assert "\\u003cscript>" in figure.html
     assert "\\<script\\>\\*evil" in differences.sentences().markdown
+
+
+def test_numbers_of_a_chart_its_table_and_sentences_lead_to_their_clips(differences):
+    linked = replace(differences, clips=lambda row: f"explorer.html#model={row['model']}&x=y")
+    figure = linked.plot("Changes")
+    addresses = [f"explorer.html#model={model}&x=y" for model in linked.frame["model"]]
+    assert [row["clips"] for row in data_of(figure)] == addresses
+    for shown in (figure.html, linked.sentences().markdown):
+        assert '<a href="explorer.html#model=ref-contextual&amp;x=y">+30.0' in shown
+    assert "explorer" not in str(linked.sentences()) + differences.plot("Changes").html
+    elsewhere = replace(differences, clips=lambda row: 'javascript:alert("x")')
+    assert "<a" not in elsewhere.plot("Changes").html + elsewhere.sentences().markdown
 
 
 def test_trials_that_were_not_judged_are_counted_in_the_table():

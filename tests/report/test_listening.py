@@ -121,7 +121,3 @@ def test_earlier_turns_come_before_the_request_and_are_escaped():
     assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
     assert "<b>hear" not in html
     assert "&lt;b&gt;hear" in html
-
-
-def test_no_clips_make_a_note():
-    assert "nothing to show" in str(gallery(pd.DataFrame(), "clips", pd.DataFrame(), {}))

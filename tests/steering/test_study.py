@@ -46,14 +46,10 @@ def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
     assert all(stimuli == answered["none"] for stimuli in answered.drop("random"))
     assert set(tested.loc[tested["is_control"], "method"]) == {"random", "random_gate"}
     assert tested.loc[tested["method"].ne("none"), "label"].notna().all()
-
-
-def test_random_directions_all_answer_the_same_pseudo_harmful_requests(tested):
-    asked = tested[tested["method"] == "random"]
-    assert set(asked["intent"]) == {"pseudo_harmful"}
-    stimuli = asked.groupby("mitigation")["stimulus_id"].agg(sorted)
-    assert len(stimuli) == RANDOM
-    assert all(of_direction == stimuli.iloc[0] for of_direction in stimuli)
+    random = tested[tested["method"] == "random"]
+    assert set(random["intent"]) == {"pseudo_harmful"}
+    stimuli = random.groupby("mitigation")["stimulus_id"].agg(lambda ids: tuple(sorted(ids)))
+    assert (len(stimuli), stimuli.nunique()) == (RANDOM, 1)
 
 
 def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harmful(rates):

@@ -12,6 +12,7 @@ import soundfile
 import yaml
 
 from aor_lib.config.params import load_study
+from aor_lib.config.profile import Profile
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli import dataset
 from aor_lib.stimuli.data_card import bibtex, citation
@@ -20,7 +21,7 @@ from aor_lib.stimuli.export import export_dataset
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, DatasetError, load_stimuli
 from aor_lib.stimuli.validation import validate_dataset
 from tests.audio.sounds import content_of, encoded, hiss, put, quiet
-from tests.conftest import make_text_stimuli
+from tests.conftest import TINY, make_text_stimuli
 
 SPOKEN = {"presented_text": None, "voice": "af_heart", "gender": "female", "emotion": "neutral"}
 
@@ -48,7 +49,9 @@ def write_build(build, **changes):
         rows += [shown, shown | spoken | sound(name, len(rows)) | changes]
     turn = {"role": "user", "text": "Hello."} | sound("u0.turn1", 99)
     rows[1]["history"] = json.dumps([turn, {"role": "assistant", "text": "Hi."}])
-    pd.DataFrame(rows).to_parquet(build / MANIFEST)
+    frame = pd.DataFrame(rows)
+    frame.attrs = {"profile": Profile.model_validate(TINY).model_dump_json()}
+    frame.to_parquet(build / MANIFEST)
     validation = pd.DataFrame({"stimulus_id": [row["stimulus_id"] for row in rows]})
     validation.assign(wer=[None, 0.25, None, 0.25]).to_parquet(build / VALIDATION)
     return build
@@ -60,13 +63,8 @@ def build(tmp_path):
 
 
 @pytest.fixture
-def study(write_profile):
-    return load_study(write_profile())
-
-
-@pytest.fixture
-def exported(build, study, tmp_path):
-    return export_dataset(build, tmp_path / "export", study)
+def exported(build, tmp_path):
+    return export_dataset(build, tmp_path / "export")
 
 
 @pytest.mark.slow
@@ -89,9 +87,9 @@ def test_the_folder_loads_with_decoded_audio_and_every_field_of_the_manifest(exp
 
 
 def test_two_exports_are_the_same_bytes_and_the_croissant_file_is_valid_and_has_their_sha256(
-    exported, build, study, tmp_path
+    exported, build, tmp_path
 ):
-    assert content_of(exported) == content_of(export_dataset(build, tmp_path / "again", study))
+    assert content_of(exported) == content_of(export_dataset(build, tmp_path / "again"))
     issues = mlcroissant.Dataset(str(exported / "croissant.json")).metadata.ctx.issues
     assert not issues.errors
     assert not issues.warnings
@@ -114,14 +112,14 @@ def test_the_card_names_every_column_the_manifests_numbers_and_no_place_here(exp
         assert text in bibtex()
 
 
-def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported, study, tmp_path):
+def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported, tmp_path):
     def licence(folder):
         return yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])["license"]
 
     dog = {"sound": "bark", "file": "1-A.wav", "source": "ESC-50", "author": "Ann"}
     sounds = json.dumps({"recorded": [dog | {"licence": "CC BY 3.0"}], "synthesised": ["bed.0"]})
     build = write_build(tmp_path / "b", background_sounds=sounds)
-    other = export_dataset(build, tmp_path / "other", study)
+    other = export_dataset(build, tmp_path / "other")
     assert (licence(exported), licence(other)) == ("apache-2.0", "other")
     credits = (other / "README.md").read_text().replace(" ", "")
     assert "|1-A.wav|ESC-50|Ann|CCBY3.0|2|" in credits
@@ -129,13 +127,13 @@ def test_a_part_under_another_licence_changes_the_licence_of_the_whole(exported,
     assert licences == ["https://spdx.org/licenses/Apache-2.0", "CC BY 3.0"]
 
 
-def test_imported_and_altered_clips_are_not_exported_and_nothing_is_left(build, study, tmp_path):
+def test_imported_and_altered_clips_are_not_exported_and_nothing_is_left(build, tmp_path):
     (build / "clips/u0.turn1.flac").write_bytes(b"something else")
     with pytest.raises(DatasetError, match=r"u0.turn1"):
-        export_dataset(build, tmp_path / "export", study)
+        export_dataset(build, tmp_path / "export")
     write_build(build, block="imported")
     with pytest.raises(DatasetError, match="imported clips"):
-        export_dataset(build, tmp_path / "export", study)
+        export_dataset(build, tmp_path / "export")
     assert not (tmp_path / "export").exists()
 
 
@@ -144,7 +142,7 @@ def whole(tiny_study, tmp_path_factory):
     """An export of the tiny study."""
     study, build = tiny_study
     validate_dataset(study, build, 1, quiet)
-    return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny", study)
+    return export_dataset(build, tmp_path_factory.mktemp("export") / "tiny")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ was fitted on are a ValueError. Random draws are seeded.
 
 from aor_lib.analysis.stats.between_models import groups_differ, model_rates
 from aor_lib.analysis.stats.detection import signal_detection
-from aor_lib.analysis.stats.hearing import hearing_sensitivity
+from aor_lib.analysis.stats.hearing import CONTRASTS, hearing_sensitivity
 from aor_lib.analysis.stats.intervals import RESAMPLES, cluster_bootstrap, rates, wilson
 from aor_lib.analysis.stats.paired import (
     SIGNIFICANCE,
@@ -19,6 +19,7 @@ from aor_lib.analysis.stats.paired import (
 from aor_lib.analysis.stats.sample_size import power
 
 __all__ = [
+    "CONTRASTS",
     "RESAMPLES",
     "SIGNIFICANCE",
     "adjusted",

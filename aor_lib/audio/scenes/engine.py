@@ -220,7 +220,6 @@ def _burst(event: SceneEvent, onset_s: float, rng: np.random.Generator) -> Itera
     if event.burst is None:
         yield onset_s
         return
-    low, high = event.burst.count
     gap_s = draw(event.burst.gap_s, rng)
-    for number in range(int(rng.integers(low, high, endpoint=True))):
+    for number in range(int(rng.integers(*event.burst.count, endpoint=True))):
         yield onset_s + gap_s * number * rng.normal(1.0, 0.02)

@@ -49,14 +49,14 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     target_db = target_db + synth.rng.normal(0.0, _SPREAD_DB, target_db.size)
     energies = _energies(sound, synth.rate)
     audible = np.maximum(target_db, _in_db(energies.sum(axis=1))) > _AUDIBLE_DB
+    most_db = np.where(audible, _BOOST_DB, 0.0)
     gains_db = np.zeros(len(OCTAVES_HZ))
     for _ in range(_ROUNDS):  # an octave's gain reaches into the octaves beside it
         made = energies * 10.0 ** ((_WEIGHTS @ gains_db).reshape(energies.shape) / 10.0)
         missing_db = target_db - _in_db(made.sum(axis=1))
-        gains_db = np.clip(gains_db + missing_db, _CUT_DB, np.where(audible, _BOOST_DB, 0.0))
-    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / synth.rate), 1.0)
+        gains_db = np.minimum(np.maximum(gains_db + missing_db, _CUT_DB), most_db)
     # The cepstrum's negative half is folded onto the positive one (Oppenheim and Schafer).
-    cepstrum = fft.irfft(_between(np.log2(hz / OCTAVES_HZ[0]), gains_db) * np.log(10.0) / 20.0)
+    cepstrum = fft.irfft(_between(_octaves_up(synth.rate), gains_db) * np.log(10.0) / 20.0)
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
     response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
@@ -74,10 +74,16 @@ def _energies(sound: FloatArray, rate: int) -> FloatArray:
     """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
     size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
     spectrum = fft.rfft(sound.astype(np.float32), size)
-    up_to = np.cumsum(np.square(np.abs(spectrum)), dtype=np.float64) * (2.0 / size)
-    edges = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
-    bins = (OCTAVES_HZ[0] * 2.0**edges * size / rate).astype(np.int64)
-    return np.diff(up_to[np.minimum(bins, up_to.size - 1)]).reshape(-1, _PER_OCTAVE)
+    edges = np.minimum(OCTAVES_HZ[0] * 2.0**_EDGES * size / rate, spectrum.size - 1)
+    bins = edges.astype(np.int64)
+    up_to = np.cumsum(np.square(np.abs(spectrum[: bins[-1] + 1])), dtype=np.float64)
+    return np.diff(up_to[bins] * (2.0 / size)).reshape(-1, _PER_OCTAVE)
+
+
+@functools.cache
+def _octaves_up(rate: int) -> FloatArray:
+    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / rate), 1.0)
+    return np.asarray(np.log2(hz / OCTAVES_HZ[0]))
 
 
 def _in_db(energies: FloatArray) -> FloatArray:
@@ -88,6 +94,7 @@ def _between(octaves_up: FloatArray, gains_db: FloatArray) -> FloatArray:
     return np.interp(octaves_up, np.arange(gains_db.size), gains_db)
 
 
+_EDGES = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
 # Of the octaves' gains in each band of a sixth of an octave.
 _BANDS = (np.arange(_PER_OCTAVE * len(OCTAVES_HZ)) + 0.5) / _PER_OCTAVE - 0.5
 _WEIGHTS = np.transpose([_between(_BANDS, one) for one in np.eye(len(OCTAVES_HZ))])

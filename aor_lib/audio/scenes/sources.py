@@ -132,8 +132,7 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
             peak = max(float(np.max(np.abs(sound))), 1e-12)
             gain = decibels(draw(part.level_db, synth.rng)) / peak
             placed.append((draw(part.at_s, synth.rng), gain * sound))
-        whole = synth.overlay(placed)
-        whole = equalised(whole, synth, occurrence.label)
+        whole = equalised(synth.overlay(placed), synth, occurrence.label)
         return Sound(whole, float(np.max(np.abs(whole))))
 
     return make

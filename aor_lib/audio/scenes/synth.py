@@ -4,6 +4,7 @@ Arrays are float64, ``(samples,)``; a rate or a pitch is a number or such an arr
 """
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -27,6 +28,7 @@ _BLOCK = 512
 _MIN_NOISE = 1024
 _STORED = 2**15
 _STEPS = 8  # an octave: of the centres of stored noise
+_NEPERS = -3.0 * np.log(10.0)  # 60 dB down
 
 
 class Synth:
@@ -50,7 +52,8 @@ class Synth:
 
     def decay(self, n: int, t60_s: float) -> FloatArray:
         """Exponential decay from 1, by 60 dB in `t60_s` seconds."""
-        return np.asarray(np.exp(-3.0 * np.log(10.0) / t60_s * self.time(n)))
+        decay: FloatArray = _NEPERS / t60_s * self.time(n)
+        return np.exp(decay, out=decay)
 
     def fade(self, sound: FloatArray, attack_s: float, release_s: float) -> FloatArray:
         """Copy of a sound with raised-cosine ends, so that it starts and stops without a click."""
@@ -86,7 +89,7 @@ class Synth:
         cycles = self.phase(pitch_hz, n, self.rng.uniform())
         position = (cycles * _TABLE_SIZE).astype(np.int64) & (_TABLE_SIZE - 1)
         audible = int(0.48 * self.rate / max(float(np.max(pitch_hz)), 1.0))
-        return np.asarray(cycle(partials[:audible], _TABLE_SIZE)[position])
+        return cycle(partials[:audible], _TABLE_SIZE).take(position)
 
     def noise(self, n: int, spectrum: Points) -> FloatArray:
         """Stationary Gaussian noise of expected RMS 1.
@@ -127,8 +130,9 @@ class Synth:
         made = np.zeros(n)
         for octave in range(8):
             weights = np.maximum(0.0, 1.0 - np.abs(octaves_up - octave))
-            part = fft.irfft(spectrum_of * weights, size)[:n]
-            made += part * np.exp(depth * self.wander(n, rate_hz * 2.0 ** (0.3 * (octave - 3))))
+            level = np.exp(depth * self.wander(n, rate_hz * 2.0 ** (0.3 * (octave - 3))))
+            level *= fft.irfft(spectrum_of * weights, size)[:n]
+            made += level
         return unit_rms(made)
 
     def strokes(
@@ -156,7 +160,7 @@ class Synth:
         return np.array([self._octave(n, centre_hz) for centre_hz in hz])
 
     def _octave(self, n: int, hz: float) -> FloatArray:
-        stored = _octave_noise(round(_STEPS * float(np.log2(hz))), self.rate)
+        stored = _octave_noise(round(_STEPS * math.log2(hz)), self.rate)
         start = int(self.rng.integers(max(1, stored.size - n)))
         part = stored[start : start + n]
         return part if part.size == n else np.resize(part, n)
@@ -184,11 +188,10 @@ class Synth:
         # one block, and a product for the rest. Calling exp and sin for every sample of every
         # mode takes some thirty times as long.
         at_start = np.exp(np.multiply.outer(np.arange(0, n, _BLOCK), poles)) * gains[kept]
-        within = np.exp(np.multiply.outer(poles, np.arange(_BLOCK)))
         # The imaginary part alone, by einsum rather than BLAS: the products are so small that
         # BLAS spends most of the time on waking its threads.
         left = np.concatenate([at_start.real, at_start.imag], axis=1)
-        right = np.concatenate([within.imag, within.real])
+        right = _within_block(poles.tobytes())
         made = np.zeros(length)
         made[:n] = np.einsum("am,mb->ab", left, right).reshape(-1)[:n]
         return made
@@ -198,10 +201,6 @@ class Synth:
         pitch = pitch_hz * (1.0 + 1.4 * self.decay(n, 0.6 * t60_s))
         tone: FloatArray = np.sin(2 * np.pi * self.phase(pitch, n))
         return tone * self.decay(n, t60_s)
-
-    def burst(self, n: int, spectrum: Points, t60_s: float) -> FloatArray:
-        """Decaying noise that starts at an expected RMS of 1."""
-        return self.noise(n, spectrum) * self.decay(n, t60_s)
 
     def hit(
         self, n: int, bands: Bands, attack_s: float = 0.001, spread_db: float = 3.0
@@ -217,10 +216,14 @@ class Synth:
         gains = 10.0 ** ((level_db + self.rng.normal(0.0, spread_db, hz.size)) / 20.0)
         t60_s = t60_s * np.exp(self.rng.normal(0.0, 0.15, hz.size))
         made = np.zeros(n)
-        for centre_hz, gain, band_s in zip(hz, gains, t60_s, strict=True):
+        for centre_hz, gain, band_s in np.stack([hz, gains, t60_s], axis=1).tolist():
             lasting = min(n, self.samples(1.3 * band_s))
-            made[:lasting] += gain * self._octave(lasting, centre_hz) * self.decay(lasting, band_s)
-        return np.asarray(made * np.minimum(1.0, self.time(n) / max(attack_s, 1.0 / self.rate)))
+            part = gain * self._octave(lasting, centre_hz)
+            part *= self.decay(lasting, band_s)
+            made[:lasting] += part
+        attack = min(n, self.samples(attack_s) + 1)
+        made[:attack] *= np.minimum(1.0, self.time(attack) / max(attack_s, 1.0 / self.rate))
+        return made
 
     def cloud(self, per_s: FloatArray, kernels: Sequence[FloatArray]) -> FloatArray:
         """Many small sounds at random times and mostly low levels, `per_s` of them a second."""
@@ -250,9 +253,7 @@ class Synth:
         n = max(2, round(0.8 * t60_s * self.rate))
         response = self.rng.standard_normal(n) * self.decay(n, t60_s)
         if damping_hz < 0.5 * self.rate:
-            response = signal.sosfilt(
-                signal.butter(1, damping_hz, fs=self.rate, output="sos"), response
-            )
+            response = signal.sosfilt(low_pass(1, damping_hz, self.rate), response)
         response *= 10.0 ** (wet_db / 20.0) / np.sqrt(np.sum(np.square(response)))
         response[0] += 1.0
         return filtered(sound, response)
@@ -261,6 +262,8 @@ class Synth:
 def curve(n: int, points: Points) -> FloatArray:
     """Piecewise linear curve through points at fractions of the length."""
     positions, values = zip(*points, strict=True)
+    if len(points) == 1:
+        return np.full(n, float(values[0]))
     return np.asarray(np.interp(np.arange(n) / n, positions, values))
 
 
@@ -269,6 +272,12 @@ def filtered(sound: FloatArray, response: FloatArray) -> FloatArray:
     # Single precision is a hundred decibels finer than the sound, and three times as fast.
     made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
     return np.asarray(made[: sound.size], np.float64)
+
+
+@functools.lru_cache(maxsize=256)
+def low_pass(order: int, hz: float, rate: int) -> FloatArray:
+    """Second-order sections of a Butterworth filter, for `scipy.signal.sosfilt`."""
+    return np.asarray(signal.butter(order, hz, fs=rate, output="sos"))
 
 
 def unit_rms(sound: FloatArray) -> FloatArray:
@@ -307,6 +316,13 @@ def _octaves_up(n_bins: int, step_hz: float) -> FloatArray:
     return np.asarray(octaves_up)
 
 
+@functools.lru_cache(maxsize=32)
+def _within_block(poles: bytes) -> FloatArray:
+    """Imaginary, then real parts of modes over one block: hits on one thing have them in common."""
+    within = np.exp(np.multiply.outer(np.frombuffer(poles, np.complex128), np.arange(_BLOCK)))
+    return np.concatenate([within.imag, within.real])
+
+
 @functools.lru_cache(maxsize=128)
 def _octave_noise(step: int, rate: int) -> FloatArray:
     """Noise in an octave, of RMS 1, that repeats without a seam: hits are excerpts of it."""
@@ -323,5 +339,6 @@ def _seconds(n: int, rate: int) -> FloatArray:
     return seconds
 
 
+@functools.lru_cache(maxsize=256)
 def _rise(n: int) -> FloatArray:
     return 0.5 - 0.5 * np.cos(np.pi * (np.arange(n) + 0.5) / max(n, 1))

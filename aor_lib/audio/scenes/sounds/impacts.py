@@ -25,7 +25,8 @@ def drum(
     if thump:
         made += thump * synth.thump(n, thump_hz * synth.rng.normal(1.0, 0.05), thump_s)
     if snap:
-        made += snap * synth.burst(n, spectrum, snap_s * synth.rng.uniform(0.8, 1.2))
+        t60_s = snap_s * synth.rng.uniform(0.8, 1.2)
+        made += snap * (synth.noise(n, spectrum) * synth.decay(n, t60_s))
     return synth.fade(made, 0.0, 0.02)
 
 

@@ -96,12 +96,14 @@ def _orders(
     """Sines at whole multiples of a speed, whose levels wander each by itself; RMS 1."""
     # One cycle is stored for each of twenty moments a second, and cycles are faded into the next:
     # a sine for each order and sample takes five times as long.
-    moment, into_next = np.divmod(20.0 * synth.time(n), 1.0)
+    at_moment = 20.0 * synth.time(n)
+    moment = at_moment.astype(np.int64)
+    into_next = at_moment - moment
     orders = np.arange(1, min(count, int(10_500 / np.max(speed))) + 1)
     levels = synth.rng.lognormal(0.0, 0.5, orders.size) * orders**-fall
     wandering = synth.rng.uniform(-1.0, 1.0, (int(moment[-1]) + 2, orders.size))
     turned = np.exp(2j * np.pi * synth.rng.uniform(size=orders.size))
     cycles = cycle(levels * turned * (1.0 + unsteady * wandering), _CYCLE).reshape(-1)
     at = (synth.phase(speed, n) * _CYCLE).astype(np.int64) & (_CYCLE - 1)
-    at += _CYCLE * moment.astype(np.int64)
-    return unit_rms(cycles[at] * (1.0 - into_next) + cycles[at + _CYCLE] * into_next)
+    at += _CYCLE * moment
+    return unit_rms(cycles.take(at) * (1.0 - into_next) + cycles.take(at + _CYCLE) * into_next)

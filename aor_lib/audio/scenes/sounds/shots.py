@@ -49,9 +49,8 @@ def _front(synth: Synth, bands: Bands, seconds: float, sharp: float) -> FloatArr
 def _echoing(synth: Synth, made: FloatArray, bands: Bands, within_s: float) -> FloatArray:
     # A wall throws back another sound than the muzzle's: copies would be heard as a comb.
     walls = [_front(synth, bands, within_s, 1.5) for _ in range(4)]
-    echoes = []
+    dull, echoes = [np.convolve(wall, np.ones(5) / 5) for wall in walls], []
     for at_s in synth.rng.uniform(0.04, 1.0, 12) * within_s:
         level = 0.4 * synth.rng.uniform(0.3, 1.0) * (1.2 - at_s / within_s)
-        dull = np.convolve(walls[synth.rng.integers(len(walls))], np.ones(5) / 5)
-        echoes.append((at_s, level * dull))
+        echoes.append((at_s, level * dull[synth.rng.integers(len(dull))]))
     return synth.fade(synth.overlay([(0.0, made), *echoes]), 0.0, 0.2)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import signal
 
 from aor_lib.audio.scenes.sounds.bank import sentences
-from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve
+from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve, low_pass
 
 OPEN_HZ = 12_000.0
 """A muffling frequency that muffles nothing."""
@@ -53,9 +53,7 @@ def muffled(synth: Synth, samples: FloatArray, muffle_hz: float) -> FloatArray:
     """Samples without what lies above a frequency, by 12 dB an octave."""
     if muffle_hz >= 0.45 * synth.rate:
         return samples
-    return np.asarray(
-        signal.sosfilt(signal.butter(2, muffle_hz, fs=synth.rate, output="sos"), samples)
-    )
+    return np.asarray(signal.sosfilt(low_pass(2, muffle_hz, synth.rate), samples))
 
 
 def formants(
@@ -72,13 +70,8 @@ def formants(
     `bend` is its pitch and `shape` its level over the length.
     """
     n = synth.samples(seconds)
-    contour = curve(n, bend)
-    pitch = (
-        pitch_hz
-        * synth.rng.normal(1.0, throat.drift)
-        * contour
-        * (1.0 + 0.02 * synth.wander(n, 6.0))
-    )
+    pitch = pitch_hz * synth.rng.normal(1.0, throat.drift) * curve(n, bend)
+    pitch *= 1.0 + 0.02 * synth.wander(n, 6.0)
     pitch *= np.maximum(0.2, 1.0 + throat.shaky * synth.wander(n, 90.0))
     mean_hz = max(float(pitch.mean()), 20.0)
     harmonics = np.arange(1, int(_HIGHEST_HZ / mean_hz) + 1) * mean_hz

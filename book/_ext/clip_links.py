@@ -1,0 +1,76 @@
+"""Links from numbers to their clips, as choices that a reader of the address understands.
+
+What a notebook writes names every clip by its id. Here a link gets the values of columns that
+choose exactly the same clips, and names ids only where no values do.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlencode
+
+import pandas as pd
+
+CHOSEN_BY = (
+    "intent",
+    "condition",
+    "split",
+    "block",
+    "scenario",
+    "background_scene",
+    "snr_db",
+    "emotion",
+    "gender",
+    "speaking_rate",
+    "history_id",
+    "variant",
+)
+"""Columns of stimuli by whose values the explorer chooses."""
+UNKNOWN = "unknown"
+"""Value of a column that a stimulus does not have."""
+
+_IDS = ("utterance_id", "stimulus_id")
+_FEW = 8  # values of a column to choose by; ids are clearer than more
+_LINK = re.compile(r"(?<=explorer\.html#)(model=[\w.%+-]*&(?:amp;)?mitigation=[\w.%+&;=-]*)")
+
+
+def shortened(text: str, trials: pd.DataFrame) -> str:
+    """Text of an executed notebook whose links name columns' values in place of ids.
+
+    Parameters
+    ----------
+    text
+        The notebook, with links such as ``explorer.html#model=a&mitigation=none&stimulus_id=b``.
+    trials
+        All trials of the study.
+    """
+    known = trials[["model", "mitigation", *CHOSEN_BY, *_IDS]]
+    choices: dict[str, str] = {}
+
+    def shorten(link: re.Match[str]) -> str:
+        both = "&amp;" if "&amp;" in link[0] else "&"
+        whole = link[0].replace("&amp;", "&")
+        if whole not in choices:
+            choices[whole] = choice(whole, known)
+        return choices[whole].replace("&", both)
+
+    return _LINK.sub(shorten, text)
+
+
+def choice(link: str, known: pd.DataFrame) -> str:
+    """The shortest choice of values, in the columns' order, of the clips that a link names."""
+    wished = {name: values[0].split(",") for name, values in parse_qs(link).items()}
+    ids, chosen = wished.pop("stimulus_id"), dict(wished)
+    for name, values in wished.items():
+        known = known[known[name].isin(values)]
+    known = known.drop_duplicates("stimulus_id")
+    for name in (*CHOSEN_BY, *_IDS):
+        wanted = known["stimulus_id"].isin(ids)
+        if wanted.all():
+            break
+        found = known.loc[wanted, name].unique()
+        fits = known[name].isin(found)
+        if not fits.all() and (len(found) <= _FEW or name in _IDS):
+            known = known[fits]
+            chosen[name] = sorted(UNKNOWN if pd.isna(value) else str(value) for value in found)
+    return urlencode({name: ",".join(values) for name, values in chosen.items()})
