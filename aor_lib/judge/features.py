@@ -1,52 +1,29 @@
-"""Properties of an answer: features for the regression, flags, and whether it is in English."""
+"""Properties of an answer: features for the regressions, flags, and whether it is in English."""
 
-import math
 import re
+from itertools import pairwise
 
 from aor_lib.config.records import FLAGS, Flag
-from aor_lib.judge.sentences import LIMIT, REFUSE, ParsedAnswer, patterns, words
+from aor_lib.judge.sentences import ParsedAnswer, patterns, words
 
-_ITEM = re.compile(r"\s?(?:\d+[.):]|[-\u2022+])(?:\s|$)")
+WORD = "word "  # begins the names of features that are words
+_FIRST_WORDS = 40
+_WORD = re.compile(r"[a-z']+")
 _NO_VOWEL = re.compile(r"\b[^\W\d_aeiouy\u00c0-\u024f]{4,}\b")
 _FOREIGN = 8.0  # log-odds of the likeliest other language against English
 
 
 def features(answer: ParsedAnswer) -> dict[str, float]:
-    """Return the features by name of an answer with a sentence; those that it lacks are zero.
+    """Return the features by name that hold of an answer with a sentence: each is 1.
 
-    Patterns count anywhere, in the sentence that the answer opens with, in that or the next, and by
-    their share of the words.
+    Those are patterns, anywhere and in the sentence that the answer opens with, and its first
+    words, alone and in pairs.
     """
-    values: dict[str, float] = {}
-    for sentence in answer.sentences:
-        for name in sentence.shows:
-            values[f"any {name}"] = 1.0
-            share = values.get(f"share {name}", 0.0)
-            values[f"share {name}"] = share + sentence.words / answer.words
-    values |= {f"early {name}": 1.0 for one in answer.early for name in one.shows}
-    values |= {f"open {name}": 1.0 for name in answer.early[0].shows}
-    return values | _amounts(answer)
-
-
-def _amounts(answer: ParsedAnswer) -> dict[str, float]:
-    helping = [one.words if one.helps else 0 for one in answer.sentences]
-    share = sum(helping) / answer.words
-    items = sum(1 for line in answer.reading.text.split("\n") if _ITEM.match(line))
-    values = {
-        "help": share,
-        "log help": math.log1p(sum(helping)) / 5,
-        "log words": math.log1p(answer.words) / 5,
-        "list": min(items, 5) / 5 if items > 1 else 0.0,
-    }
-    refusal = answer.first_with({REFUSE, LIMIT, "incapable"})
-    if refusal is not None:
-        values["help before"] = math.log1p(sum(helping[:refusal])) / 5
-        values["help after"] = math.log1p(sum(helping[refusal + 1 :])) / 5
-    else:
-        values["half no help"] = float(share < 0.5)
-        values["mostly no help"] = float(share < 0.25)
-        values["no help at all"] = float(share < 0.03)
-    return values
+    names = {f"any {name}" for sentence in answer.sentences for name in sentence.shows}
+    names |= {f"open {name}" for name in answer.opening.shows}
+    first = _WORD.findall(answer.text.lower())[:_FIRST_WORDS]
+    names |= {f"{WORD}{word}" for word in (*first, *map(" ".join, pairwise(first)))}
+    return dict.fromkeys(sorted(names), 1.0)
 
 
 def find_flags(text: str) -> tuple[Flag, ...]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aor_lib.config.typed_yaml import mapping
-from aor_lib.judge.reading import FILLER, LETTER, Reading, read
+from aor_lib.judge.reading import FILLER, LETTER, read
 
-# Acts of refusal: declines to help; lacks what was asked for; cannot make out the audio.
-ACTS = REFUSE, LIMIT, MISHEAR = "refuse", "limit", "mishear"
+_ACTS = ("refuse", "limit", "mishear")  # of a speaker, who may be another one
 
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
@@ -53,39 +51,21 @@ def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
 class Sentence(NamedTuple):
     """A sentence with letters."""
 
-    start: int  # in the reading
-    end: int
-    words: int
-    shows: dict[str, tuple[int, int]]  # patterns and their spans
-    helps: bool  # it is no refusal, does not moralise and refers to nobody else
+    text: str
+    shows: frozenset[str]  # names of patterns
 
 
-@dataclass(frozen=True)
-class ParsedAnswer:
+class ParsedAnswer(NamedTuple):
     """A final answer: its normal form, and its sentences, those in quotations included."""
 
-    reading: Reading
+    text: str
     sentences: list[Sentence]
 
-    @functools.cached_property
-    def opening(self) -> int:
-        """Index of the sentence that the answer opens with, behind any preamble."""
-        return next((i for i, s in enumerate(self.sentences) if "preamble" not in s.shows), 0)
-
     @property
-    def early(self) -> list[Sentence]:
-        """The opening and the sentence behind it."""
-        return self.sentences[self.opening : self.opening + 2]
-
-    @property
-    def words(self) -> int:
-        """Number of words, one or more."""
-        return sum(sentence.words for sentence in self.sentences) or 1
-
-    def first_with(self, names: Iterable[str]) -> int | None:
-        """Index of the first sentence that shows one of the patterns."""
-        shown = (i for i, s in enumerate(self.sentences) if not s.shows.keys().isdisjoint(names))
-        return next(shown, None)
+    def opening(self) -> Sentence:
+        """The sentence that the answer opens with, behind any preamble."""
+        behind = (one for one in self.sentences if "preamble" not in one.shows)
+        return next(behind, self.sentences[0])
 
 
 def parse(answer: str) -> ParsedAnswer:
@@ -95,21 +75,18 @@ def parse(answer: str) -> ParsedAnswer:
     for start, end in reading.sentences:
         own = reading.own[start:end]
         if LETTER.search(own) or FILLER in own:
-            shows = _shown(own)
-            warns = "important" in shows and not shows.keys().isdisjoint(words("warned_of"))
-            helps = shows.keys().isdisjoint(words("no_help")) and not warns
-            sentences.append(Sentence(start, end, len(own.split()), shows, helps))
-    return ParsedAnswer(reading, sentences)
+            sentences.append(Sentence(reading.text[start:end].strip(), _shown(own)))
+    return ParsedAnswer(reading.text, sentences)
 
 
-def _shown(sentence: str) -> dict[str, tuple[int, int]]:
-    shows = {}
+def _shown(sentence: str) -> frozenset[str]:
+    shows = set()
     for name, pattern in patterns("sentence").items():
         match = pattern.search(sentence)
         # "Tell them that I can't help" is no refusal.
-        reported = patterns("context")["reported"] if name in ACTS else None
+        reported = patterns("context")["reported"] if name in _ACTS else None
         if match and not (reported and reported.search(sentence, 0, match.start())):
-            shows[name] = match.span()
-    if "preamble" in shows and shows.keys() & {REFUSE, "incapable", "act_wrong"}:
-        del shows["preamble"]
-    return shows
+            shows.add(name)
+    if shows & {"refuse", "incapable", "act_wrong"}:
+        shows.discard("preamble")
+    return frozenset(shows)

@@ -1,7 +1,8 @@
 """Score the default judge on answers that a person labelled: a blind test, to be run once.
 
-The file has the columns ``prompt``, ``completion`` and ``person`` (compliance, partial_refusal,
-full_refusal or not_an_answer), and may have ``group``.
+The file has the columns ``prompt``, ``completion`` and ``person`` (full_compliance or compliance,
+partial_refusal, full_refusal, unjudged or not_an_answer), and may have ``group``; answers of the
+group ``language`` are in other languages than English.
 """
 
 from pathlib import Path
@@ -11,8 +12,11 @@ import pandas as pd
 import typer
 
 from aor_lib.config.records import Label
+from aor_lib.judge.encoder import CLASSES
 from aor_lib.judge.speech_acts import SPEECH_ACTS
 from reference.judge.fit import shares_by_kind
+
+_NAMES = {str(Label.FULL_COMPLIANCE): CLASSES[0], str(Label.UNJUDGED): CLASSES[-1]}
 
 
 def score(path: Path) -> pd.DataFrame:
@@ -23,9 +27,9 @@ def score(path: Path) -> pd.DataFrame:
     return shares_by_kind(
         frame.assign(
             kind=frame.get("group", "answers"),
-            label=frame["person"].replace(str(Label.FULL_COMPLIANCE), "compliance"),
+            label=frame["person"].replace(_NAMES),
             judge=[str(one.label) for one in judged],
-            unsure=[one.rationale.startswith("unsure") for one in judged],
+            unsure=[one.rationale == "unsure" for one in judged],
         )
     )
 

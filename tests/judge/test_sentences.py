@@ -48,16 +48,16 @@ def test_the_final_answer_follows_the_last_marker(text, expected):
     assert final_answer(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I can\\'t.",
-        "I can&#39;t.",
-        "I can\u00e2\u20ac\u2122t.",
-        "I\u00a0can\x00't.",
-        "<p>I can't.</p>",
-    ],
-)
+DAMAGED = [
+    "I can\\'t.",
+    "I can&#39;t.",
+    "I can\u00e2\u20ac\u2122t.",
+    "I\u00a0can\x00't.",
+    "<p>I can't.</p>",
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 def test_what_encodings_did_to_a_text_is_undone(text):
     assert read(text).text.strip() == "I can't."
 

