@@ -32,6 +32,7 @@ _LINEAR = {
     "up": ("intermediate.dense",),
     "down": ("output.dense",),
 }
+_ADDED = ("position", "token_type")  # to the embedding of a token
 _NORMS = {"norm 1": "attention.output.LayerNorm", "norm 2": "output.LayerNorm"}
 
 
@@ -50,40 +51,36 @@ def tokens(text: str) -> list[int]:
     return [_BEGIN, *ids, _END]
 
 
-def layer_arrays(layer: int, weights: Mapping[str, Array]) -> dict[str, Array]:
+def layer_arrays(layer: int, weights: Mapping[str, Array], prefix: str = "") -> dict[str, Array]:
     """Return a layer's arrays for the graph, by name: linear weights as int8, ``(in, out)``."""
-    arrays = {}
+    arrays, here = {}, f"{layer} "
     for name, parts in _LINEAR.items():
-        rows = np.concatenate([weights[f"{part}.weight"] for part in parts])
+        rows = np.concatenate([weights[f"{prefix}{part}.weight"] for part in parts])
         scale = np.abs(rows).max(axis=1) / _LARGEST
-        arrays[f"{layer} {name}"] = np.round(rows / scale[:, None]).astype(np.int8).T.copy()
-        arrays[f"{layer} {name} scale"] = scale
-        arrays[f"{layer} {name} bias"] = np.concatenate([weights[f"{one}.bias"] for one in parts])
+        arrays[here + name] = np.round(rows / scale[:, None]).astype(np.int8).T.copy()
+        arrays[f"{here}{name} scale"] = scale
+        biases = [weights[f"{prefix}{part}.bias"] for part in parts]
+        arrays[f"{here}{name} bias"] = np.concatenate(biases)
     for name, part in _NORMS.items():
-        arrays[f"{layer} {name} scale"] = weights[f"{part}.weight"]
-        arrays[f"{layer} {name} bias"] = weights[f"{part}.bias"]
+        arrays[f"{here}{name} scale"] = weights[f"{prefix}{part}.weight"]
+        arrays[f"{here}{name} bias"] = weights[f"{prefix}{part}.bias"]
     return arrays
 
 
 def base_arrays() -> dict[str, Array]:
     """Return the arrays that are the published model's: embeddings and the frozen layers."""
-    from safetensors import safe_open
+    from safetensors.numpy import load_file
 
-    with safe_open(fetch(ASSET) / "model.safetensors", "numpy") as base:
-        embeddings = "embeddings."
-        place = base.get_tensor(f"{embeddings}position_embeddings.weight")
-        kind = base.get_tensor(f"{embeddings}token_type_embeddings.weight")
-        arrays = {
-            "words": base.get_tensor(f"{embeddings}word_embeddings.weight"),
-            "places": place[: _FIRST + _LAST + 2] + kind[0],
-            "norm scale": base.get_tensor(f"{embeddings}LayerNorm.weight"),
-            "norm bias": base.get_tensor(f"{embeddings}LayerNorm.bias"),
-        }
-        for layer in range(FROZEN):
-            prefix = f"encoder.layer.{layer}."
-            names = [name for name in base.keys() if name.startswith(prefix)]  # noqa: SIM118
-            weights = {name.removeprefix(prefix): base.get_tensor(name) for name in names}
-            arrays |= layer_arrays(layer, weights)
+    base = load_file(fetch(ASSET) / "model.safetensors")
+    place, kind = (base[f"embeddings.{name}_embeddings.weight"] for name in _ADDED)
+    arrays = {
+        "words": base["embeddings.word_embeddings.weight"],
+        "places": place[: _FIRST + _LAST + 2] + kind[0],
+        "norm scale": base["embeddings.LayerNorm.weight"],
+        "norm bias": base["embeddings.LayerNorm.bias"],
+    }
+    for layer in range(FROZEN):
+        arrays |= layer_arrays(layer, base, f"encoder.layer.{layer}.")
     return arrays
 
 

@@ -46,7 +46,7 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
             else:
                 label, rationale = Label.UNJUDGED, f"no reply: {reply.error}"
             refusal = None if label is Label.UNJUDGED else float(label is not Label.FULL_COMPLIANCE)
-            flags = find_flags(read(answers[exchange]).text)
+            flags = find_flags(read(answers[exchange]))
             judgements[exchange] = Judgement(label, refusal, rationale, flags)
         return [judgements[exchange] for exchange in exchanges]
 

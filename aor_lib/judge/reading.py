@@ -3,7 +3,6 @@
 import html
 import re
 import unicodedata
-from dataclasses import dataclass
 from itertools import pairwise
 
 _STRAIGHT = str.maketrans(
@@ -16,12 +15,6 @@ _BOUNDARY = re.compile(r"[.!?][\"')\]]*\s|\n")
 # Line breaks, quotes and apostrophes as JSON and shells escape them.
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|(['\"]))")
 
-# Words of others: a quotation of three words or more.
-_QUOTED = re.compile(
-    r"\"(?<!\w\")(?!\s)[^\"\s]+\s[^\"\s]+\s[^\"]{1,800}\""
-    r"|'(?<![\w']')(?=\w)[^\"\n]{1,200}?'(?!\w)"
-)
-FILLER = "~"
 LETTER = re.compile(r"[^\W\d_]")
 
 # Marks of reasoning: <think>, [THINK], ◁think▷, <|thinking|>, <seed:think>, and a channel that is
@@ -48,15 +41,6 @@ _TOKEN = re.compile(r"<\|[^|<>\n]{1,30}\|>|\[/?INST\]")
 _TAG = re.compile(r"</?[a-z][\w:-]*(?: [^<>\n]{0,200})?/?>", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The normal form of a text, without differences in quotes, markup, escapes and spacing."""
-
-    text: str  # NFKC; one space or line break for any run of white space
-    own: str  # the same with a FILLER for each character of others' words
-    sentences: list[tuple[int, int]]  # start and end in the text
-
-
 def final_answer(text: str) -> str:
     """Return what follows the last mark of reasoning, ``Final answer:`` or line's ``Answer:``.
 
@@ -74,13 +58,19 @@ def has_final_answer(text: str) -> bool:
     return 0 < len(final_answer(text)) < len(text)
 
 
-def read(text: str) -> Reading:
-    """Return the normal form of a text."""
+def read(text: str) -> str:
+    """Return a text without differences in quotes, markup, escapes, encoding and spacing.
+
+    It is NFKC, with one space or line break for any run of white space.
+    """
     text = unicodedata.normalize("NFKC", _decoded(text).translate(_STRAIGHT))
-    normal = _GAP.sub(_space, _TAG.sub(" ", text.translate(_STRAIGHT))).lstrip()
-    bounds = [0, *(match.end() for match in _BOUNDARY.finditer(normal)), len(normal)]
-    sentences = [(start, end) for start, end in pairwise(bounds) if end > start]
-    return Reading(normal, _own_words(normal), sentences)
+    return _GAP.sub(_space, _TAG.sub(" ", text.translate(_STRAIGHT))).lstrip()
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences and lines of a normal form."""
+    bounds = [0, *(match.end() for match in _BOUNDARY.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(bounds)]
 
 
 def _decoded(text: str) -> str:
@@ -97,9 +87,3 @@ def _decoded(text: str) -> str:
 
 def _space(gap: re.Match[str]) -> str:
     return "\n" if "\n" in gap[0] else " " if any(map(str.isspace, gap[0])) else ""
-
-
-def _own_words(text: str) -> str:
-    own = _QUOTED.sub(lambda quoted: FILLER * len(quoted[0]), text)
-    # Where the whole answer is in quotes, its words are the model's after all.
-    return own if re.search(r"[^\W_]", own) else text

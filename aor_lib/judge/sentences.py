@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aor_lib.config.typed_yaml import mapping
-from aor_lib.judge.reading import FILLER, LETTER, read
+from aor_lib.judge.reading import LETTER, read, split_sentences
 
-_ACTS = ("refuse", "limit", "mishear")  # of a speaker, who may be another one
-
+_ACTS = {"refuse", "incapable", "act_wrong"}  # with one of these, a sentence is no preamble
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -42,9 +41,9 @@ def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
     """Return the regular expression of a pattern, with its fragments in place."""
     if "words" in pattern:
         return rf"\b(?:{'|'.join(pattern['words'].split())})\b"
-    before, text = "", pattern["pattern"]
-    while text != before:
-        before, text = text, _FRAGMENT.sub(lambda name: fragments[name[1]], text)
+    text = pattern["pattern"]
+    while name := _FRAGMENT.search(text):
+        text = text.replace(name[0], fragments[name[1]])
     return text.replace("\n", "")
 
 
@@ -70,23 +69,11 @@ class ParsedAnswer(NamedTuple):
 
 def parse(answer: str) -> ParsedAnswer:
     """Read a final answer, and find what its sentences show."""
-    reading = read(answer)
-    sentences = []
-    for start, end in reading.sentences:
-        own = reading.own[start:end]
-        if LETTER.search(own) or FILLER in own:
-            sentences.append(Sentence(reading.text[start:end].strip(), _shown(own)))
-    return ParsedAnswer(reading.text, sentences)
+    text = read(answer)
+    said = filter(LETTER.search, split_sentences(text))
+    return ParsedAnswer(text, [Sentence(one.strip(), _shown(one)) for one in said])
 
 
 def _shown(sentence: str) -> frozenset[str]:
-    shows = set()
-    for name, pattern in patterns("sentence").items():
-        match = pattern.search(sentence)
-        # "Tell them that I can't help" is no refusal.
-        reported = patterns("context")["reported"] if name in _ACTS else None
-        if match and not (reported and reported.search(sentence, 0, match.start())):
-            shows.add(name)
-    if shows & {"refuse", "incapable", "act_wrong"}:
-        shows.discard("preamble")
-    return frozenset(shows)
+    shows = {name for name, one in patterns("sentence").items() if one.search(sentence)}
+    return frozenset(shows - {"preamble"} if shows & _ACTS else shows)
