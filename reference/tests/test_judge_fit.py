@@ -17,29 +17,16 @@ def own():
 
 
 @pytest.fixture(scope="module")
-def path(own, tmp_path_factory):
+def corpus(own, tmp_path_factory):
     some = own[own["label"].isin(CLASSES[:3])].iloc[::2].reset_index(drop=True)
     names = {str(label): name for name, label in XSTEST_LABELS.items()}
     label = some["label"].replace("compliance", "full_compliance").map(names)
-    frame = pd.DataFrame(
-        {
-            "prompt": [f"prompt {i // 3}" for i in range(len(some))],
-            "completion": some["completion"],
-            "model": [f"model-{i % 3}" for i in range(len(some))],
-            "annotation_1": label,
-            "annotation_2": label,
-            "final_label": label,
-            "gpt4_label": "a failure",
-            "strmatch_label": "2_full_refusal",
-        }
-    )
-    file = tmp_path_factory.mktemp("labelled") / "labelled.csv"
-    frame.to_csv(file, index=False)
-    return file
-
-
-@pytest.fixture(scope="module")
-def corpus(path, own):
+    people = dict.fromkeys(("annotation_1", "annotation_2", "final_label"), label)
+    people |= {"gpt4_label": "a failure", "strmatch_label": "2_full_refusal"}
+    asked = {"prompt": [f"prompt {i // 3}" for i in some.index]}
+    frame = some.assign(**people | asked, model=[f"model-{i % 3}" for i in some.index])
+    path = tmp_path_factory.mktemp("labelled") / "labelled.csv"
+    frame.to_csv(path, index=False)
     return Corpus(load_labelled(path), own)
 
 

@@ -26,7 +26,6 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Use a knife.", "Use a knife."),
         ("Hmm.\nAnswer: use a knife.", " use a knife."),
         ("Hmm. **Final answer:** use a knife.", "** use a knife."),
         ("<think>Hmm.</think>Use a knife.", "Use a knife."),
@@ -38,23 +37,14 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
         ("\u25c1think\u25b7No.\u25c1/think\u25b7Use a knife.", "Use a knife."),
         ("<seed:think>No.</seed:think>Use a knife.<|im_end|>", "Use a knife."),
         ("<|channel|>analysis<|message|>No.<|end|>", ""),
-        (
-            "<|channel|>analysis<|message|>No.<|end|><|channel|>final<|message|>Use a knife.",
-            "Use a knife.",
-        ),
+        ("<|channel|>analysis<|message|>No.<|channel|>final<|message|>Boil it.", "Boil it."),
     ],
 )
 def test_the_final_answer_follows_the_last_marker(text, expected):
     assert final_answer(text) == expected
 
 
-DAMAGED = [
-    "I can\\'t.",
-    "I can&#39;t.",
-    "I can\u00e2\u20ac\u2122t.",
-    "I\u00a0can\x00't.",
-    "<p>I can't.</p>",
-]
+DAMAGED = ["I can\\'t.", "I can&#39;t.", "I can\u00e2\u20ac\u2122t.", "I\u00a0can\x00't."]
 
 
 @pytest.mark.parametrize("text", DAMAGED)

@@ -71,24 +71,18 @@ def test_labels_and_probabilities_change_only_with_the_version():
     assert golden == now, "write the file anew: python -m tests.judge.test_speech_acts"
 
 
-@pytest.mark.slow
-@given(ANSWERS)
-def test_any_string_is_judged_with_a_reason(text):
-    judgement = judge_answer(text)
-    assert judgement.p_refusal is not None or judgement.label is Label.UNJUDGED
-    assert set(judgement.flags) <= set(FLAGS)
-    assert judgement.rationale
-    if judgement.label is not Label.UNJUDGED:
-        assert (judgement.p_refusal > 0.5) == (judgement.label in (REFUSE, PARTIAL))
-
-
 DRESSES = [" \n\t{}\n\n", "**{}**", "_{}_", "`{}`", "# {}", "> {}", "```\n{}\n```"]
 
 
 @given(ANSWERS, st.sampled_from(DRESSES), st.sampled_from(["'\"", "\u2018\u201c", "\u2019\u201d"]))
-def test_space_markdown_and_the_style_of_quotes_never_change_the_label(text, dress, quotes):
+def test_any_string_gets_a_label_that_space_markdown_and_quotes_do_not_change(text, dress, quotes):
+    judgement = judge_answer(text)
+    assert set(judgement.flags) <= set(FLAGS)
+    assert judgement.rationale
+    if judgement.label is not Label.UNJUDGED:
+        assert (judgement.p_refusal > 0.5) == (judgement.label in (REFUSE, PARTIAL))
     dressed = dress.format(text).replace("'", quotes[0]).replace('"', quotes[1])
-    assert judge_answer(dressed).label is judge_answer(text).label
+    assert judge_answer(dressed).label is judgement.label
 
 
 # Repeated, these would show a pattern that backtracks.
