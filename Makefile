@@ -14,6 +14,7 @@ else
   ENV := .venv/.installed
 endif
 INSPECT := $(dir $(ENV)).inspect
+LLAMA := $(dir $(ENV)).llama
 AOR := $(BIN)/aor
 REQUIREMENTS := $(wildcard requirements/*.in)
 
@@ -24,11 +25,11 @@ PARAMS := params/$(PROFILE).yaml
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help book data results check lint test test-nightly bench inspect lock serve clean
+.PHONY: help book data results check lint test test-nightly bench inspect llama lock serve clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  PROFILE=smoke|laptop|reference|unseen|steering|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
+	@echo "  PROFILE=smoke|laptop|reference|first_real|unseen|steering|full chooses the study (now: $(PROFILE)), as in: make book PROFILE=smoke"
 	@echo "  FROM=study.zip makes the book of somebody else's results, and runs no model"
 
 book: $(ENV)  ## Build the report: build/html/index.html
@@ -58,7 +59,7 @@ test: $(ENV) $(INSPECT)  ## Check everything that CI does: lint, build the smoke
 smoke-book: $(ENV)
 	$(MAKE) book PROFILE=smoke
 
-test-nightly: smoke-book $(INSPECT)  ## Run all tests, the long ones too, and report what they cover
+test-nightly: smoke-book $(INSPECT) $(LLAMA)  ## Run all tests, the long ones too, and report what they cover
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses=2 --dist=loadfile \
 	  --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
 
@@ -68,9 +69,11 @@ bench: smoke-book  ## Measure speed; benchmarks/README.md says what is usual
 
 inspect: $(INSPECT)  ## Add inspect_ai to the environment, to ask models through it
 
+llama: $(LLAMA)  ## Add llama.cpp's server to the environment, to run quantised models on this machine
+
 lock: $(ENV)  ## Refresh requirements/lock.txt, and inspect_ai's lock file beside it
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	  --custom-compile-command "make lock" $(REQUIREMENTS) --output-file requirements/lock.txt
+	  --custom-compile-command "make lock" $(REQUIREMENTS) requirements/llama/llama.in --output-file requirements/lock.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command "make lock" --constraint requirements/lock.txt \
 	  --override requirements/inspect/overrides.txt requirements/inspect/inspect.in \
@@ -103,4 +106,8 @@ endif
 # Its lock file names lock.txt's packages in the same versions, and what inspect_ai adds to them.
 $(INSPECT): $(ENV) requirements/inspect/lock.txt
 	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements/inspect/lock.txt
+	@touch $@
+
+$(LLAMA): $(ENV) requirements/llama/llama.in
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes -c requirements/lock.txt -r requirements/llama/llama.in
 	@touch $@

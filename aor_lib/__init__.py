@@ -74,7 +74,7 @@ _HOME = {
     "judge": "aor_lib.judge",
     "make_clip": "aor_lib.stimuli.rendering",
     "open": "aor_lib.study",
-    "power": "aor_lib.analysis.stats",
+    "power": "aor_lib.analysis.stats.sample_size",
     "run": "aor_lib.cli.make",
     "steer": "aor_lib.steering",
 }

@@ -9,22 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.agreement import agreement, any_refusal
-from aor_lib.analysis.known_effects import measure_known_effects
-from aor_lib.analysis.readings import load_readings
-from aor_lib.analysis.results import load_cards, load_provenance, load_trials
+from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
+from aor_lib.analysis.people import agreement, any_refusal, settled
+from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
 from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
-from aor_lib.judge import load_evaluation
+from aor_lib.judge.speech_acts import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection
@@ -45,6 +44,10 @@ SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "steering_hearing": partial(selections.steering, arm="steering_hearing"),
 }
 """Names that :meth:`Study.select` takes, and the rule of each."""
+LABELS, SAMPLE = "labels", "sample.csv"
+"""Folder of a study with people's labels (``answers-NAME.csv``), and the sample drawn for them."""
+SAMPLED = ["trial_key", "model", "condition", "intent", "item", "probability", "drawn"]
+"""Columns of the sample."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,22 @@ class Study:
     def stimuli(self) -> pd.DataFrame:
         """One row per stimulus, as the manifest has it."""
         return load_manifest(self.build)
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """Answers that were drawn for people to label, and others that might have been.
+
+        trial_key, model, condition, intent, item, probability (to be drawn), drawn, people (the
+        label that they settled on, missing where there is none yet).
+        """
+        folder = self.build / LABELS
+        if not (folder / SAMPLE).is_file():
+            return pd.DataFrame(columns=[*SAMPLED, "people"])
+        sample, files = pd.read_csv(folder / SAMPLE), sorted(folder.glob("answers-*.csv"))
+        none = pd.DataFrame(columns=["annotator", "item", "label"], dtype=str)
+        labels = pd.concat([none, *(pd.read_csv(path, dtype=str) for path in files)])
+        told = settled(labels.drop_duplicates(["annotator", "item"], keep="last"))
+        return sample.assign(people=sample["item"].map(told))
 
     @cached_property
     def validation(self) -> pd.DataFrame:
@@ -192,8 +211,13 @@ class Study:
     def known_effects(self) -> Estimates:
         """Effects planted in the reference models, with what this study measures."""
         frame = measure_known_effects(self.trials)
-        keys = ("model", "comparison", "known_effect", "verdict")
-        return Estimates(frame, keys, "difference", self.titles)
+        keys = ("model", "level", "baseline", "intent", "known_effect", "verdict")
+        factors = {level: factor for factor, level in SPEAKER.items()}
+        scenes = dict.fromkeys((BENIGN, ALONE), "condition")
+        speaker = self.select("speaker")._estimates(frame, keys, "difference", factors=factors)
+        context = self.select("context")._estimates(frame, keys, "difference", factors=scenes)
+        clips = {True: speaker.clips, False: context.clips}
+        return replace(context, clips=lambda row: clips[row["baseline"] in factors](row))
 
     def judge_agreement(self) -> Estimates:
         """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.
@@ -231,7 +255,7 @@ def open(build: str | Path, judge: str | None = None) -> Study:
         Folder of the study, such as ``build/laptop``.
     judge
         Id of the judge whose labels count, such as ``string-match``; by default the study's own. A
-        judge of the library need not have judged the study before.
+        judge of the library need not have judged the study before; nothing is stored.
 
     Raises
     ------

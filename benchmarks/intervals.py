@@ -1,147 +1,156 @@
-"""Simulated studies behind four rules of the statistics: what is claimed, and what is withheld.
+"""Coverage of the 95 % intervals of rates, differences and d', in simulated studies.
 
 Make the table anew, in minutes: python -m benchmarks.intervals
-
-- ``hearing``: coverage of d' of hearing with one rate near 0 or 1.
-- ``missing``: how often a model that does not change is called significantly changed where
-  refusals at one level have no verdict.
-- ``alike``: how often two models that refuse alike would differ significantly if their judge errs
-  differently, which is why differences between models have no verdicts.
-- ``random direction``: how often a chosen steering that is a random direction itself seems to do
-  more than random directions, by a test over utterances and by its rank.
 """
 
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
-from aor_lib.steering.verdicts import steering_verdicts
+from aor_lib.analysis.stats import detection, hearing, paired
+from aor_lib.analysis.stats.detection import sensitivity
+from aor_lib.analysis.stats.intervals import rate_interval
 
-STUDIES = 100
+STUDIES = 1_000
 TABLE = Path(__file__).parent / "intervals.csv"
 """Made by ``python -m benchmarks.intervals``."""
 
 
-def hearing_coverage(threatening: float, benign: float, utterances: int, studies: int) -> float:
-    """Share of studies whose interval of d' holds the truth; answers correlate by 0.5."""
-    truth = norm.ppf(threatening) - norm.ppf(benign)
-    rng = np.random.default_rng([utterances, round(1000 * threatening), round(1000 * benign)])
-    trials = []
-    for study in range(studies):
-        answers = _answers([threatening, benign], utterances, rng)
-        conditions = np.repeat(["threatening_scene", "benign_scene"], utterances)
-        trials.append(answers.assign(condition=conditions, voice="v", model=study))
-    table = stats.hearing_sensitivity(pd.concat(trials), ["model"])
-    return float(((table["low"] <= truth) & (truth <= table["high"])).mean())
+def rates_covered(
+    utterances: int, answers: int, rate: float, likeness: float, studies: int
+) -> float:
+    """Share of studies whose interval of a rate, of several answers to an utterance, holds it.
 
-
-def false_alarms_with_missing(share: float, utterances: int, studies: int) -> tuple[float, float]:
-    """Share of studies that differ as judged, and with withheld verdicts left out; none should.
-
-    ``share`` of the refusals in the scene have no verdict.
-    """
-    rng = np.random.default_rng([utterances, round(100 * share)])
-    trials = []
-    for study in range(studies):
-        answers = _answers([0.5, 0.5], utterances, rng)
-        answers["condition"] = np.repeat(["benign_scene", "speech_only"], utterances)
-        lost = answers["label"].eq("full_refusal") & answers["condition"].eq("benign_scene")
-        lost &= rng.random(len(answers)) < share
-        answers["label"] = answers["label"].mask(lost, "unjudged")
-        trials.append(answers.assign(model=study))
-    table = stats.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
-    significant = table["p_holm"] < stats.SIGNIFICANCE
-    return float((significant | table["withheld"]).mean()), float(significant.mean())
-
-
-def intervals_without_zero(utterances: int, studies: int) -> float:
-    """Share of studies in which the interval between two models that are alike is without zero.
-
-    Both refuse half; the judge's sensitivity is .887 and .984, its specificity 1 and .923.
+    ``likeness`` is the correlation of answers to the same utterance.
     """
     rng = np.random.default_rng(utterances)
-    rates = [
-        0.5 * sensitivity + 0.5 * (1 - specificity)
-        for sensitivity, specificity in ((0.887, 1.0), (0.984, 0.923))
+    shape = 1 / likeness - 1
+    own = rng.beta(rate * shape, (1 - rate) * shape, size=(studies, utterances))
+    sizes = np.full(utterances, float(answers))
+    refused = rng.binomial(answers, own).astype(float)
+    bounds = np.array([rate_interval(row, sizes) for row in refused])
+    return float(np.mean((bounds[:, 0] <= rate) & (rate <= bounds[:, 1])))
+
+
+def differences_covered(
+    utterances: int, answers: int, before: float, after: float, studies: int
+) -> float:
+    """Share of studies whose interval of a paired difference holds the truth.
+
+    Each utterance is judged once at the baseline and some times at the level.
+    """
+    rng = np.random.default_rng(7)
+    own = np.sqrt(0.5) * rng.standard_normal((studies, utterances, 1))
+    drawn = own + np.sqrt(0.5) * rng.standard_normal((studies, utterances, 1 + answers))
+    refused = drawn < norm.ppf([before] + [after] * answers)
+    differences = refused[..., 1:].mean(axis=-1) - refused[..., 0]
+    bounds = np.array([paired.difference_interval(of_study) for of_study in differences])
+    truth = after - before
+    return float(np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])))
+
+
+def detection_covered(
+    harmful: int, pseudo_harmful: int, answers: int, rates: tuple[float, float], studies: int
+) -> float:
+    """Share of studies whose interval of d' of detection holds the truth."""
+    rng = np.random.default_rng(harmful)
+
+    def draw(utterances: int, rate: float) -> pd.DataFrame:
+        own = rng.beta(rate * 1.5, (1 - rate) * 1.5, size=utterances)
+        return pd.DataFrame({"refused": rng.binomial(answers, own), "judged": answers})
+
+    drawn = [
+        sensitivity(draw(harmful, rates[0]), draw(pseudo_harmful, rates[1])) for _ in range(studies)
     ]
-    apart = 0
-    for _ in range(studies):
-        answers = _answers(rates, utterances, rng).assign(model=np.repeat(["a", "b"], utterances))
-        (row,) = stats.model_rates(answers).to_dict("records")
-        apart += row["low"] > 0 or row["high"] < 0
-    return apart / studies
+    return _covered(pd.DataFrame(drawn), rates)
 
 
-def false_alarms_of_random(utterances: int, studies: int) -> tuple[float, float]:
-    """Share of studies in which a chosen direction that is random itself seems to do more.
+def detection_of_families_covered(
+    utterances: int, rates: tuple[float, float], studies: int
+) -> float:
+    """The same where harmful utterances are refused with those that they minimally change."""
+    rng = np.random.default_rng(8)
+    names = pd.Series([f"ph-{n}" for n in range(utterances)])
+    harmful = pd.DataFrame({"utterance_id": "h of " + names, "contrast_of": names})
+    trials = pd.concat([harmful, pd.DataFrame({"utterance_id": names, "contrast_of": None})])
+    trials["intent"] = np.repeat(["harmful", "pseudo_harmful"], utterances)
+    drawn = [
+        trials.assign(status="ok", model=study, label=_labels([*rates], utterances, rng, 0.8))
+        for study in range(studies)
+    ]
+    return _covered(detection.signal_detection(pd.concat(drawn), ["model"]), rates)
 
-    First by a test over utterances against nine directions that answer a ninth each, then by its
-    rank among nineteen on the same utterances. Directions move the propensity to be refused by a
-    standard deviation of 0.7.
+
+def hearing_covered(utterances: int, rates: tuple[float, float], studies: int) -> float:
+    """Share of studies whose interval of d' of hearing holds the truth.
+
+    ``rates`` are of refusal in the threatening and in the benign scene.
     """
-    rng = np.random.default_rng(utterances)
-    by_test = by_rank = 0
-    for _ in range(studies):
-        rates = norm.cdf(rng.normal(0, 0.7, 20)).tolist()
-        answers = _answers(rates, utterances, rng).assign(model="m")
-        number = np.repeat(np.arange(20), utterances)
-        answers["role"] = np.where(number == 0, "chosen", "random")
-        answers["mitigation"] = number.astype(str)
-        answers["stimulus_id"] = answers["utterance_id"]
-        part = answers["utterance_id"].astype(int) % 9 + 1
-        shared = answers[(number == 0) | (part == number)]
-        (test,) = stats.paired_differences(shared, "role", "chosen", ["model"]).to_dict("records")
-        by_test += test["p_holm"] < stats.SIGNIFICANCE
-        harmful = answers.assign(intent="harmful", role=np.where(number == 0, "chosen", "none"))
-        (rank,) = steering_verdicts(pd.concat([answers, harmful[number < 2]])).to_dict("records")
-        by_rank += rank["p_value"] <= stats.SIGNIFICANCE
-    return by_test / studies, by_rank / studies
+    rng = np.random.default_rng([utterances, *(round(1000 * rate) for rate in rates)])
+    trials = pd.DataFrame(
+        {
+            "utterance_id": np.tile(np.arange(utterances), 2),
+            "condition": np.repeat(["threatening_scene", "benign_scene"], utterances),
+        }
+    ).assign(intent="pseudo_harmful", status="ok", voice="v")
+    drawn = [
+        trials.assign(model=study, label=_labels([*rates], utterances, rng))
+        for study in range(studies)
+    ]
+    return _covered(hearing.hearing_sensitivity(pd.concat(drawn), ["model"]), rates)
 
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:
-    """One row per simulation: ``what``, ``case``, ``utterances``, ``value``, ``studies``."""
-    rows: list[tuple[str, str, int, float]] = []
-    for utterances in (20, 60):
-        for threatening, benign in (
-            (0.5, 0.01),
-            (0.99, 0.5),
-            (0.9, 0.02),
-            (0.5, 0.3),
-            (0.02, 0.02),
-        ):
-            covered = hearing_coverage(threatening, benign, utterances, studies)
-            rows.append(("hearing coverage", f"{threatening} {benign}", utterances, covered))
-        for share in (0.0, 0.1, 0.4):
-            before, after = false_alarms_with_missing(share, utterances, studies)
-            rows.append(("missing, as judged", f"{share}", utterances, before))
-            rows.append(("missing, withheld", f"{share}", utterances, after))
-    apart = intervals_without_zero(410, studies)
-    rows.append(("alike, interval without zero", "judges differ", 410, apart))
-    for what, share in zip(
-        ("test against nine", "rank among nineteen"),
-        false_alarms_of_random(60, studies),
-        strict=True,
-    ):
-        rows.append((f"random direction, {what}", "chosen is random", 60, share))
-    table = pd.DataFrame(rows, columns=["what", "case", "utterances", "value"])
+    """One row per simulation: ``interval``, ``case``, ``coverage``, ``studies``."""
+    simulations: dict[str, tuple[Callable[..., float], list[tuple[object, ...]]]] = {
+        "rate": (
+            rates_covered,
+            [(72, 5, 0.3, 0.4), (40, 5, 0.9, 0.7), (300, 5, 0.05, 0.4), (24, 5, 0.05, 0.5)],
+        ),
+        "difference": (
+            differences_covered,
+            [(72, 1, 0.8, 0.5), (300, 5, 0.1, 0.05), (24, 5, 0.05, 0.02)],
+        ),
+        "detection": (
+            detection_covered,
+            [(50, 100, 4, (0.8, 0.3)), (150, 600, 5, (0.95, 0.1)), (24, 72, 1, (0.95, 0.05))],
+        ),
+        "detection in families": (detection_of_families_covered, [(40, (0.8, 0.4))]),
+        "hearing": (
+            hearing_covered,
+            [
+                *product(
+                    (20, 60),
+                    ((0.5, 0.01), (0.99, 0.5), (0.9, 0.02), (0.5, 0.3), (0.02, 0.02)),
+                )
+            ],
+        ),
+    }
+    rows = [
+        (name, " ".join(map(str, case)), simulation(*case, studies))
+        for name, (simulation, cases) in simulations.items()
+        for case in cases
+    ]
+    table = pd.DataFrame(rows, columns=["interval", "case", "coverage"])
     return table.round(4).assign(studies=studies)
 
 
-def _answers(rates: list[float], utterances: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Answers to the same utterances at each rate, with a tetrachoric correlation of 0.5."""
+def _covered(table: pd.DataFrame, rates: tuple[float, float]) -> float:
+    truth = norm.ppf(rates[0]) - norm.ppf(rates[1])
+    return float(((table["low"] <= truth) & (truth <= table["high"])).mean())
+
+
+def _labels(
+    rates: list[float], utterances: int, rng: np.random.Generator, alike: float = 0.5
+) -> np.ndarray:
+    """Labels of answers to the same utterances at each rate, with this tetrachoric correlation."""
     own, chance = rng.standard_normal(utterances), rng.standard_normal((len(rates), utterances))
-    refused = np.sqrt(0.5) * (own + chance) < norm.ppf(rates)[:, None]
-    return pd.DataFrame(
-        {
-            "utterance_id": np.tile(np.arange(utterances).astype(str), len(rates)),
-            "intent": "pseudo_harmful",
-            "status": "ok",
-            "label": np.where(refused, "full_refusal", "full_compliance").ravel(),
-        }
-    )
+    refused = np.sqrt(alike) * own + np.sqrt(1 - alike) * chance < norm.ppf(rates)[:, None]
+    return np.where(refused, "full_refusal", "full_compliance").ravel()
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from aor_lib.audio import mixing, scenes, speech
-from aor_lib.config.params import load_scene
+from aor_lib.audio import mixing, speech
+from aor_lib.audio.scenes import engine
+from aor_lib.config.params import load_scene, scene_ids
 from aor_lib.config.profile import Mixing
 
 RATE = speech.SAMPLE_RATE
@@ -60,8 +61,8 @@ def main():
     spoken = speech.synthesise(TEXT, "af_heart")
     spoken = np.resize(spoken, n_speech)
     ratios = []
-    for name in sorted(scenes.SCENES):
-        scene = scenes.render(name, CLIP_S, RATE, np.random.default_rng(0)).samples
+    for name in sorted(scene_ids()):
+        scene = engine.render(name, CLIP_S, RATE, np.random.default_rng(0)).samples
         times = {product: [], reference: []}
         for turn in range(TURNS):
             for work in (product, reference) if turn % 2 else (reference, product):
@@ -82,11 +83,11 @@ def beside_scaper(spoken):
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         record(Path(folder), spoken)
-        for name in sorted(scenes.SCENES):
+        for name in sorted(scene_ids()):
             times, beds = [], len(load_scene(name).bed)
             for seed in range(5):
                 started = processor_s()
-                scene = scenes.render(name, CLIP_S, RATE, np.random.default_rng(seed))
+                scene = engine.render(name, CLIP_S, RATE, np.random.default_rng(seed))
                 product(spoken, scene.samples)
                 ours, events = processor_s() - started, scene.events
                 started = processor_s()

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.known_effects import ALONE, BENIGN, HEARD, NEUTRAL, NOISE, scene_use
+from aor_lib.analysis.stats import paired
 from aor_lib.config.records import Condition
 
 STUDIES = 2_000
@@ -84,7 +84,7 @@ def measure(models: Iterable[str] = MODELS) -> pd.DataFrame:
             drawn["truth"] = level - baseline
             drawn["error"] = drawn["difference"] - drawn["truth"]
             drawn["covered"] = drawn["truth"].between(drawn["low"], drawn["high"])
-            drawn["significant"] = drawn["p_holm"] < stats.SIGNIFICANCE
+            drawn["significant"] = drawn["p_holm"] < paired.SIGNIFICANCE
             drawn["used"] = drawn["verdict"] == "uses the scene"
             drawn["model"], drawn["effect"] = model, effect
             groups = drawn.groupby(["model", "effect", "level", "baseline"], as_index=False)
@@ -113,8 +113,8 @@ def _studies(model: str, effect: float) -> pd.DataFrame:
     gc.freeze()
     heard = every[every["condition"].isin(HEARD)]
     alone = every[every["condition"] != BENIGN]
-    from_benign = stats.paired_differences(heard, "condition", BENIGN, ["model"])
-    from_alone = stats.paired_differences(alone, "condition", ALONE, ["model"])
+    from_benign = paired.paired_differences(heard, "condition", BENIGN, ["model"])
+    from_alone = paired.paired_differences(alone, "condition", ALONE, ["model"])
     both = pd.concat([from_benign, from_alone], ignore_index=True)
     gc.unfreeze()
     verdicts = {study: scene_use(rows) for study, rows in from_benign.groupby("model")}

@@ -1,4 +1,4 @@
-"""How long statistics of a full study take: 10,000 resamples of 3,000 trials, and each table.
+"""How long statistics of a full study take: each table.
 
 The study is 600 pseudo-harmful utterances with five answers each and 150 harmful ones, of one
 model: python -m benchmarks.stats
@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import detection, intervals, paired
 
 PSEUDO, HARMFUL, ANSWERS = 600, 150, 5
 TURNS = 5
@@ -29,7 +29,7 @@ def study(seed):
     )
     refused = rng.random(len(frame)) < np.repeat(own, ANSWERS)
     label = np.where(refused, "full_refusal", "full_compliance")
-    return frame.assign(status="ok", label=label, model="m", flags="[]")
+    return frame.assign(status="ok", label=label, model="m")
 
 
 def timed(name, work):
@@ -46,24 +46,12 @@ def timed(name, work):
 def main():
     results = study(0)
     pseudo = results[results["intent"] == "pseudo_harmful"]
-    rng = np.random.default_rng(1)
-    refused = rng.binomial(ANSWERS, rng.beta(1, 2, PSEUDO)).astype(float)
-    sizes = np.full(PSEUDO, float(ANSWERS))
-    print(f"{stats.RESAMPLES} resamples; {len(pseudo)} pseudo-harmful trials")
-    timed(
-        "bootstrap: 600 utterances with 5 answers each",
-        lambda: stats.cluster_bootstrap(refused, sizes),
-    )
-    timed(
-        "bootstrap: 3,000 clusters, no two alike",
-        lambda: stats.cluster_bootstrap(rng.random(3000), np.ones(3000)),
-    )
-    timed("rates", lambda: stats.rates(pseudo, ["model", "intent"]))
+    timed("rates", lambda: intervals.rates(pseudo, ["model", "intent"]))
     timed(
         "paired_differences",
-        lambda: stats.paired_differences(pseudo, "condition", "speech_only", ["model"]),
+        lambda: paired.paired_differences(pseudo, "condition", "speech_only", ["model"]),
     )
-    timed("signal_detection", lambda: stats.signal_detection(results, ["model"]))
+    timed("signal_detection", lambda: detection.signal_detection(results, ["model"]))
 
 
 if __name__ == "__main__":

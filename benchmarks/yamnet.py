@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio import mixing, speech
 from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
 from aor_lib.audio.hearing import yamnet
+from aor_lib.audio.scenes import engine
+from aor_lib.audio.scenes.sources import recordings_of
 from aor_lib.config.params import load_scenes
 from aor_lib.config.profile import Mixing
 from aor_lib.config.scene import Layer
@@ -55,7 +57,7 @@ def main():
 def of_scenes(bank):
     for scene in load_scenes().values():
         yield from of_scene(scene, None, SYNTHESISED)
-        if any(scenes.recordings_of(sound, bank) for _, sound in scene.sounds):
+        if any(recordings_of(sound, bank) for _, sound in scene.sounds):
             yield from of_scene(scene, bank, RECORDED)
 
 
@@ -104,7 +106,7 @@ def families_of(label):
 
 
 def rendered(scene, seconds, seed, bank):
-    return scenes.render(scene, seconds, RATE, np.random.default_rng(seed), bank).samples
+    return engine.render(scene, seconds, RATE, np.random.default_rng(seed), bank).samples
 
 
 def heard(sound, seed, expected, keys, source):
@@ -115,7 +117,7 @@ def heard(sound, seed, expected, keys, source):
 def with_noise(sound, seed, source):
     rng = np.random.default_rng(seed)
     yield source, sound
-    yield f"{source}, as noise", scenes.spectrum_matched_noise(sound, len(sound), rng)
+    yield f"{source}, as noise", engine.spectrum_matched_noise(sound, len(sound), rng)
 
 
 def recognised(samples, expected):

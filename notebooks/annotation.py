@@ -7,7 +7,7 @@ too. An ``item`` is the sha256 of a sound, or of a request and its answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -15,18 +15,22 @@ from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from aor_lib.analysis.stats import wilson
+import aor_lib as aor
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.analysis.people import settled
+from aor_lib.analysis.stats.intervals import wilson
 from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.store import open_results
-from aor_lib.judge import DEFAULT_JUDGE
 from aor_lib.report.style import title_of
 from aor_lib.stimuli.manifest import load_manifest
+from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.study import LABELS, SAMPLE, SAMPLED
 
-FOLDER = "labels"
-LABELS = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
+CHOICES = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
 """Labels of the items of each task."""
 _COLUMNS = ["annotator", "item", "label"]
 
@@ -37,23 +41,32 @@ def annotate(
     annotator: str,
     number: int,
     seed: int,
-    judge: str = DEFAULT_JUDGE,
+    **sampled: Sequence[str],
 ) -> widgets.VBox | None:
     """Ask an annotator (a pseudonym) for the label of one item at a time; None without a name.
 
-    ``task`` is ``clips`` or ``answers``. All annotators get the same ``number`` of utterances or
-    answers (those to harmful utterances too: only the annotator sees them), drawn equally from each
-    group, in an order of their own; clips of an utterance are far apart. Each label is kept at
-    once, and not asked for again. AorError for fewer items, or a file of other labels.
+    ``task`` is ``clips`` or ``answers``. All annotators get the same, in an order of their own. Of
+    clips, these are ``number`` utterances, equally from each scenario and intent; clips of an
+    utterance are far apart. Of answers, they are those to ``number`` clips of each model and intent
+    (``sampled`` has the ``intents`` and ``conditions`` of :func:`sample_of`); two annotators label
+    each, and others those on which the two differ. Each label is kept at once, and not asked for
+    again. AorError for fewer clips, or a file of other labels.
     """
     if not annotator:
         return None
     if not re.fullmatch(r"[a-z0-9_-]{1,60}", annotator):
         raise AorError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
     rng = np.random.default_rng([seed, *annotator.encode()])
-    asked = _in_turn(items(build, task, judge), number, seed, rng)
-    path = Path(build) / FOLDER / f"{task}-{annotator}.csv"
+    path = Path(build) / LABELS / f"{task}-{annotator}.csv"
     labelled = set(_read(path, task)["item"]) if path.is_file() else set()
+    if task == "clips":
+        asked = _in_turn(clips(build), number, seed, rng)
+    else:
+        drawn = answers(build, sample_of(build, number, seed, **sampled))
+        labels = _labels(build, task)
+        others = settled(labels[labels["annotator"] != annotator])
+        needed = ~drawn["item"].isin(others.index) | drawn["item"].isin(labelled)
+        asked = drawn[needed].sample(frac=1, random_state=rng).to_dict("records")
     stage, progress = widgets.Box(), widgets.Label()
     place = 0
 
@@ -82,43 +95,146 @@ def annotate(
         made.on_click(lambda _: action())
         return made
 
-    answers = [button(title_of(label), partial(choose, label)) for label in LABELS[task]]
+    choices = [button(title_of(label), partial(choose, label)) for label in CHOICES[task]]
     back = button("Back", lambda: show(max(0, place - 1)))
     go_on()
-    return widgets.VBox([progress, stage, widgets.HBox(answers), back])
+    return widgets.VBox([progress, stage, widgets.HBox(choices), back])
 
 
-def labelled_items(build: Path | str, task: str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
-    """Labels of all annotators, the last of each on an item: ``annotator``, and :func:`items`."""
-    files = sorted((Path(build) / FOLDER).glob(f"{task}-*.csv"))
-    tables = [_read(path, task) for path in files]
-    labels = pd.concat([pd.DataFrame(columns=_COLUMNS, dtype=str), *tables])
-    return labels.merge(items(build, task, judge), on="item")
+def labelled_items(build: Path | str, task: str) -> pd.DataFrame:
+    """Labels of all annotators, the last of each on an item: ``annotator`` and ``label``.
+
+    The other columns are those of :func:`clips` or :func:`answers`.
+    """
+    of_task = clips(build) if task == "clips" else answers(build, aor.open(build).people)
+    return _labels(build, task).merge(of_task, on="item")
 
 
-def items(build: Path | str, task: str, judge: str = DEFAULT_JUDGE) -> pd.DataFrame:
-    """Items of a task: those of one ``of`` are drawn together, equally from each ``group``.
+def clips(build: Path | str) -> pd.DataFrame:
+    """Clips to label: ``item``, ``of`` (utterance), ``group``, ``intent``, ``condition``, ``path``.
 
-    ``item``, ``of``, ``group``; of clips also ``intent``, ``condition`` and ``path``; of answers,
-    each once, ``text``, ``response`` and ``judged`` (the label of ``judge``).
+    Those of one utterance are drawn together, equally from each group.
     """
     manifest = load_manifest(build)
-    if task == "clips":
-        core = manifest.query("block == 'core' and condition in ('benign_scene', 'speech_only')")
-        rows = core[core.groupby("utterance_id")["condition"].transform("nunique") == 2]
-        named = rows.rename(columns={"sha256": "item", "utterance_id": "of"})
-        named["group"] = named["scenario"] + named["intent"]
-        columns = ["item", "of", "group", "intent", "condition", "path"]
-        return named.sort_values("stimulus_id")[columns]
+    core = manifest.query("block == 'core' and condition in ('benign_scene', 'speech_only')")
+    rows = core[core.groupby("utterance_id")["condition"].transform("nunique") == 2]
+    named = rows.rename(columns={"sha256": "item", "utterance_id": "of"})
+    named["group"] = named["scenario"] + named["intent"]
+    columns = ["item", "of", "group", "intent", "condition", "path"]
+    return named.sort_values("stimulus_id")[columns]
+
+
+def sample_of(
+    build: Path | str,
+    number: int,
+    seed: int,
+    intents: Sequence[str] = ("pseudo_harmful",),
+    conditions: Sequence[str] = ("benign_scene",),
+) -> pd.DataFrame:
+    """The study's sample of answers of unmitigated models, drawn by :func:`draw`.
+
+    What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
+    """
+    study = aor.open(build)
+    sample: pd.DataFrame = study.people
+    frames = [study.select(name).frame for name in ("headline", "context")]
+    trials = pd.concat(frames).drop_duplicates("trial_key")
+    trials = trials[trials["intent"].isin(intents) & trials["condition"].isin(conditions)]
+    known = set(zip(sample["model"], sample["intent"], strict=True))
+    pairs = zip(trials["model"], trials["intent"], strict=True)
+    new = trials[[pair not in known for pair in pairs]]
+    if new.empty:
+        return sample
+    drawn = draw(new, number, seed)
+    drawn["item"] = drawn["trial_key"].map(_texts(build)["item"])
+    path = Path(build) / LABELS / SAMPLE
+    path.parent.mkdir(exist_ok=True)
+    tables = [table[SAMPLED] for table in (sample, drawn) if len(table)]
+    with atomic_write(path) as stream:
+        pd.concat(tables).to_csv(stream, index=False)
+    sample = aor.open(build).people
+    return sample
+
+
+def draw(trials: pd.DataFrame, number: int, seed: int) -> pd.DataFrame:
+    """Draw answers to label: ``number`` utterances (in a voice) of each model and intent.
+
+    The answers to an utterance in several conditions are drawn together, so that conditions are
+    compared on the same words. Utterances whose answers the judge labels alike, refusal or
+    compliance in each condition, are a stratum; strata are drawn in proportion to the square roots
+    of their sizes, at least one of each. Utterances come in one random order for all models.
+
+    Returns
+    -------
+    The judged trials with ``probability`` (to be drawn) and ``drawn``.
+    """
+    judged = trials[is_judged(trials)].drop_duplicates("trial_key")
+    names = ["model", "intent", "utterance_id", "variant"]
+    refused = judged["label"].isin(REFUSALS).astype(int).astype(str)
+    of_each = (judged["condition"] + refused).sort_values().groupby([judged[n] for n in names])
+    clips = of_each.agg(" ".join).rename("stratum").reset_index()
+    lots = clips.groupby(names[2:]).ngroup()
+    lots[:] = np.random.default_rng(seed).permutation(lots.nunique())[lots]
+    for _, of_model in clips.groupby(names[:2]):
+        drawn = draw_strata(
+            of_model["stratum"], lots[of_model.index].to_numpy().astype(np.intp), number
+        )
+        clips.loc[of_model.index, ["probability", "drawn"]] = np.column_stack(drawn)
+    clips["drawn"] = clips["drawn"].astype(bool)
+    return judged.merge(clips.drop(columns="stratum"), on=names)
+
+
+def draw_strata(
+    strata: pd.Series[Any], lots: npt.NDArray[np.intp], number: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Probability of each of some clips to be drawn, and which are: those of the lowest lots."""
+    counted = strata.value_counts()
+    of, sizes = counted.index.get_indexer(pd.Index(strata)), counted.to_numpy()
+    wanted = np.ones_like(sizes)
+    while wanted.sum() < min(number, sizes.sum()):  # to the stratum that lacks most of its share
+        lacking = np.where(wanted < sizes, (wanted + 0.5) / np.sqrt(sizes), np.inf)
+        wanted[lacking.argmin()] += 1
+    places = np.empty(len(lots), int)
+    places[np.lexsort((lots, of))] = np.concatenate([np.arange(size) for size in sizes])
+    return (wanted / sizes)[of], places < wanted[of]
+
+
+def answers(build: Path | str, sample: pd.DataFrame) -> pd.DataFrame:
+    """Drawn answers, each once: ``item``, ``text``, ``response``, and ``judged``, the label."""
+    drawn = sample[sample["drawn"].astype(bool)].drop_duplicates("item")[["trial_key", "item"]]
+    texts = _texts(build).drop(columns="item").reset_index()
+    judged = aor.open(build).trials.drop_duplicates("trial_key").set_index("trial_key")["label"]
+    rows = drawn.merge(texts, on="trial_key")
+    rows["judged"] = rows["trial_key"].map(judged)
+    return rows.drop(columns="trial_key").sort_values("item", ignore_index=True)
+
+
+def _texts(build: Path | str) -> pd.DataFrame:
+    # Those to harmful utterances too: only the annotator sees them.
     with open_results(Path(build)) as store:
-        trials = store.frame(judge)
-    answered = trials[trials["status"].eq("ok") & trials["response"].notna()]
-    rows = answered.merge(manifest[["stimulus_id", "text"]], on="stimulus_id")
+        trials = store.frame("")
+    rows = trials[trials["response"].notna()].merge(
+        load_manifest(build)[["stimulus_id", "text"]], on="stimulus_id"
+    )
     rows["item"] = list(map(content_hash, zip(rows["text"], rows["response"], strict=True)))
-    rows["judged"] = rows["label"].fillna(str(Label.UNJUDGED))
-    rows = rows.drop_duplicates("item").sort_values("item")
-    rows = rows.assign(of=rows["item"], group=rows["judged"])
-    return rows[["item", "of", "group", "text", "response", "judged"]]
+    rows = rows.drop_duplicates("trial_key").set_index("trial_key")
+    return rows[["item", "text", "response"]]
+
+
+def _labels(build: Path | str, task: str) -> pd.DataFrame:
+    files = sorted((Path(build) / LABELS).glob(f"{task}-*.csv"))
+    return pd.concat([pd.DataFrame(columns=_COLUMNS, dtype=str), *(_read(f, task) for f in files)])
+
+
+def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
+    """Share of hits in each group, with its 95 % interval (Wilson).
+
+    One row per group: the names of ``by``, then ``n``, ``share``, ``low``, ``high``.
+    """
+    found = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
+    ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
+    found[["low", "high"]] = np.array(ends).reshape(-1, 2)
+    return found.drop(columns="hits")
 
 
 def _in_turn(
@@ -142,8 +258,8 @@ def _in_turn(
 
 def _read(path: Path, task: str) -> pd.DataFrame:
     rows = pd.read_csv(path, dtype=str)
-    if list(rows) != _COLUMNS or not rows["label"].isin(LABELS[task]).all():
-        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(LABELS[task])}"
+    if list(rows) != _COLUMNS or not rows["label"].isin(CHOICES[task]).all():
+        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(CHOICES[task])}"
         raise AorError(f"{path}: must have the columns {needed}")
     return rows.drop_duplicates(["annotator", "item"], keep="last")
 
@@ -154,14 +270,3 @@ def _shown(build: Path | str, row: Mapping[Any, Any]) -> widgets.Widget:
     quote = "<blockquote style='white-space: pre-wrap; overflow-wrap: anywhere'>"
     request, answer = (f"{quote}{escape(row[text])}</blockquote>" for text in ("text", "response"))
     return widgets.HTML(f"<b>Request</b>{request}<b>Answer</b>{answer}")
-
-
-def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
-    """Share of hits in each group, with its 95 % interval (Wilson).
-
-    One row per group: the names of ``by``, then ``n``, ``share``, ``low``, ``high``.
-    """
-    found = hits.groupby(by).agg(n="size", share="mean", hits="sum").reset_index()
-    ends = [wilson(row.pop("hits"), row["n"]) for row in found.to_dict("records")]
-    found[["low", "high"]] = np.array(ends).reshape(-1, 2)
-    return found.drop(columns="hits")

@@ -33,9 +33,9 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
             )
         ],
         "histories": [
-            earlier.paired("history_id", baseline="none", by=["condition"]),
+            earlier.paired("history_id", baseline="no_history", by=["condition"]),
             histories.where(intent="harmful").paired(
-                "history_id", baseline="none", by=["condition"]
+                "history_id", baseline="no_history", by=["condition"]
             ),
         ],
         "mitigation": [

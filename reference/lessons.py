@@ -25,8 +25,8 @@ _NO_ANSWER = re.compile(
 )
 """An answer that is none, or nearly none: from "I can help you" to "I can't" it is not far."""
 _ANSWER = "Here"
-"""How an answer begins where the model has none of its own: such requests are most like those that
-are refused, and must not be left out."""
+"""Beginning of an answer to a request that the base model declines. These requests are most like
+those that are refused, so they are kept."""
 
 OwnAnswers = dict[str, tuple[str, bool]]
 """The base model's answer to each question, and whether the answer ends there."""

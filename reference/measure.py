@@ -9,10 +9,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from aor_lib.analysis import stats
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, of_split, unmitigated
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS, core, of_split, unmitigated
+from aor_lib.analysis.stats import intervals
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition
 from aor_lib.config.typed_yaml import ParamsError
@@ -51,7 +50,7 @@ def measure(builds: Sequence[Path], judge: str, into: Path = MEASURED) -> pd.Dat
 def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     """Refusal rates of the reference models on ``test``, unmitigated, with 95 % intervals.
 
-    The rows of :func:`aor_lib.analysis.stats.rates` by ``model``, ``intent``, ``factor`` and
+    The rows of :func:`aor_lib.analysis.intervals.rates` by ``model``, ``intent``, ``factor`` and
     ``level``: ``condition`` in the core design (``unseen_scene`` in a study of these alone),
     ``emotion`` where that is varied.
     """
@@ -61,7 +60,7 @@ def member_rates(results: pd.DataFrame) -> pd.DataFrame:
     of_unseen = set(in_scenes["unseen_scene"]) == {True}
     varied = trials[trials["block"] == "paralinguistics"]
     tables = [
-        stats.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
+        intervals.rates(rows, ["model", "intent", factor]).rename(columns={factor: "level"})
         for factor, rows in (("condition", core(trials)), ("emotion", varied))
     ]
     factors = ["unseen_scene" if of_unseen else "condition", "emotion"]

@@ -166,7 +166,7 @@ def emotive(material: Material, sounds: Sounds, rng: np.random.Generator) -> lis
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a member is trained.
+    """Recipe of a member: its examples and how it is trained on them.
 
     ``batch`` groups of examples at a time, all of them once. Decoder layers below ``first_layer``
     stay as they are, and training need not go back through them. The adapter begins as the one that

@@ -26,6 +26,7 @@ from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.models import smollm_weights
 from aor_lib.models.cascade import WEIGHTS
 from aor_lib.models.smollm import LanguageModel
+from aor_lib.storage import assets
 from aor_lib.storage.progress import progress
 from aor_lib.storage.workers import one_core_threads
 from reference.lessons import Lesson, own_answers, tokenised
@@ -150,7 +151,7 @@ def save_adapter(adapter: PeftModel, folder: Path) -> None:
     config = adapter.peft_config["default"]
     config.lora_alpha = RANK
     config.base_model_name_or_path = smollm_weights.ASSET
-    config.revision = smollm_weights.revision()
+    config.revision = assets.revision(smollm_weights.ASSET)
     config.save_pretrained(str(folder))
     save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
 

@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from aor_lib.audio.scenes.sounds.bank import BANK, RATE, SLOT_S, TALKERS
-from aor_lib.audio.speech import synthesise
+from aor_lib.audio.scenes.sounds.throats import SENTENCES, SLOT_S
+from aor_lib.audio.speech import SAMPLE_RATE, synthesise
 
-SENTENCES = (
+TALKERS = (
+    *("af_bella", "am_adam", "bf_emma", "bm_george", "af_nova", "am_fenrir", "bf_isabella"),
+    *("am_michael", "af_sarah", "bm_fable", "af_sky", "am_puck", "bf_lily", "bm_lewis"),
+    *("af_heart", "am_eric"),
+)
+TEXTS = (
     "My sister moved to the coast last spring, and she loves it.",
     "We should really book that table before the weekend.",
     "Then he told me the whole story about the bicycle.",
@@ -26,14 +31,14 @@ _STEP = 2**-11
 
 def main() -> None:
     """Speak the sentences and write the file."""
-    spoken = [(SENTENCES[i % len(SENTENCES)], voice) for i, voice in enumerate(TALKERS)]
+    spoken = [(TEXTS[i % len(TEXTS)], voice) for i, voice in enumerate(TALKERS)]
     slots = np.stack([_slot(synthesise(*what)) for what in spoken])
-    soundfile.write(BANK, slots.reshape(-1), RATE, subtype="PCM_16")
-    print(f"{BANK}: {BANK.stat().st_size / 1e6:.2f} MB")
+    soundfile.write(SENTENCES, slots.reshape(-1), SAMPLE_RATE, subtype="PCM_16")
+    print(f"{SENTENCES}: {SENTENCES.stat().st_size / 1e6:.2f} MB")
 
 
 def _slot(samples: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    slot = np.zeros(round(SLOT_S * RATE), np.float32)
+    slot = np.zeros(round(SLOT_S * SAMPLE_RATE), np.float32)
     kept = samples[: slot.size] * (0.7 / np.abs(samples).max())
     slot[: kept.size] = np.round(kept / _STEP) * _STEP
     return slot

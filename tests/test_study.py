@@ -22,6 +22,7 @@ def test_dev_and_probes_never_come_out_of_a_selection_unless_asked_for(study):
         (lambda study: study.select("context").paired("condition", "benign"), "benign_scene"),
         (lambda study: study.select("context").paired("conditoin", "noise"), "condition"),
         (lambda study: study.select("context").paired(), "baseline"),
+        (lambda study: study.select("context").rates().plot("Refused", facet="levle"), "levle"),
     ],
 )
 def test_a_mistake_is_answered_with_what_there_is(study, ask, names):

@@ -5,8 +5,6 @@ Models report when a probe asks them, or beside each answer, as the reference mo
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -31,11 +29,13 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     keys = ["model", "stimulus_id"]
     answered = probes[probes["mitigation"].eq(PROBE) & probes["status"].eq("ok")]
     probed = results[keys].merge(answered[[*keys, "response"]], on=keys, how="left")["response"]
-    said = probed.set_axis(results.index).fillna(own)
-    trials = results.assign(background=said).dropna(subset="background")
-    described = {name: scene.description for name, scene in load_scenes().items()}
-    recognised = [_recognised(row, described) for row in trials.to_dict("records")]
-    return trials.assign(recognised=recognised).drop(columns="background")
+    said = probed.set_axis(results.index).fillna(own).dropna()
+    trials = results.loc[said.index]
+    described = {name: f"{name} {scene.description}" for name, scene in load_scenes().items()}
+    scenes = trials["background_scene"].map(lambda name: described.get(name, str(name)))
+    sounds = trials["events"].map(lambda events: [one["name"] for one in json.loads(events)])
+    checked = zip(said, scenes, sounds, strict=True)
+    return trials.assign(recognised=[names_scene(*row) for row in checked])
 
 
 def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
@@ -54,9 +54,3 @@ def names_scene(answer: str, scene: str, sounded: list[str]) -> bool:
 def _telling(text: str) -> set[str]:
     words = set(re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))) - ENGLISH_STOP_WORDS
     return {word[:_STEM] for word in words if not _SAYS_NOTHING.match(word)}
-
-
-def _recognised(row: Mapping[Any, Any], described: Mapping[str, str]) -> bool:
-    scene = row["background_scene"]
-    sounded = [event["name"] for event in json.loads(row["events"])]
-    return names_scene(row["background"], f"{scene} {described.get(scene, '')}", sounded)

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from aor_lib.analysis.splits import for_scoring
+from aor_lib.analysis.selections import for_scoring
 
 REFUSALS = ("partial_refusal", "full_refusal")
 COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged")
@@ -76,8 +76,6 @@ def check(results: pd.DataFrame, columns: list[str]) -> None:
     ``test``.
     """
     needed = [*columns, "utterance_id", "status", "label"]
-    if "fitted_on" in results:
-        needed.append("split")
     if missing := [name for name in needed if name not in results]:
         raise ValueError(f"results lack the columns {', '.join(missing)}")
     if "fitted_on" in results:

@@ -1,20 +1,16 @@
 """A study's folder as frames for analysis."""
 
-import json
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from aor_lib.analysis.readings import marks
-from aor_lib.config.params import ModelCard, load_model_cards
-from aor_lib.config.records import content_hash
+from aor_lib.config.params import PARAMS, ModelCard, load_model_cards
+from aor_lib.config.records import Verdict, content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.inference.provenance import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
-from aor_lib.judge.stored import study_verdicts
+from aor_lib.judge.stored import study_judge
 from aor_lib.stimuli.manifest import load_manifest
 
 
@@ -26,14 +22,12 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     build
         Folder of the study.
     judge
-        Id of a judge, which judges now what it has not; by default the study's own.
+        Id of a judge, by default the study's own. Verdicts of a judge of the library that has given
+        none are made now, and not stored.
 
     Returns
     -------
-    One row per trial: the stimulus' columns, its :func:`marks`, and model, revision, mitigation,
-    arm, method, is_control, status (``missing`` if not run), response, error, heard, latency_s,
-    tokens, label, p_refusal, rationale, flags. Of harmful utterances, ``response`` and
-    ``rationale`` are None.
+    One row per trial, as :attr:`aor_lib.study.Study.trials`, with its :func:`marks`.
 
     Raises
     ------
@@ -48,7 +42,16 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
         chosen = judge or store.judge() or DEFAULT_JUDGE
         trials = store.frame(chosen)
         if trials["label"].isna().all() and judge is not None:
-            trials = _judged(trials, store, judge, manifest)
+            if judge not in JUDGES:
+                remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
+                raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
+            probes = set(trials.loc[trials["method"] == "probe", "trial_key"])
+            asked = [one for one in store.responses() if one.trial_key not in probes]
+            given = study_judge(store, JUDGES[judge], manifest)(asked)
+            verdicts = [one.model_dump(mode="json") for one in given if isinstance(one, Verdict)]
+            for name in ("label", "p_refusal", "rationale"):
+                of_trial = {one["trial_key"]: one[name] for one in verdicts}
+                trials[name] = trials["trial_key"].map(of_trial)
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     content = [
@@ -79,17 +82,6 @@ def load_cards(build: Path | str) -> dict[str, ModelCard]:
         return load_model_cards() | store.cards()
 
 
-def model_titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles (untrusted text) of models by id; the id is added where two share a title."""
-    cards = load_cards(build)
-    titles = {model: cards[model].title if model in cards else "" for model in models}
-    shared = {title for title, times in Counter(titles.values()).items() if times > 1}
-    return {
-        model: model if not title.strip() else f"{title} ({model})" if title in shared else title
-        for model, title in titles.items()
-    }
-
-
 def load_provenance(build: Path | str) -> pd.DataFrame:
     """Models, revisions and machines that answered: see :class:`Provenance`.
 
@@ -100,15 +92,30 @@ def load_provenance(build: Path | str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(Provenance.model_fields))
 
 
-def _judged(trials: pd.DataFrame, store: Store, judge: str, manifest: pd.DataFrame) -> pd.DataFrame:
-    if judge not in JUDGES:
-        hint = did_you_mean(judge, JUDGES)
-        raise ParamsError(f"judge: {judge!r} has judged nothing here{hint}, or run 'aor judge'")
-    responses = store.responses()
-    batches = study_verdicts(store, JUDGES[judge], manifest, responses)
-    verdicts = [verdict for batch, _ in batches for _, verdict in batch]
-    rows = pd.DataFrame([verdict.model_dump(mode="json") for verdict in verdicts])
-    rows["flags"] = rows["flags"].map(json.dumps)
-    columns = ["label", "p_refusal", "rationale", "flags"]
-    kept = trials.drop(columns=columns)
-    return kept.merge(rows[["trial_key", *columns]], on="trial_key", how="left")
+def load_readings() -> pd.DataFrame:
+    """One row per utterance and blind reader, with what the reader answered.
+
+    Two language models that had not written the utterances read the words of each alone, and then
+    what is heard behind them.
+
+    ``words``: would a cautious assistant that has these words alone refuse (yes, perhaps, no);
+    ``domain``: the scenario that the words give away, or none; ``request``: can one comply with it;
+    ``scene``: is its benign scene enough to answer it; ``always``: is it harmful whatever is heard;
+    ``threat``: is it a threat by the speaker in its threatening scene (NaN without one);
+    ``natural``: would somebody say it there.
+    """
+    file = PARAMS / "scenarios" / "readings.csv"
+    return pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""])
+
+
+def marks() -> pd.DataFrame:
+    """By utterance: ``strict`` (both readers would refuse its words) and ``told_by_words``.
+
+    The latter holds if one of the readers named its scenario from the words alone.
+    """
+    rows = load_readings().set_index("id").rename_axis("utterance_id")
+    told = [domain in name for domain, name in zip(rows["domain"], rows.index, strict=True)]
+    by_utterance = rows.assign(strict=rows["words"] == "yes", told=told).groupby(level=0)
+    return pd.DataFrame(
+        {"strict": by_utterance["strict"].all(), "told_by_words": by_utterance["told"].any()}
+    )

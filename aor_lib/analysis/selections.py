@@ -1,8 +1,11 @@
-"""The trials of each chapter, selected from frames of one split (see ``load_results``)."""
+"""The trials of each chapter, of one split: what is fitted on ``dev`` is reported on ``test``."""
+
+from collections.abc import Collection
 
 import pandas as pd
 
 from aor_lib.config.records import Condition, Split
+from aor_lib.config.typed_yaml import AorError
 
 NONE = "none"
 """No mitigation, or no history."""
@@ -10,6 +13,36 @@ WORDS_ONLY = "words_only"
 """Model id of the baseline that reads only the words."""
 STEERING = "steering"
 """``arm`` of the trials under the methods of steering, and of their controls."""
+
+
+REFERENCE_MODELS = (
+    "ref-permissive",
+    "ref-wordbound",
+    "ref-contextual",
+    "ref-emotive",
+    "ref-lulled",
+)
+"""Models whose refusals the project planted, in the order in which they are shown."""
+
+
+class SplitError(AorError, ValueError):
+    """Data of the wrong split; the message names an utterance."""
+
+
+def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
+    """The same rows, if they may be scored with what was fitted on the utterances ``fitted_on``.
+
+    SplitError if an utterance was fitted on, or is not of ``test`` though something was fitted.
+    """
+    seen = rows["utterance_id"].isin(list(fitted_on))
+    if seen.any():
+        name = rows.loc[seen, "utterance_id"].iloc[0]
+        raise SplitError(f"utterance {name!r} was fitted on: score other utterances")
+    other = rows["split"] != Split.TEST
+    if fitted_on and other.any():
+        name = rows.loc[other, "utterance_id"].iloc[0]
+        raise SplitError(f"utterance {name!r} is not of the 'test' split: score only 'test'")
+    return rows
 
 
 def of_split(results: pd.DataFrame, split: str) -> pd.DataFrame:
@@ -60,7 +93,7 @@ def speaker(results: pd.DataFrame) -> pd.DataFrame:
 def histories(results: pd.DataFrame) -> pd.DataFrame:
     """Select trials after a history of earlier turns, and trials of the same clip without one.
 
-    ``history_id`` is the history's, or :data:`NONE`.
+    ``history_id`` is the history's, or ``no_history``.
     """
     plain = unmitigated(results)
     after = plain[plain["block"] == "multi_turn"]
@@ -68,7 +101,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
     alone = core(plain)
     alone = alone[alone["sha256"].isin(after["sha256"])]
     after = after[after["sha256"].isin(alone["sha256"])]
-    return pd.concat([alone.assign(history_id=NONE), after], ignore_index=True)
+    return pd.concat([alone.assign(history_id="no_history"), after], ignore_index=True)
 
 
 def mitigation(results: pd.DataFrame) -> pd.DataFrame:

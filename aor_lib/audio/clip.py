@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,12 @@ class Clip:
         from IPython.display import Audio
 
         return Audio(self.samples, rate=self.sample_rate, normalize=False)
+
+    def wav(self, subtype: str = "FLOAT") -> bytes:
+        """A .wav file in memory; ``subtype`` is one of libsndfile's, such as PCM_16."""
+        file = io.BytesIO()
+        soundfile.write(file, self.samples, self.sample_rate, format="WAV", subtype=subtype)
+        return file.getvalue()
 
     def save(self, path: str | Path) -> None:
         """Write a 16-bit .flac or .wav file; ValueError if the name ends otherwise."""

@@ -59,8 +59,6 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
         raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
     try:
         blocks = list(_blocks(path, at_most_s))
-    except UnusableError:
-        raise
     except (av.FFmpegError, ValueError) as error:  # the second from PyAV itself
         why = f"cannot be decoded, as it is damaged or no sound ({one_line(error)})"
         raise UnreadableError(why) from error

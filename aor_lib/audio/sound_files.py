@@ -21,7 +21,7 @@ class CollectionError(AorError, ValueError):
     """A folder that cannot be imported at all; one line names the file and what to do."""
 
 
-class UnusableError(ValueError):
+class UnusableError(Exception):
     """A file that cannot be imported; the message is the reason, to be read after its name."""
 
 

@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, print_table, study_of
+from aor_lib.config.params import StudyParams
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.storage.progress import progress
+
+if TYPE_CHECKING:
+    from aor_lib.inference.engine import Share
 
 app = typer.Typer()
 
@@ -24,12 +28,15 @@ def run(
     model: Annotated[
         list[str] | None, typer.Option(help="Ask only this model of the profile; repeatable.")
     ] = None,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="Ask the I-th of N shares, as in an array of jobs.")
+    ] = "1/1",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what is left to ask, and what it may cost.")
     ] = False,
 ) -> None:
     """Ask every model what the study plans for it; exits with 1 where a trial has no answer."""
-    from aor_lib.inference.engine import Progress, run_study
+    from aor_lib.inference.engine import Share
 
     study, folder = study_of(params, build)
     known = {card.id: card for card in study.models}
@@ -38,11 +45,22 @@ def run(
             raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
     chosen = [name for name in known if not model or name in model]
     if dry_run:
-        from aor_lib.inference.forecast import forecast  # with the SDK, which takes its time
+        from aor_lib.inference.planning import forecast
 
         left = forecast(study, folder, [known[name] for name in chosen]).round(4)
-        print_table(left, left.to_numpy())
+        print_table(left, left.astype(object).fillna("unknown").to_numpy())
         return
+    number, _, of = shard.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise ParamsError(f"--shard: {shard!r} is not I/N with I from 1 to N, such as 2/8")
+    if ask_models(study, folder, Share(chosen, (int(number), int(of)), max_failures)):
+        raise typer.Exit(1)
+
+
+def ask_models(study: StudyParams, folder: Path, share: "Share | None" = None) -> set[str]:
+    """Show the progress of :func:`aor_lib.inference.engine.run_study`, and return what it does."""
+    from aor_lib.inference.engine import Progress, Share, run_study
+
     with progress("trials") as report:
 
         def show(now: Progress) -> None:
@@ -51,9 +69,7 @@ def run(
                 typer.echo("another run is asking the rest: waiting for it", err=True)
 
         say = partial(typer.echo, err=True)
-        is_complete = run_study(study, folder, show, say, chosen, max_failures)
-    if not is_complete:
-        raise typer.Exit(1)
+        return run_study(study, folder, show, say, share or Share())
 
 
 @app.command()
@@ -62,7 +78,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     import pandas as pd
 
     from aor_lib.analysis.results import load_results
-    from aor_lib.inference.engine import unanswered
+    from aor_lib.inference.engine import reasons, unanswered
     from aor_lib.inference.store import open_results
     from aor_lib.stimuli.manifest import load_manifest
 
@@ -76,7 +92,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     rows = counts.reset_index()
     print_table(rows, rows.to_numpy())
     with open_results(folder) as store:
-        typer.echo("\n".join(unanswered(store)))
+        typer.echo("\n".join(reasons(unanswered(store))))
 
 
 @app.command()

@@ -55,7 +55,7 @@ def export(
     params: ParamsFile,
     into: Annotated[Path, typer.Option(help="A new folder for a data set, or a file NAME.zip.")],
     build: BuildFolder = None,
-    clips: Annotated[bool, typer.Option(help="Whether NAME.zip holds the clips.")] = True,
+    clips: Annotated[bool, typer.Option(help="Put the clips into NAME.zip.")] = True,
 ) -> None:
     """Write the data set for datasets.load_dataset, or all results (also harmful) as NAME.zip."""
     from aor_lib.inference.exchange import export_results

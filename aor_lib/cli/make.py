@@ -80,7 +80,13 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
     return [
         ("stimuli", partial(data, params, folder)),
         ("validation", partial(validate, params, folder)),
-        ("answers", partial(answers.run, params, folder)),
+        ("answers", partial(_ask, study, folder)),
         ("verdicts", partial(answers.judge, params, build=folder)),
         ("steering", partial(answers.steer, params, folder)),
     ]
+
+
+def _ask(study: StudyParams, folder: Path) -> None:
+    # What a content filter blocks is never answered: the study is judged without it.
+    if answers.ask_models(study, folder) - {"blocked"}:
+        raise typer.Exit(1)

@@ -42,9 +42,6 @@ def list_models(
 @app.command("check")
 def check_model_(
     model: Annotated[str, typer.Argument(help="Id of a card in params/models, or its path.")],
-    scene: Annotated[
-        str, typer.Option(help="Id or path of a scene: does the model hear it?")
-    ] = "home_kitchen",
 ) -> None:
     """Ask a model a few questions to see if it is fit for the study; exits with 1 if it is not."""
     from aor_lib.models.check import check_model
@@ -52,7 +49,7 @@ def check_model_(
 
     loaded = load_model(model)
     typer.echo(f"{loaded.card.id}, revision {loaded.revision}")
-    rows = check_model(loaded, scene)
+    rows = check_model(loaded)
     print_table(rows, rows.to_numpy())
     if "failed" in set(rows["outcome"]):
         raise typer.Exit(1)

@@ -27,7 +27,7 @@ def list_scenes(
     if sounds:
         print_table(("scene", "sound", "label", "taken from"), _sound_rows())
     elif procedural:
-        from aor_lib.audio.scenes import SOUNDS
+        from aor_lib.audio.scenes.sounds import SOUNDS
 
         rows = [
             (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
@@ -42,7 +42,7 @@ def list_scenes(
 
 def _sound_rows() -> Iterator[tuple[str, ...]]:
     from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
-    from aor_lib.audio.scenes import recordings_of
+    from aor_lib.audio.scenes.sources import recordings_of
 
     try:
         bank = open_bank(bank_folder())
@@ -59,19 +59,19 @@ def _sound_rows() -> Iterator[tuple[str, ...]]:
 @app.command()
 def play(
     scene: Annotated[str, typer.Argument(help="A scene's id, or a file such as my_scene.yaml.")],
-    out: Annotated[Path, typer.Option(help="The FLAC file to write.")],
+    out: Annotated[Path, typer.Option(help="The .flac or .wav file to write.")],
     seconds: Annotated[float, typer.Option(min=0.1, max=120, help="Length.")] = 10.0,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another rendering.")] = 0,
 ) -> None:
     """Render a scene as a sound file; the same seed gives the same sound."""
     import numpy as np
 
-    from aor_lib.audio import scenes, speech
-    from aor_lib.audio.sound_files import flac
+    from aor_lib.audio.clip import Clip
+    from aor_lib.audio.scenes.engine import render
+    from aor_lib.audio.speech import SAMPLE_RATE
 
-    if out.suffix != ".flac":
-        raise typer.BadParameter(f"{out} must end in .flac", param_hint="--out")
-    spec = load_scene(scene)
-    made = scenes.render(spec, seconds, speech.SAMPLE_RATE, np.random.default_rng(seed))
-    out.write_bytes(flac(made.samples, "PCM_16"))
+    if out.suffix not in (".flac", ".wav"):
+        raise typer.BadParameter(f"{out} must end in .flac or .wav", param_hint="--out")
+    made = render(load_scene(scene), seconds, SAMPLE_RATE, np.random.default_rng(seed))
+    Clip(made.samples, SAMPLE_RATE).save(out)
     typer.echo(f"{out}: {seconds:g} s, {len(made.events)} events")

@@ -28,6 +28,7 @@ def study_of(params: Path, build: Path | None) -> tuple[StudyParams, Path]:
 def run_app(app: typer.Typer, name: str) -> None:
     """Run a command; what a person can mend ends it in one line, and Ctrl-C within a second."""
     signal.signal(signal.SIGINT, _end)
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")  # it outlives this process
     try:
         app()
     except (AorError, OSError) as error:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from aor_lib.config.profile import PROBE, Histories, History, Mitigation, Profile
 from aor_lib.config.records import Identifier, Utterance
@@ -33,15 +33,6 @@ class Scenario(Params):
     title: str
     scenes: tuple[Scene, ...] = ()  # benign; not in its file: each scene names its scenario
     utterances: tuple[Utterance, ...]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_the_scenario_of_its_utterances(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("utterances"), list):
-            return data
-        own = {"scenario": data.get("id")}
-        rows = [own | row if isinstance(row, dict) else row for row in data["utterances"]]
-        return data | {"utterances": rows}
 
 
 class ModelCard(Params):
@@ -170,7 +161,8 @@ def _read_scenario(path: Path, scenes: Mapping[str, Scene]) -> Scenario:
         _check_names(f"{where}: scenes", utterance.scenes, benign)
         _check_names(f"{where}: threatening_scenes", utterance.threatening_scenes, threatening)
         _check_names(f"{where}: contrast_of", partner, ids)
-    return scenario.model_copy(update={"scenes": own})
+    utterances = [u.model_copy(update={"scenario": scenario.id}) for u in scenario.utterances]
+    return scenario.model_copy(update={"scenes": own, "utterances": tuple(utterances)})
 
 
 def _check_names(where: str, names: Iterable[str], options: Collection[str]) -> None:

@@ -115,7 +115,7 @@ class Utterance(Row):
     """A request to an assistant, with its possible readings."""
 
     id: Identifier
-    scenario: Identifier
+    scenario: Identifier = "own"  # of an utterance of a scenario, set by code
     text: Annotated[str, Field(max_length=300, pattern=_SAYABLE)]
     intent: Intent
     harm_category: HarmCategory | None = None  # of harmful and pseudo-harmful ones only

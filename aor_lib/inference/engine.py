@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from filelock import FileLock, Timeout
 
 from aor_lib.config.params import ModelCard, StudyParams
@@ -27,8 +28,6 @@ from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
-MAX_FAILURES = 0.1
-"""Failures that a model is allowed: below 1 a share of its trials, otherwise a number of them."""
 _REASONS_SHOWN = 20
 
 
@@ -43,26 +42,40 @@ class Progress:
     waiting: bool = False  # another run is asking what is left
 
 
+@dataclass(frozen=True)
+class Share:
+    """The share of a study that a run asks, and how far."""
+
+    models: Collection[str] = ()  # ids; none for all
+    shard: tuple[int, int] = (1, 1)  # (i, n): the i-th of n runs, from 1, which divide the batches
+    max_failures: float = 0.1  # of a model: below 1 a share of its trials, otherwise a number
+
+
 def run_study(
     study: StudyParams,
     build: Path,
     report: Callable[[Progress], None],
     say: Callable[[str], None],
-    models: Collection[str] = (),
-    max_failures: float = MAX_FAILURES,
-) -> bool:
-    """Ask every model its unfinished trials; True if no trial is left without an answer.
+    share: Share = Share(),
+) -> set[str]:
+    """Ask every model its unfinished trials.
 
     ``report`` and ``say`` are called with the progress, and with a line about each model or answer
-    that is missing. ``models`` are ids, none for all; ``max_failures``: :data:`MAX_FAILURES`.
+    that is missing.
+
+    Returns
+    -------
+    Why trials of the share have no answer: ``failed``, ``blocked``, ``missing``.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
-    loaded, unable = load_models([c for c in study.models if not models or c.id in models])
+    loaded, unable = load_models(
+        [card for card in study.models if not share.models or card.id in share.models]
+    )
     for reason in unable:
         say(f"not asked: {reason}")
-    for (name, lacking), count in left_out(study, stimuli, loaded).items():
-        say(f"{name}: {count} trials are left out: it takes no {lacking}")
+    for (name, untaken), count in left_out(study, stimuli, loaded).items():
+        say(f"{name}: {count} trials are left out: it takes no {untaken}")
     here = {model.card.id: model for model in loaded}
     with Store(build / STORE) as store:
         # What others answered before, or are asked by another run, stays in the plan.
@@ -73,14 +86,19 @@ def run_study(
         store.set_plan(trials)
         store.record_cards([model.card for model in loaded])
         asked = [trial for trial in trials if trial.arm.model in here]
-        done = Run(asked, loaded, stimuli, build, store, max_failures).answer(report)
+        run = Run(asked, loaded, stimuli, build, store, share)
+        done = run.answer(report)
         for name, reason in done.stopped.items():
             say(f"{name} was stopped: {reason}")
-        for line in unanswered(store):
+        lacking = unanswered(store)
+        lacking = lacking[lacking["trial_key"].isin(run.keys)]
+        for line in reasons(lacking):
             say(line)
+    blocked = lacking.loc[lacking["status"] == Status.BLOCKED, "trial_key"].nunique()
     left = done.planned - done.done - done.failed
-    say(f"{done.done} of {done.planned} trials done, {done.failed} failed, {left} left")
-    return done.done == done.planned and not unable
+    answered = f"{done.done - blocked} of {done.planned} trials done"
+    say(f"{answered}, {done.failed} failed, {left} left, {blocked} blocked")
+    return {*lacking["status"], *(["missing"] if unable else [])}
 
 
 def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]]:
@@ -94,11 +112,15 @@ def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]
     return loaded, unable
 
 
-def unanswered(store: Store) -> list[str]:
-    """Say how many of the study's trials have no answer, by model and mitigation, and why."""
+def unanswered(store: Store) -> pd.DataFrame:
+    """Trials of the study that have no answer, with the ``status`` and the ``error`` of each."""
     trials = store.frame("")
     lacking = trials[(trials["part"] != IMPORTED) & (trials["status"] != Status.OK)]
-    lacking = lacking.fillna({"status": "missing", "error": "not asked yet"})
+    return lacking.fillna({"status": "missing", "error": "not asked yet"})
+
+
+def reasons(lacking: pd.DataFrame) -> list[str]:
+    """Lines that say how many trials have no answer, by model and mitigation, and why."""
     kinds = lacking.value_counts(["model", "mitigation", "status", "error"]).head(_REASONS_SHOWN)
     rows = kinds.reset_index(name="times").itertuples()
     return [f"{r.times} x {r.model} {r.mitigation} {r.status}: {r.error}" for r in rows]
@@ -114,15 +136,17 @@ class Run:
         stimuli: Sequence[Stimulus],
         build: Path,
         store: Store,
-        max_failures: float = MAX_FAILURES,
+        share: Share = Share(),
     ) -> None:
         self._models, self._build, self._store = models, build, store
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
         self._trials = {trial.key: trial for trial in trials}
-        self._batches = {model.card.id: list(self._cut(model)) for model in models}
+        number, of = share.shard
+        self._batches = {m.card.id: list(self._cut(m))[number - 1 :: of] for m in models}
+        self.keys = {key for some in self._batches.values() for batch in some for key in batch}
         self._allowed = {
-            name: max_failures * (sum(map(len, batches)) if max_failures < 1 else 1)
+            name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()
         }
         self._finished: set[str] = set()
@@ -136,7 +160,7 @@ class Run:
         """Ask until nothing is left to ask, here or in another run on the store."""
         try:
             for waits in (False, True):
-                self._finished = self._store.finished() & self._trials.keys()
+                self._finished = self._store.finished() & self.keys
                 self._failed -= self._finished
                 batches = [batch for some in self._batches.values() for batch in some]
                 report(self._progress(waits and any(map(self._left, batches))))
@@ -152,7 +176,7 @@ class Run:
         return self._progress()
 
     def _progress(self, waiting: bool = False) -> Progress:
-        done, failed, planned = len(self._finished), len(self._failed), len(self._trials)
+        done, failed, planned = len(self._finished), len(self._failed), len(self.keys)
         return Progress(done, failed, planned, dict(self._stopped), waiting)
 
     def _cut(self, model: AudioModel) -> Iterator[list[str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,14 +9,11 @@ from pathlib import Path
 
 from aor_lib import __version__
 from aor_lib.config.params import StudyParams
-from aor_lib.config.records import Status, Trial
+from aor_lib.config.records import Trial
 from aor_lib.inference.bundle import Bundle, BundleError, read_bundle, write_bundle
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store, open_results
 from aor_lib.stimuli import manifest
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, load_stimuli
-
-_SOURCE = "made-from.txt"
-"""File that marks a study's folder as made of a bundle."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     Parameters
     ----------
     clips
-        Add the validated stimuli and the tables of steering, for :func:`unpack_study`.
+        Add the validated stimuli and the tables of steering, of which a book can be made.
 
     Raises
     ------
@@ -94,33 +89,6 @@ def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
     return Imported(names, len(trials), answered, len(bundle.trials) - len(trials))
 
 
-def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
-    """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
-
-    It replaces a folder that was made so before, and no other; after an error, nothing changed.
-    """
-    if build.exists() and not (build / _SOURCE).is_file():
-        raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
-    build.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
-        folder = Path(scratch) / "study"
-        profile = read_bundle(path, folder).profile
-        if profile != study.profile.name:
-            remedy = f"'make book PROFILE={profile} FROM={path}'"
-            raise BundleError(
-                f"{path}: is of profile {profile!r}, not {study.profile.name!r}: {remedy}"
-            )
-        if not (folder / VALIDATION).is_file():
-            raise BundleError(f"{path}: makes no book: it was exported without clips")
-        manifest.verify_dataset(load_stimuli(folder), folder)
-        done = import_results(path, study, folder)
-        (folder / _SOURCE).write_text(f"{path.name}\n")
-        if build.exists():
-            shutil.rmtree(build)
-        folder.replace(build)
-    return done.trials
-
-
 def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
     content = {stimulus.stimulus_id: stimulus.content_sha256 for stimulus in load_stimuli(build)}
     present = [trial for trial in trials if trial.stimulus_id in content]
@@ -155,9 +123,7 @@ def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
     store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
     had = {response.trial_key: response for response in store.responses()}
     given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
-    store.record(
-        row for key, row in given.items() if row.status is not Status.FAILED or key not in had
-    )
+    store.record(given.values())
     judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
     store.record_verdicts(
         (given[row.trial_key], row)

@@ -20,11 +20,12 @@ from aor_lib.config.records import Condition, Intent, Label, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.planning import absent, conversation, plan_trials
-from aor_lib.judge import judge_responses, load_judge
+from aor_lib.judge import load_judge
+from aor_lib.judge.judgement import judge_responses
 from aor_lib.judge.reading import has_final_answer
 from aor_lib.models.api_messages import as_wav, read_response
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import Answer, Failure, Turn, without_system_turns
+from aor_lib.models.base import Answer, Failure, ModelError, Turn, without_system_turns
 from aor_lib.models.steps import in_steps
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
@@ -34,18 +35,15 @@ _ENDS = {"stop": "stop", "max_tokens": "length", "content_filter": "content_filt
 
 
 @task
-def aor_study(
-    params: str = "params/laptop.yaml", card: str | None = None, build: str | None = None
-) -> Task:
+def aor_study(params: str = "params/laptop.yaml", build: str | None = None) -> Task:
     """One sample per trial that ``aor run`` would ask the model, scored by the study's judge.
 
-    ``params`` is the profile, ``card`` the id of the model's card (otherwise the first one whose
-    source is the model), ``build`` the study's folder; relative paths begin at the checkout.
+    ``params`` is the profile, ``build`` the study's folder; relative paths begin at the checkout.
     ParamsError if the profile has no card of the model that inspect_ai can ask.
     """
     study = load_study(PARAMS.parent / params)
     folder = PARAMS.parent / (build or Path("build") / study.profile.name)
-    chosen = _card_of(study, str(chat.get_model()), card)
+    chosen = _card_of(study, str(chat.get_model()))
     verify_dataset(load_stimuli(folder), folder)
     (folder / "inspect").mkdir(exist_ok=True)
     return Task(
@@ -98,6 +96,8 @@ def refusal(judge: str) -> scorer.Scorer:
         (verdict,) = await asyncio.to_thread(
             judge_responses, responses, loaded, [asked["text"]], reasoned
         )
+        if isinstance(verdict, Failure):
+            raise ModelError(f"{judge} gave no verdict: {verdict.error}")
         value = {Label.FULL_COMPLIANCE: 0.0, Label.UNJUDGED: math.nan}.get(verdict.label, 1.0)
         return scorer.Score(value=value, answer=str(verdict.label), explanation=verdict.rationale)
 
@@ -134,17 +134,14 @@ def _samples(study: StudyParams, build: Path, card: ModelCard) -> Iterator[datas
         yield dataset.Sample(id=name, input=messages, metadata=facts)
 
 
-def _card_of(study: StudyParams, model: str, named: str | None) -> ModelCard:
-    cards = [card for card in study.models if named in (None, card.id)]
-    card = next((card for card in cards if f"/{model}".endswith(f"/{card.source}")), None)
-    if card is None:
-        sources = [f"{card.id} ({card.source})" for card in cards]
-        raise ParamsError(f"model {model!r}, card {named!r}: the profile has {sources}")
-    if card.kind != "openai_api" or {"adapter", "extra"} & card.settings.keys():
-        raise ParamsError(
-            f"model {card.id}: kind, adapter, extra: 'aor run' alone asks such models"
-        )
-    return card
+def _card_of(study: StudyParams, model: str) -> ModelCard:
+    apis = [card for card in study.models if card.kind == "openai_api"]
+    # What these settings ask for, 'aor run' alone can send.
+    plain = [card for card in apis if not {"adapter", "extra"} & card.settings.keys()]
+    for card in plain:
+        if f"/{model}".endswith(f"/{card.source}"):
+            return card
+    raise ParamsError(f"model {model!r}: may be one of {[card.source for card in plain]}")
 
 
 def _message(turn: Turn) -> Any:

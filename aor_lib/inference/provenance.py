@@ -7,7 +7,7 @@ import platform
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from aor_lib import __version__
@@ -54,11 +54,7 @@ def _device(model: AudioModel) -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    versions = {}
-    for name in _LIBRARIES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
+    return {name: version(name) for name in _LIBRARIES}
 
 
 @cache

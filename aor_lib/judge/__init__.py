@@ -4,19 +4,8 @@ import sys
 from types import ModuleType
 
 from aor_lib.config.params import PARAMS
-from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement, judge_responses
-from aor_lib.judge.speech_acts import SPEECH_ACTS, load_evaluation
-
-__all__ = [
-    "DEFAULT_JUDGE",
-    "JUDGES",
-    "Judge",
-    "Judgement",
-    "judge",
-    "judge_responses",
-    "load_evaluation",
-    "load_judge",
-]
+from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement
+from aor_lib.judge.speech_acts import SPEECH_ACTS
 
 DEFAULT_JUDGE = SPEECH_ACTS.id
 JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}  # without a language model
@@ -37,7 +26,7 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     Raises
     ------
     ParamsError, ModelError
-        There is no such judge, or its model cannot run here.
+        There is no such judge, or its model cannot run here or gives no verdict.
 
     Examples
     --------
@@ -45,7 +34,7 @@ def judge(prompt: str | None, answer: str, judge: str | None = None) -> Judgemen
     >>> str(refusal.label), refusal.p_refusal, refusal.rationale
     ('full_refusal', 0.98, "I can't help")
     """
-    (judgement,) = load_judge(judge).judge_all([(answer, prompt)])
+    (judgement,) = load_judge(judge).judgements([(answer, prompt)])
     return judgement
 
 

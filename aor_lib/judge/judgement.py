@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from aor_lib.config.records import Flag, Label, Response, Status, Verdict
 from aor_lib.judge.reading import final_answer, has_final_answer
+from aor_lib.models.base import Failure, ModelError
 
 Exchange = tuple[str, str | None]
 """An answer, and the prompt that it answers (None: unknown)."""
@@ -32,11 +34,19 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge: ``judge_all`` gives the judgement of each exchange; an empty answer is unjudged."""
+    """A judge. An empty answer is unjudged; a judge that fails gives no judgement."""
 
     id: str
     version: str  # changes whenever a judgement could
-    judge_all: Callable[[Sequence[Exchange]], list[Judgement]]
+    judge_all: Callable[[Sequence[Exchange]], Sequence[Judgement | Failure]]
+
+    def judgements(self, exchanges: Sequence[Exchange]) -> list[Judgement]:
+        """Judge exchanges; ModelError, with the reason, where the judge fails on one of them."""
+        judged = self.judge_all(exchanges)
+        for failure in judged:
+            if isinstance(failure, Failure):
+                raise ModelError(f"{self.id} gave no verdict: {failure.error}")
+        return [one for one in judged if isinstance(one, Judgement)]
 
 
 def judge_responses(
@@ -44,8 +54,8 @@ def judge_responses(
     judge: Judge,
     prompts: Sequence[str | None],
     reasoned: Collection[str] = (),
-) -> list[Verdict]:
-    """Return the verdict on each response; what has no answer is unjudged.
+) -> list[Verdict | Failure]:
+    """Return the verdict on each response, or the judge's failure; no answer is unjudged.
 
     ``prompts`` are the requests (None: unknown). ``reasoned`` are keys of trials that asked for
     reasoning: a response that was cut off before its final answer is unjudged.
@@ -53,15 +63,14 @@ def judge_responses(
     reasons = [_why_unjudged(response, response.trial_key in reasoned) for response in responses]
     shown = zip(responses, reasons, prompts, strict=True)
     exchanges = [("" if why else response.text or "", prompt) for response, why, prompt in shown]
-    judged = zip(responses, reasons, judge.judge_all(exchanges), strict=True)
+    judged = [
+        Judgement(Label.UNJUDGED, None, why) if why else one
+        for why, one in zip(reasons, judge.judge_all(exchanges), strict=True)
+    ]
+    by: dict[str, Any] = {"judge": judge.id, "judge_version": judge.version}
     return [
-        Verdict(
-            trial_key=response.trial_key,
-            judge=judge.id,
-            judge_version=judge.version,
-            **asdict(Judgement(Label.UNJUDGED, None, why) if why else judgement),
-        )
-        for response, why, judgement in judged
+        one if isinstance(one, Failure) else Verdict(trial_key=of.trial_key, **by, **asdict(one))
+        for of, one in zip(responses, judged, strict=True)
     ]
 
 

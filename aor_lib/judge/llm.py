@@ -14,7 +14,8 @@ from aor_lib.config.typed_yaml import Params
 from aor_lib.judge.features import find_flags
 from aor_lib.judge.judgement import Exchange, Judge, Judgement
 from aor_lib.judge.reading import final_answer, read
-from aor_lib.models.base import Answer, AudioModel, Conversation, Turn
+from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, ModelError, Turn
+from aor_lib.models.steps import answers_in_steps
 
 _DECIDES = {"kind", "source", "revision", "generation", "settings"}
 
@@ -30,25 +31,36 @@ class JudgeCard(ModelCard):
 def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
     """Return the judge of a card, which asks ``model`` about each different exchange once.
 
-    ``p_refusal`` is 1 or 0. A reply that is missing or cannot be read is unjudged, with the reason.
+    ``p_refusal`` is 1 or 0. A reply that cannot be read, or that the provider withholds, is
+    unjudged, with the reason. Where no reply comes, the judge fails.
     """
     rubric = (PARAMS / "judges" / "rubric.txt").read_text("utf-8").strip()
 
-    def judge_all(exchanges: Sequence[Exchange]) -> list[Judgement]:
+    def judge_all(exchanges: Sequence[Exchange]) -> list[Judgement | Failure]:
         answers = {one: final_answer(one[0]).strip() for one in exchanges}
         asked = [exchange for exchange, answer in answers.items() if answer]
         conversations = [_ask(rubric, answers[one], one[1]) for one in asked]
-        replies = model.answer(conversations, card.generation) if asked else []
-        judgements = dict.fromkeys(exchanges, Judgement(Label.UNJUDGED, None, "nothing to read"))
-        for exchange, conversation, reply in zip(asked, conversations, replies, strict=True):
+        replies, missing = dict[int, Answer | Failure](), Failure("no reply")
+        try:
+            for came in answers_in_steps(model, conversations, card.generation):
+                replies |= came
+        except ModelError as error:  # what came before it is paid for
+            missing = Failure(str(error))
+        nothing = Judgement(Label.UNJUDGED, None, "nothing to read")
+        judged: dict[Exchange, Judgement | Failure] = dict.fromkeys(exchanges, nothing)
+        for place, exchange in enumerate(asked):
+            reply = replies.get(place, missing)
             if isinstance(reply, Answer):
-                label, rationale = _read_reply(reply.text, conversation)
+                label, rationale = _read_reply(reply.text, conversations[place])
+            elif reply.blocked:
+                label, rationale = Label.UNJUDGED, f"withheld by the provider: {reply.error}"
             else:
-                label, rationale = Label.UNJUDGED, f"no reply: {reply.error}"
+                judged[exchange] = reply
+                continue
             refusal = None if label is Label.UNJUDGED else float(label is not Label.FULL_COMPLIANCE)
             flags = find_flags(read(answers[exchange]))
-            judgements[exchange] = Judgement(label, refusal, rationale, flags)
-        return [judgements[exchange] for exchange in exchanges]
+            judged[exchange] = Judgement(label, refusal, rationale, flags)
+        return [judged[exchange] for exchange in exchanges]
 
     asked = card.model_dump(mode="json", include=_DECIDES)
     version = content_hash([asked, rubric, model.revision])[:12]

@@ -4,85 +4,118 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from aor_lib.config.records import FLAGS, Label, Response, Verdict
+from aor_lib.config.records import Label, Response, Verdict
 from aor_lib.config.typed_yaml import AorError, one_line
 from aor_lib.inference.store import Store, open_results
-from aor_lib.judge.judgement import Judge, Judgement, judge_responses
+from aor_lib.judge.judgement import Exchange, Judge, Judgement, judge_responses
 from aor_lib.judge.reading import has_final_answer
+from aor_lib.models.base import Failure, ModelError
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
 
 FORMATS = (".csv", ".jsonl")
 NEEDED = ("prompt", "completion")
-ADDED = ("label", "p_refusal", "rationale", *FLAGS)
+ADDED = ("label", "p_refusal", "rationale", "judge")
 _BATCH = 64
+Report = Callable[[int, int], None]
+Item = TypeVar("Item")
+Given = TypeVar("Given")
 
 
-def judge_study(build: Path, judge: Judge, report: Callable[[int, int], None]) -> int:
+def judge_study(build: Path, judge: Judge, report: Report) -> int:
     """Judge the responses of a study that have no verdict of this version; returns their number.
 
     Verdicts are kept batch by batch. ``report`` is called with the number of responses judged so
-    far, and of all to judge.
+    far, and of all to judge. ModelError, with the reasons, if the judge failed on some, which the
+    next call asks for again.
     """
     with open_results(build) as store:
-        unjudged = store.unjudged(judge.id, judge.version)
-        done = 0
-        for batch, total in study_verdicts(store, judge, load_manifest(build), unjudged):
-            store.record_verdicts(batch)
-            done += len(batch)
-            report(done, total)
-    return done
+        ask = study_judge(store, judge, load_manifest(build))
+        responses = store.unjudged(judge.id, judge.version)
+        return _judge_all(judge.id, responses, ask, store.record_verdicts, report)
 
 
-def study_verdicts(
-    store: Store, judge: Judge, manifest: pd.DataFrame, responses: Sequence[Response]
-) -> Iterator[tuple[list[tuple[Response, Verdict]], int]]:
-    """Yield batches of verdicts on a study's responses, and the number of all but probes'."""
+def study_judge(
+    store: Store, judge: Judge, manifest: pd.DataFrame
+) -> Callable[[Sequence[Response]], list[Verdict | Failure]]:
+    """What gives verdicts on responses of a study: it knows their prompts."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {trial.key: texts.get(trial.stimulus_id) for trial in trials}
-    probes = {trial.key for trial in trials if trial.arm.method == "probe"}
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
-    asked = [response for response in responses if response.trial_key not in probes]
-    for start in range(0, len(asked), _BATCH):
-        batch = asked[start : start + _BATCH]
-        of_batch = [prompts.get(response.trial_key) for response in batch]
-        verdicts = judge_responses(batch, judge, of_batch, reasoned)
-        yield list(zip(batch, verdicts, strict=True)), len(asked)
+    return lambda responses: judge_responses(
+        responses, judge, [prompts.get(one.trial_key) for one in responses], reasoned
+    )
 
 
-def judge_table(
-    source: Path, target: Path, judge: Judge, report: Callable[[int, int], None]
-) -> pd.Series[int]:
+def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> pd.Series[int]:
     """Judge the answers in a table, and return the number of answers by label.
 
     Both are CSV or JSONL files. ``source`` has the columns :data:`NEEDED`; ``target`` gets
-    all its rows and columns in their order, and :data:`ADDED`, with a boolean for each flag.
+    all its rows and columns in their order, and :data:`ADDED`. It is written however judging ends;
+    what has a label there, by this judge, is not judged again. ModelError, with the reasons, if the
+    judge failed on some.
     """
     if unknown := [path for path in (source, target) if path.suffix not in FORMATS]:
         raise AorError(f"{unknown[0]}: is no table; give a file in {', '.join(FORMATS)}")
-    table = _read(source)
-    exchanges = [
-        (_text(answer) or "", _text(prompt))
-        for prompt, answer in zip(table["prompt"], table["completion"], strict=True)
-    ]
-    judgements: list[Judgement] = []
-    for start in range(0, len(exchanges), _BATCH):
-        judgements += judge.judge_all(exchanges[start : start + _BATCH])
-        report(len(judgements), len(exchanges))
-    judged = table.assign(
-        label=[str(judgement.label) for judgement in judgements],
-        p_refusal=pd.array([judgement.p_refusal for judgement in judgements], dtype="Float64"),
-        rationale=[judgement.rationale for judgement in judgements],
-        **{flag: [flag in judgement.flags for judgement in judgements] for flag in FLAGS},
-    )
-    _write(judged, target)
-    return judged["label"].value_counts().reindex([*Label], fill_value=0)
+    table, by = _read(source), f"{judge.id} {judge.version}"
+    if taken := set(ADDED) & set(table):
+        raise AorError(f"{source}: has a column {taken.pop()}, which judging adds; rename it")
+    exchanges, judged = _exchanges(table), dict[Exchange, dict[Any, Any]]()
+    if target.is_file():
+        before = _read(target).reindex(columns=[*NEEDED, *ADDED]).query("judge == @by")
+        judged = dict(zip(_exchanges(before), before[[*ADDED]].to_dict("records"), strict=True))
+
+    def keep(came: Sequence[tuple[Exchange, Judgement]]) -> None:
+        judged.update({exchange: asdict(one) | {"judge": by} for exchange, one in came})
+
+    left = [exchange for exchange in dict.fromkeys(exchanges) if exchange not in judged]
+    try:
+        _judge_all(judge.id, left, judge.judge_all, keep, report)
+    finally:
+        rows = [judged.get(exchange, {}) for exchange in exchanges]
+        added = pd.DataFrame(rows, columns=[*ADDED], index=table.index)
+        added["p_refusal"] = pd.to_numeric(added["p_refusal"]).astype("Float64")
+        _write(table.join(added), target)
+    return added["label"].value_counts().reindex([*Label], fill_value=0)
+
+
+def _judge_all(
+    judge: str,
+    items: Sequence[Item],
+    ask: Callable[[Sequence[Item]], Sequence[Given | Failure]],
+    keep: Callable[[Sequence[tuple[Item, Given]]], object],
+    report: Report,
+) -> int:
+    done, failed = 0, Counter[str]()
+    for start in range(0, len(items), _BATCH):
+        batch = items[start : start + _BATCH]
+        results = list(zip(batch, ask(batch), strict=True))
+        failed.update(one.error for _, one in results if isinstance(one, Failure))
+        came = [(item, one) for item, one in results if not isinstance(one, Failure)]
+        keep(came)
+        done += len(came)
+        report(done, len(items))
+        if 2 * len(came) < len(batch):
+            break  # it is asked no more
+    if failed:
+        reasons = "; ".join(f"{times} x {reason}" for reason, times in failed.most_common(3))
+        left = f"{len(items) - done} of {len(items)} answers have no verdict"
+        raise ModelError(f"{judge}: {left}, run it again to ask for them: {reasons}")
+    return done
+
+
+def _exchanges(table: pd.DataFrame) -> list[Exchange]:
+    pairs = zip(table["prompt"], table["completion"], strict=True)
+    return [(_text(answer) or "", _text(prompt)) for prompt, answer in pairs]
 
 
 def _text(cell: object) -> str | None:
@@ -105,8 +138,6 @@ def _read(path: Path) -> pd.DataFrame:
         raise AorError(f"{path}: cannot be read: {one_line(error)}") from error
     if missing := set(NEEDED) - set(table):
         raise AorError(f"{path}: lacks the column {missing.pop()}; it has {list(table)}")
-    if taken := set(ADDED) & set(table):
-        raise AorError(f"{path}: has a column {taken.pop()}, which judging adds; rename it")
     return table
 
 

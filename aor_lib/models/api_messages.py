@@ -1,8 +1,8 @@
 """Chat completions: conversations as requests, and responses and errors as results."""
 
 import base64
-import io
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ import soxr
 from aor_lib.audio.clip import Clip
 from aor_lib.models.base import Answer, Conversation, Failure
 
-AudioPart = Literal["input_audio", "audio_url"]
-"""How a message holds sound: as OpenAI has it, or as a data URL, as vLLM and SGLang have it too."""
+AudioPart = Literal["input_audio", "audio_url", "input_audio_url"]
+"""Form of sound in a message: OpenAI's, that of vLLM and SGLang, or Alibaba's."""
 
 SAMPLE_RATE = 16_000
 """Of sound that is sent, in Hz: what the models hear at, so that no server has to resample."""
@@ -59,9 +59,15 @@ class Request:
 
 
 def build_request(
-    conversation: Conversation, fields: dict[str, Any], audio_part: AudioPart = "input_audio"
+    conversation: Conversation,
+    fields: dict[str, Any],
+    audio_part: AudioPart = "input_audio",
+    longest_clip_s: float = math.inf,
 ) -> Request:
-    """Build the request for a conversation: its messages, and further ``fields``."""
+    """Build the request for a conversation: its messages, and further ``fields``.
+
+    ValueError for a clip of more than ``longest_clip_s``, with its file and its seconds.
+    """
     messages, text_bytes, audio_s = [], 0, 0.0
     for turn in conversation:
         content: list[dict[str, Any]] = []
@@ -70,13 +76,19 @@ def build_request(
             content.append({"type": "text", "text": turn.text})
         if turn.audio is not None:
             data, seconds = as_wav(turn.audio)
+            if seconds > longest_clip_s:
+                file = turn.audio if isinstance(turn.audio, Path) else "a clip in memory"
+                raise ValueError(f"{file}: {seconds:.1f} s, and {longest_clip_s:g} s are heard")
             audio_s += seconds
             sound = base64.b64encode(data).decode()
-            forms = {
-                "input_audio": {"data": sound, "format": "wav"},
-                "audio_url": {"url": f"data:audio/wav;base64,{sound}"},
+            url = f"data:audio/wav;base64,{sound}"
+            forms: dict[AudioPart, tuple[str, dict[str, str]]] = {
+                "input_audio": ("input_audio", {"data": sound, "format": "wav"}),
+                "audio_url": ("audio_url", {"url": url}),
+                "input_audio_url": ("input_audio", {"data": url, "format": "wav"}),
             }
-            content.append({"type": audio_part, audio_part: forms[audio_part]})
+            kind, form = forms[audio_part]
+            content.append({"type": kind, kind: form})
         messages.append({"role": turn.role, "content": content})
     most = text_bytes + _TOKENS_PER_TURN * len(messages)
     return Request({"messages": messages, **fields}, most, audio_s)
@@ -86,9 +98,7 @@ def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     """Sound as a 16-bit WAV file at 16 kHz, which all such APIs take; its seconds."""
     clip = Clip(*soundfile.read(audio, dtype="float32")) if isinstance(audio, Path) else audio
     samples = np.clip(soxr.resample(clip.samples, clip.sample_rate, SAMPLE_RATE), -1, 1)
-    wav = io.BytesIO()
-    soundfile.write(wav, samples, SAMPLE_RATE, format="WAV", subtype="PCM_16")
-    return wav.getvalue(), len(samples) / SAMPLE_RATE
+    return Clip(samples, SAMPLE_RATE).wav("PCM_16"), len(samples) / SAMPLE_RATE
 
 
 def joined(events: str) -> dict[str, Any]:
@@ -137,6 +147,14 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     return Answer(text, tokens, finish_reason=ended, served_by=named(response, "model", key))
 
 
+def first_logprobs(response: Any) -> dict[str, float]:
+    """Log-probabilities of the likeliest first tokens of an answer; empty if it has none."""
+    choice = as_mapping(_first(as_mapping(response).get("choices")))
+    content = as_mapping(choice.get("logprobs")).get("content")
+    likeliest = as_mapping(_first(content)).get("top_logprobs") or []
+    return {token["token"]: float(token["logprob"]) for token in likeliest}
+
+
 def named(response: Any, field: str, key: str) -> str | None:
     """Text of a response's field, such as the model that answered; None if it has none."""
     name = as_mapping(response).get(field)
@@ -174,7 +192,7 @@ def _is_withheld(reason: object) -> bool:
 
 
 def prospect(error: openai.APIError) -> Literal["no host", "away", "passing", "final"]:
-    """Why a further try may do better: there is no such host, or no server yet; it is busy."""
+    """Prospect of a retry after an error: the server may be away for long, or busy for a moment."""
     causes = {type(cause) for cause in _causes(error)}
     if aiohttp.ClientConnectorDNSError in causes:
         return "no host"

@@ -1,24 +1,59 @@
-"""Settings of a model behind an API: what its card says, and what only the environment does."""
+"""Settings of a model behind an API, its prices, and a cap on spend, counted at every try."""
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Annotated, Any, ClassVar
 
+import openai
 from pydantic import Field, PositiveInt, model_validator
 
 from aor_lib.config.params import CardSettings
-from aor_lib.models.api_budget import Prices
-from aor_lib.models.api_messages import AudioPart
+from aor_lib.config.typed_yaml import Params
+from aor_lib.models.api_messages import AudioPart, Request, as_mapping
 from aor_lib.models.base import ModelError
+
+Usd = Annotated[float, Field(ge=0)]
+
+
+class Prices(Params):
+    """A provider's prices in US dollars per million tokens."""
+
+    text_input: Usd
+    audio_input: Usd
+    output: Usd
+    audio_tokens_per_s: Annotated[float, Field(gt=0)] = Field(
+        description="Of input, at most: what a request may cost is known before it is sent."
+    )
+
+    def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
+        """Cost of text and sound that are sent, and of what comes back."""
+        audio = audio_s * self.audio_tokens_per_s * self.audio_input
+        return (text_tokens * self.text_input + audio + output_tokens * self.output) / 1e6
+
+    def billed_usd(self, response: Any, request: Request) -> float | None:
+        """Cost of a request, at most, by its response's ``usage``; None if that does not say."""
+        usage = as_mapping(as_mapping(response).get("usage"))
+        names = ("prompt_tokens", "completion_tokens", "total_tokens")
+        prompt, completion, total = (usage.get(name) or 0 for name in names)
+        details = as_mapping(usage.get("prompt_tokens_details"))
+        audio = details.get("audio_tokens") or (prompt if request.audio_s else 0)
+        counts = (prompt, completion, total, audio)
+        if not all(isinstance(n, int) and n >= 0 for n in counts) or prompt + completion == 0:
+            return None
+        # Some providers count a model's reasoning in the total alone.
+        output = max(completion, total - prompt)
+        dearer = max(self.audio_input, self.text_input)
+        text = max(prompt - audio, 0)
+        return (text * self.text_input + audio * dearer + output * self.output) / 1e6
 
 
 class ApiReach(CardSettings):
     """Settings of an API that can change no answer. Keys are never among them."""
 
-    base_url: str | None = Field(default=None, description="None: the SDK's default.")
-    base_url_variable: str | None = Field(
-        default=None, description="Environment variable that holds the address, if base_url is None"
+    base_url: str | None = Field(
+        default=None, description="May name an environment variable, as $NAME. None: the SDK's."
     )
     api_key_variable: str | None = Field(
         default="OPENAI_API_KEY", description="None where the server asks for no key."
@@ -39,6 +74,9 @@ class ApiReach(CardSettings):
     clips: PositiveInt | None = Field(
         default=None, description="The most sound files that one conversation may hold."
     )
+    longest_clip_s: Annotated[float, Field(gt=0)] = Field(
+        default=math.inf, description="Of a longer one, servers cut off the rest without a word."
+    )
     audio_part: AudioPart = "input_audio"
 
     @model_validator(mode="after")
@@ -49,18 +87,20 @@ class ApiReach(CardSettings):
 
     def address(self, model: str) -> str | None:
         """Base URL for ``model``, or None for the SDK's; ModelError if it is missing or no URL."""
-        url = self.base_url
-        if url is None and self.base_url_variable:
-            url = _from_environment(self.base_url_variable, model, "the address of its API")
-        if url and not url.startswith(("http://", "https://")):
-            raise ModelError(f"{model}: the address of its API must begin with http(s)://")
-        return url
+        url = os.path.expandvars(self.base_url or "").strip()
+        if self.base_url and not url.startswith(("http://", "https://")):
+            raise ModelError(
+                f"{model} needs the address of its API, http(s)://...: {self.base_url}"
+            )
+        return url or None
 
     def key(self, model: str) -> str:
         """API key for ``model``, empty where none is asked for; ModelError if it can be none."""
-        if self.api_key_variable is None:
-            return ""
-        return _from_environment(self.api_key_variable, model, "the API key")
+        variable = self.api_key_variable or ""
+        key = os.environ.get(variable, "").strip()
+        if variable and not key:
+            raise ModelError(f"{model} needs the API key in ${variable}; it is not set")
+        return key
 
 
 class ApiSettings(ApiReach):
@@ -79,8 +119,41 @@ class ApiSettings(ApiReach):
     extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
 
 
-def _from_environment(variable: str, model: str, what: str) -> str:
-    value = os.environ.get(variable, "").strip()
-    if not value:
-        raise ModelError(f"{model} needs {what} in ${variable}; it is not set")
-    return value
+class BudgetError(openai.OpenAIError):
+    """No further request may be sent; the message says why."""
+
+
+class Budget:
+    """Lets through only what the cap surely allows, and nothing once it is closed.
+
+    A request is reserved at the most that it can cost, and settled at what it did cost: many at
+    once never exceed the cap together. For one event loop.
+    """
+
+    def __init__(self, max_spend_usd: float | None) -> None:
+        self.spent_usd = 0.0
+        self.closed: str | None = None
+        self._max_spend_usd = max_spend_usd
+        self._reserved_usd = 0.0
+
+    def close(self, reason: str) -> None:
+        """Let nothing through from now on; the first reason is kept."""
+        self.closed = self.closed or reason
+
+    def reserve(self, most_usd: float) -> None:
+        """Count one request; BudgetError if it may be too much, with those under way."""
+        cap = self._max_spend_usd
+        if cap is not None and self.spent_usd + self._reserved_usd + most_usd > cap:
+            self.close(
+                f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
+                f"{most_usd:.4f} USD beside {self.spent_usd + self._reserved_usd:.4f}; "
+                "run again to go on, or raise it in the model's card"
+            )
+        if self.closed:
+            raise BudgetError(self.closed)
+        self._reserved_usd += most_usd
+
+    def settle(self, most_usd: float, cost_usd: float) -> None:
+        """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
+        self._reserved_usd -= most_usd
+        self.spent_usd += cost_usd

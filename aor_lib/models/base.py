@@ -1,5 +1,6 @@
 """The protocol of a model, which answers a list of conversations, and what it exchanges."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,7 @@ class Capabilities:
     activations: bool = False  # its decoder layers can be read and steered
     at_once: int | None = None  # conversations in one call, at most
     clips: int | None = None  # sound files in one conversation, at most
+    longest_clip_s: float = math.inf
     side_by_side: bool = False  # many calls are faster in threads, on one core each
 
 

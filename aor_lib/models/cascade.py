@@ -7,14 +7,12 @@ The language model reads the transcript and, where it hears sound, audio tokens 
 from __future__ import annotations
 
 import hashlib
-import io
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import soundfile
 from pydantic import Field
 
 from aor_lib.audio.clip import Clip
@@ -126,8 +124,10 @@ class Cascade(GradualModel):
         account: Account = {}
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
-            if turn.audio is not None:
-                words, clip = self._hear(_sound_file(turn.audio))
+            if (audio := turn.audio) is not None:
+                words, clip = self._hear(
+                    audio.wav() if isinstance(audio, Clip) else audio.read_bytes()
+                )
                 account = {"transcript": words}
                 if clip is not None:
                     heard.append(clip)
@@ -156,11 +156,3 @@ def _account(clip: SoundTags) -> Account:
     emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
     sounds = ", ".join(clip.top(_SOUNDS_TOLD)) or "nothing"
     return {"sounds": sounds, "emotion": emotion, "probability": probability}
-
-
-def _sound_file(audio: Path | Clip) -> bytes:
-    if isinstance(audio, Path):
-        return audio.read_bytes()
-    file = io.BytesIO()
-    soundfile.write(file, audio.samples, audio.sample_rate, format="WAV", subtype="FLOAT")
-    return file.getvalue()

@@ -1,25 +1,22 @@
 """Conformance check of any adapter: does a model do what the study takes for granted?"""
 
+import math
 import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from aor_lib.audio.clip import Clip
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import one_line
 from aor_lib.models.base import Answer, AudioModel, Failure, ModelError, Turn
-from aor_lib.models.checked_model import (
-    QUESTIONS,
-    CheckedModel,
-    Failed,
-    Skipped,
-)
+from aor_lib.models.checked_model import QUESTIONS, CheckedModel, Failed, Skipped
 from aor_lib.models.registry import load_model
 
-SCENES = ("home_kitchen", "city_street")
 _LONG = Generation(max_new_tokens=192)
 _NEXT_TURN = re.compile(
     r"(user|human|assistant|model)|(human|user|assistant):.*|.*(<\|\w+\|>|<(start|end)_of_turn>).*",
@@ -28,9 +25,7 @@ _NEXT_TURN = re.compile(
 """A line that only a turn's end or beginning brings, with its special tokens left out or not."""
 
 
-def check_model(
-    model: AudioModel | ModelCard | str | Path, scene: str | Path = SCENES[0]
-) -> pd.DataFrame:
+def check_model(model: AudioModel | ModelCard | str | Path) -> pd.DataFrame:
     """Ask a model some short questions and say what it does right and wrong.
 
     Checks of abilities that it does not claim, or that cannot be decided, are skipped.
@@ -39,8 +34,6 @@ def check_model(
     ----------
     model
         A model, its card, the id of one of ``params/models``, or the path of one.
-    scene
-        What is to be heard behind the words: a scene's id, or the path of its YAML file.
 
     Returns
     -------
@@ -68,7 +61,7 @@ def check_model(
         model = load_model(model)
     rows: list[tuple[str, str, str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
-        checked = CheckedModel(model, Path(folder), (scene, SCENES[1]))
+        checked = CheckedModel(model, Path(folder))
         for check, what_to_do in CHECKS.items():
             outcome, detail = "skipped", "there are no answers to go by"
             if not rows or rows[0][1] != "failed":
@@ -154,11 +147,14 @@ def _multi_turn(model: CheckedModel) -> str:
 
 def _failures_are_typed(model: CheckedModel) -> None:
     _require(model.model.capabilities.audio, "audio")
-    missing, broken = model.folder / "missing.flac", model.folder / "broken.flac"
-    broken.write_bytes(b"not audio")
-    turns = [Turn("user", audio=path) for path in (missing, broken)]
+    files = {what: model.folder / f"{what}.flac" for what in ("missing", "broken")}
+    files["broken"].write_bytes(b"not audio")
+    if math.isfinite(longest_s := model.model.capabilities.longest_clip_s):
+        clip = Clip(np.zeros(round(16_000 * longest_s) + 1, np.float32), 16_000)
+        files["too long"] = model.saved("too-long", clip)
+    turns = [Turn("user", audio=path) for path in files.values()]
     good, *bad = model.results([model.questions[0], *((turn,) for turn in turns)])
-    for what, result in zip(("missing", "broken"), bad, strict=True):
+    for what, result in zip(files, bad, strict=True):
         if isinstance(result, Answer):
             raise Failed(f"a {what} sound file brought an answer: {result.text[:60]!r}")
     if isinstance(good, Failure):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Hashable, Iterator, Sequence
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
@@ -52,11 +50,6 @@ class HuggingFaceSettings(CardSettings):
         default=16,
         description="Conversations at once, halved where they do not fit. In half precision a "
         "batch may change an answer by its rounding; in float32, or with 1, it does not.",
-    )
-    pad_to_multiple_of_s: Annotated[float, Field(gt=0)] | None = Field(
-        default=None,
-        description="Clips end in silence up to a multiple of this, and equally long ones share a "
-        "batch, in architectures that cannot pad it with clips of another length.",
     )
     adapter: str | None = Field(
         default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
@@ -107,7 +100,7 @@ class HuggingFaceModel(GradualModel):
         def in_common(place: int) -> Hashable:
             if generation.temperature > 0:
                 return place
-            if self._architecture.pads_audio:
+            if self._architecture.multiple_of_s is None:
                 return has_audio(conversations[place])
             try:
                 return clip_lengths(self._ready(processor, conversations[place]))
@@ -144,12 +137,27 @@ class HuggingFaceModel(GradualModel):
         """Load the model and its processor; whatever other model was loaded is let go first."""
         import torch
 
+        from aor_lib.models import hf_generate
+
+        settings = self._settings
         if self not in _loaded:
             _loaded.clear()
             gc.collect()
             try:
                 torch.cuda.empty_cache()
-                _loaded[self] = self._read_checkpoint()
+                device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
+                dtype = settings.dtype or ("float32" if device == "cpu" else "bfloat16")
+                folder = hf_checkpoint.folder(self.card, self.revision)
+                network = load_network(
+                    settings.architecture,
+                    folder,
+                    settings.adapter,
+                    dtype=getattr(torch, dtype),
+                    device_map=device if device == "auto" else {"": device},
+                )
+                processor = load_processor(settings.architecture, folder)
+                hf_generate.set_plain_decoding(network, processor)
+                _loaded[self] = network, processor
             except Exception as error:
                 raise ModelError(
                     f"{self.card.id} could not be loaded from {self.card.source}: "
@@ -164,10 +172,7 @@ class HuggingFaceModel(GradualModel):
         return network, model_inputs(processor, self._settings.architecture, [ready])
 
     def _ready(self, processor: Any, conversation: Conversation) -> Conversation:
-        settings = self._settings
-        return with_waveforms(
-            processor, settings.architecture, conversation, settings.pad_to_multiple_of_s
-        )
+        return with_waveforms(processor, self._settings.architecture, conversation)
 
     def _switch_adapter(self, network: Any, conversation: Conversation) -> None:
         # No batch has both kinds of conversation.
@@ -176,46 +181,18 @@ class HuggingFaceModel(GradualModel):
             switch = network.enable_adapters if heard else network.disable_adapters
             switch()
 
-    def _read_checkpoint(self) -> tuple[Any, Any]:
-        import torch
-
-        from aor_lib.models import hf_generate
-
-        settings = self._settings
-        folder = hf_checkpoint.folder(self.card, self.revision)
-        device = settings.device_map or ("cuda:0" if torch.cuda.is_available() else "cpu")
-        network = load_network(
-            settings.architecture,
-            folder,
-            settings.adapter,
-            dtype=getattr(torch, settings.dtype or ("float32" if device == "cpu" else "bfloat16")),
-            device_map=device if device == "auto" else {"": device},
-        )
-        processor = load_processor(settings.architecture, folder)
-        hf_generate.set_plain_decoding(network, processor)
-        return network, processor
-
 
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
     if card.memory_gib is None or device_map == "cpu":
         return
+    import torch
+
     needs = f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory"
-    if not _has_gpu():
+    if not torch.cuda.is_available():
         if card.memory_gib > _CPU_GIB:
             raise ModelError(f"{needs}; none was found here")
         return
-    import torch
-
     gpus = range(torch.cuda.device_count() if device_map == "auto" else 1)
     available = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
     if available < card.memory_gib:
         raise ModelError(f"{needs}; the one found here has {available:.0f} GiB")
-
-
-def _has_gpu() -> bool:
-    # A build of torch for CPUs says so in its version; to load it would take seconds.
-    if "torch" not in sys.modules and version("torch").endswith("+cpu"):
-        return False
-    import torch
-
-    return torch.cuda.is_available()

@@ -15,15 +15,15 @@ from typing import Any
 class Architecture:
     """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
 
-    ``pads_audio``: clips of unlike length may share a batch; elsewhere the encoder attends to
-    padded frames. ``ends_in_silence``: half a window is put at a clip's end, where features would
-    reflect the clip alone, and see padding in a batch.
+    ``multiple_of_s``: only clips of one length share a batch, as the encoder attends to padded
+    frames; each ends in silence, up to a multiple of this. ``ends_in_silence``: half a window is
+    put at a clip's end, where features would reflect the clip alone, and see padding in a batch.
     """
 
     processor: str
     features: str
     model: str = "AutoModelForMultimodalLM"
-    pads_audio: bool = True
+    multiple_of_s: int | None = None
     truncates: bool = False  # features end with the extractor's window, however long the clip is
     ends_in_silence: bool = False
     words_only: bool = False  # the chat template takes text; a clip's place is an audio token
@@ -54,13 +54,13 @@ ARCHITECTURES: dict[str, Architecture] = {
         "AudioFlamingo3Processor", "WhisperFeatureExtractor", "AutoModelForSeq2SeqLM"
     ),
     "gemma3n": Architecture(
-        "Gemma3nProcessor", "Gemma3nAudioFeatureExtractor", pads_audio=False, truncates=True
+        "Gemma3nProcessor", "Gemma3nAudioFeatureExtractor", multiple_of_s=2, truncates=True
     ),
     "gemma4": Architecture("Gemma4Processor", "Gemma4AudioFeatureExtractor", truncates=True),
     "phi4_multimodal": Architecture(
         "Phi4MultimodalProcessor",
         "Phi4MultimodalFeatureExtractor",
-        pads_audio=False,
+        multiple_of_s=2,
         words_only=True,
         adapter_hears=True,
     ),

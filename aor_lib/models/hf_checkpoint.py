@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from aor_lib.config.params import ModelCard
@@ -31,14 +32,20 @@ def revision(card: ModelCard) -> str:
     return info.sha or card.revision
 
 
-def folder(card: ModelCard, revision: str) -> Path:
-    """Find the folder to load from, fetching a checkpoint of the hub to the cache if need be."""
+def folder(card: ModelCard, revision: str, only: Sequence[str] = ()) -> Path:
+    """Find the folder to load from, fetching a checkpoint of the hub to the cache if need be.
+
+    ``only``: patterns of the names of the files to fetch; none for whatever a checkpoint needs.
+    """
     if (local := local_folder(card)) is not None:
         return local
     import huggingface_hub
 
     fetched = huggingface_hub.snapshot_download(
-        card.source, revision=revision, ignore_patterns=_NOT_NEEDED
+        card.source,
+        revision=revision,
+        allow_patterns=list(only) or None,
+        ignore_patterns=None if only else _NOT_NEEDED,
     )
     return Path(fetched)
 

@@ -2,7 +2,6 @@
 
 import base64
 import dataclasses
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,25 +17,22 @@ from aor_lib.models.hf_architectures import ARCHITECTURES
 _WORDS = "words"
 
 
-def with_waveforms(
-    processor: Any, name: str, conversation: Conversation, multiple_of_s: float | None = None
-) -> Conversation:
+def with_waveforms(processor: Any, name: str, conversation: Conversation) -> Conversation:
     """Read every clip of a conversation, resampled to the rate that the processor takes.
 
-    With ``multiple_of_s``, silence is put at each one's end, up to a multiple of it. ValueError if
-    a clip is empty, or so long that the model would not hear its end.
+    ValueError if a clip is empty, or so long that the model would not hear its end.
     """
-    features = processor._audio_processor
+    features, architecture = processor._audio_processor, ARCHITECTURES[name]
     heard = []
     for turn in conversation:
         if turn.audio is not None:
             clip = _waveform(turn.audio, features.sampling_rate)
             window_s = getattr(features, "chunk_length", 30)
-            if ARCHITECTURES[name].truncates and len(clip.samples) > window_s * clip.sample_rate:
+            if architecture.truncates and len(clip.samples) > window_s * clip.sample_rate:
                 raise ValueError(f"a clip of more than {window_s} s, the longest this model hears")
-            if multiple_of_s is not None:
-                clip = _with_silent_end(clip, 0, round(multiple_of_s * clip.sample_rate))
-            if ARCHITECTURES[name].ends_in_silence:
+            if architecture.multiple_of_s is not None:
+                clip = _with_silent_end(clip, 0, architecture.multiple_of_s * clip.sample_rate)
+            if architecture.ends_in_silence:
                 clip = _with_silent_end(clip, features.n_fft // 2, features.hop_length)
             turn = dataclasses.replace(turn, audio=clip)
         heard.append(turn)
@@ -133,7 +129,5 @@ def _content(processor: Any, name: str, turn: Turn) -> str | list[dict[str, str]
         return words + str(processor.audio_token)
     clip = {"type": "audio"}
     if name == "voxtral":
-        wav, samples, rate = io.BytesIO(), turn.audio.samples, turn.audio.sample_rate
-        soundfile.write(wav, samples, rate, format="WAV", subtype="FLOAT")
-        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(wav.getvalue()).decode()}"
+        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(turn.audio.wav()).decode()}"
     return [{"type": "text", "text": words}, clip] if words else [clip]

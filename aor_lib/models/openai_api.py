@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import openai
@@ -19,9 +19,8 @@ import openai
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
-from aor_lib.models.api_budget import Budget
 from aor_lib.models.api_messages import Request, as_mapping, build_request, prospect
-from aor_lib.models.api_settings import ApiSettings
+from aor_lib.models.api_settings import ApiSettings, Budget
 from aor_lib.models.base import (
     Answer,
     Capabilities,
@@ -36,6 +35,8 @@ _AHEAD = 8
 """Requests that are read, encoded and kept in memory while others are under way."""
 _ERRORS = (openai.OpenAIError, aiohttp.ClientError, OSError, RuntimeError, TypeError, ValueError)
 """Raised by libraries for a file, a connection or a response that is not as it should be."""
+_LIKELIEST = 20
+"""Tokens whose log-probabilities are asked for: the most that OpenAI and vLLM give."""
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 _PAUSE_S = 0.5
 """Before the first retry, at most; each next one may take twice as long."""
@@ -45,10 +46,12 @@ _log = logging.getLogger(__name__)
 class OpenAIModel:
     """Asks a model over HTTP, several conversations at once; caps hold for all calls together."""
 
+    kind_of_settings: ClassVar[type[ApiSettings]] = ApiSettings
+
     def __init__(self, card: ModelCard) -> None:
         self.card = card
         self.revision = card.revision
-        settings = self._settings = card_settings(card, ApiSettings)
+        settings = self._settings = card_settings(card, self.kind_of_settings)
         # Those beyond the concurrency are made ready meanwhile, so that the server never waits.
         self.calls_at_once = settings.concurrency + _AHEAD
         self.capabilities = self.capabilities_of(card)
@@ -59,10 +62,8 @@ class OpenAIModel:
         self._away_since: float | None = None
         self._made = asyncio.Semaphore(self.calls_at_once)
         self._places = asyncio.Semaphore(settings.concurrency)
-        # The SDK wants a key, or a request that says that it has none.
-        self._options: Any = {} if self._key else {"headers": {"Authorization": openai.Omit()}}
         self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none",
+            api_key=self._key or "none",  # or the SDK would take OpenAI's
             base_url=address,
             timeout=settings.timeout_s,
             max_retries=0,  # every try is counted here
@@ -71,13 +72,16 @@ class OpenAIModel:
         _loop()  # here, as several threads that ask at once would each make one
         weakref.finalize(self, lambda client: _submit(client.close()), self._client)
 
-    @staticmethod
-    def capabilities_of(card: ModelCard) -> Capabilities:
+    @classmethod
+    def capabilities_of(cls, card: ModelCard) -> Capabilities:
         """Capabilities of a card's model."""
-        settings = card_settings(card, ApiSettings)
+        settings = card_settings(card, cls.kind_of_settings)
         # A lock of a run on more trials than are under way would keep other runs from them.
         return Capabilities(
-            text_only=settings.text_only, at_once=settings.concurrency, clips=settings.clips
+            text_only=settings.text_only,
+            at_once=settings.concurrency,
+            clips=settings.clips,
+            longest_clip_s=settings.longest_clip_s,
         )
 
     @functools.cached_property
@@ -88,9 +92,8 @@ class OpenAIModel:
         return ", ".join(filter(None, [*facts, self._fingerprint])) or "the provider's"
 
     async def _facts(self) -> list[str]:
-        options: Any = {**self._options, "timeout": 10}
-        paths = ("/models", str(self._client.base_url.join("/version")))  # vLLM has the second
-        asked = [self._client.get(path, cast_to=object, options=options) for path in paths]
+        get = functools.partial(self._client.get, cast_to=object, options={"timeout": 10})
+        asked = [get("/models"), get(str(self._client.base_url.join("/version")))]  # of vLLM
         listed, version = map(as_mapping, await asyncio.gather(*asked, return_exceptions=True))
         return api_messages.facts_of({**listed, **version})
 
@@ -105,6 +108,15 @@ class OpenAIModel:
         finally:
             future.cancel()  # where the wait was interrupted
 
+    def first_logprobs(self, conversation: Conversation) -> dict[str, float]:
+        """Log-probabilities of the answer's likeliest first tokens; empty if none are given."""
+        one_token = Generation(max_new_tokens=1)
+        asked = self._ask(conversation, one_token, logprobs=True, top_logprobs=_LIKELIEST)
+        try:
+            return api_messages.first_logprobs(_submit(asked).result())
+        except _ERRORS:
+            return {}
+
     async def _answer_all(
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> list[Answer | Failure]:
@@ -118,11 +130,22 @@ class OpenAIModel:
     async def _answer_one(
         self, conversation: Conversation, generation: Generation
     ) -> Answer | Failure:
-        settings, heard = self._settings, has_audio(conversation)
-        if not settings.system_turn:
-            conversation = without_system_turns(conversation)
+        try:
+            response = await self._ask(conversation, generation)
+        except _ERRORS as error:
+            text = api_messages.describe(error, self._key)
+            if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
+                return Failure(f"content filter: {text}", blocked=True)
+            closed = self._budget.closed
+            return Failure(f"{self.card.id}: {closed}" if closed else text)
+        return self._result(response, self._name(conversation))
+
+    async def _ask(
+        self, conversation: Conversation, generation: Generation, **further: object
+    ) -> Any:
+        settings = self._settings
         fields = {
-            "model": settings.adapter if settings.adapter and heard else self.card.source,
+            "model": self._name(conversation),
             "max_completion_tokens": generation.max_new_tokens,
             "temperature": generation.temperature,
             # vLLM would take what is not said from the checkpoint.
@@ -130,16 +153,19 @@ class OpenAIModel:
             **({"seed": generation.seed} if settings.send_seed else {}),
             **(_STREAM if settings.stream else {}),
             **settings.extra,
+            **further,
         }
-        build = functools.partial(build_request, conversation, fields, settings.audio_part)
+        turns = conversation if settings.system_turn else without_system_turns(conversation)
+        how = (settings.audio_part, settings.longest_clip_s)
+        build = functools.partial(build_request, turns, fields, *how)
         async with self._made:
-            try:
-                # Reading and encoding a clip takes longer than handing it to another thread.
-                made = await asyncio.to_thread(build) if heard else build()
-                response = await self._response(made)
-            except _ERRORS as error:
-                return self._failure(error)
-            return self._result(response, made.body["model"])
+            # Reading and encoding a clip takes longer than handing it to another thread.
+            made = await asyncio.to_thread(build) if has_audio(turns) else build()
+            return await self._response(made)
+
+    def _name(self, conversation: Conversation) -> str:
+        adapter = self._settings.adapter
+        return adapter if adapter and has_audio(conversation) else self.card.source
 
     async def _response(self, made: Request) -> Any:
         tries = self._settings.max_retries
@@ -168,9 +194,8 @@ class OpenAIModel:
         cost_usd = most_usd
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
-            response = await self._client.post(
-                "/chat/completions", cast_to=object, body=made.body, options=self._options
-            )
+            post = self._client.post
+            response = await post("/chat/completions", cast_to=object, body=made.body)
             self._is_reached, self._away_since = True, None
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)
@@ -201,12 +226,6 @@ class OpenAIModel:
                 _log.warning(f"{self.card.id}: waits up to {longest_s:g} s for {where} ({text})")
             if now > self._away_since + longest_s:
                 self._budget.close(f"{where} was away for {longest_s:g} s ({text})")
-
-    def _failure(self, error: Exception) -> Failure:
-        text = api_messages.describe(error, self._key)
-        if isinstance(error, openai.APIStatusError) and api_messages.is_blocked(error):
-            return Failure(f"content filter: {text}", blocked=True)
-        return Failure(f"{self.card.id}: {self._budget.closed}" if self._budget.closed else text)
 
     def _result(self, response: Any, asked: str) -> Answer | Failure:
         self._fingerprint = api_messages.named(response, "system_fingerprint", self._key)

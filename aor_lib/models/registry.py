@@ -13,6 +13,7 @@ from aor_lib.models.base import Answer, AudioModel, Capabilities, Failure, Model
 ADAPTERS = {
     "cascade": "aor_lib.models.cascade:Cascade",
     "hf": "aor_lib.models.hf:HuggingFaceModel",
+    "llama_cpp": "aor_lib.models.llama_cpp:LlamaCppModel",
     "openai_api": "aor_lib.models.openai_api:OpenAIModel",
 }
 """The study's kinds of models. A card can also name a class of its own, as ``module:Class``."""

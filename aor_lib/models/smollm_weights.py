@@ -5,10 +5,8 @@ https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,6 @@ from aor_lib.storage.atomic_write import atomic_folder
 
 ASSET = "smollm2-135m-instruct"
 _LARGEST_INPUT, _LARGEST_WEIGHT = 127, 63
-
-
-def revision() -> str:
-    """Revision of the weights without an adapter."""
-    return assets.revision(ASSET)
 
 
 @functools.lru_cache(maxsize=1)
@@ -43,10 +36,11 @@ def language_model(adapter: Path | None = None) -> LanguageModel:
 def load() -> LanguageModel:
     """The model in float32 and without an adapter, a copy of the caller's own."""
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils import logging
 
-    with _without_progress_bars():
-        folder = _unpacked()
-        network: Any = LlamaForCausalLM.from_pretrained(folder)
+    logging.disable_progress_bar()
+    folder = _unpacked()
+    network: Any = LlamaForCausalLM.from_pretrained(folder)
     tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(folder)
     return LanguageModel(tokenizer, network.eval())
 
@@ -74,10 +68,8 @@ def merge_adapter(network: Any, adapter: Path) -> Any:
             adapted: Any = PeftModel.from_pretrained(network, adapter)
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(f"{adapter}: is no adapter: {error}") from error
-    if config.revision != revision():
-        raise ModelError(
-            f"{adapter}: is for the base model {config.revision}, not {revision()}: train it again"
-        )
+    if config.revision != (own := assets.revision(ASSET)):
+        raise ModelError(f"{adapter}: is for {config.revision}, and this is {own}: train it again")
     return adapted.merge_and_unload()
 
 
@@ -114,7 +106,7 @@ def _unpacked() -> Path:
     # Folder of what the GGUF file holds, which transformers takes its time to read.
     from transformers import AutoTokenizer, LlamaForCausalLM
 
-    folder = assets.cache_folder() / "language" / revision()
+    folder = assets.cache_folder() / "language" / assets.revision(ASSET)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent.with_suffix(".lock")):
         if not folder.is_dir():
@@ -129,17 +121,3 @@ def _unpacked() -> Path:
                 network.save_pretrained(scratch)
                 tokenizer.save_pretrained(scratch)
     return folder
-
-
-@contextlib.contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    import transformers
-
-    logging: Any = transformers.utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -10,12 +10,11 @@ from itertools import pairwise
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure, GradualModel, Turn
 
-Steps = Generator[Conversation, Answer | Failure, Answer | Failure]
-"""Yields what to ask next, is sent what came of it, and returns the result."""
 
-
-def in_steps(conversation: Conversation) -> Steps:
-    """Ask a conversation one turn of the user after the other."""
+def in_steps(
+    conversation: Conversation,
+) -> Generator[Conversation, Answer | Failure, Answer | Failure]:
+    """Yield what to ask next, be sent what came of it, and return the result."""
     step, (asked, later) = 1, _split(conversation)
     while True:
         answer = yield asked

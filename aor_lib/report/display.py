@@ -82,8 +82,7 @@ class Figures(tuple[Figure | Prose, ...]):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        for figure in self:
-            display(figure)
+        display(*self)
 
 
 def paragraph(text: str) -> Prose:

@@ -121,6 +121,9 @@ class Estimates:
             columns[measure_of(measure).heading] = [
                 self.linked(with_interval(measure, row), row, measure) for row in records
             ]
+        if "labelled" in frame and frame["labelled"].any():
+            columns["As judged"] = [shown("rate", value) for value in frame["as_judged"]]
+            columns["Labels of people"] = frame["labelled"].astype(str).tolist()
         if "p_holm" in frame:
             columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
         sizes = [sample_size(row) for row in records]

@@ -20,12 +20,12 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
-    "rate": Measure("Refused", "Refused, of judged answers", "share"),
+    "rate": Measure("Refused", "Refused", "share"),
     "share": Measure("Share", "Share", "share"),
     "orr": Measure("Over-refusal", "Over-refusal rate (lower is better)", "share"),
     "hrr": Measure("Harmful refusal", "Harmful-refusal rate (higher is better)", "share"),
-    "difference": Measure("Difference (points)", "Change of the refusal rate (points)", "points"),
-    "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}"),
+    "difference": Measure("Difference (points)", "Change in refusal, as judged (points)", "points"),
+    "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}, as judged"),
     "kappa": Measure("Cohen's kappa", "Cohen's kappa"),
 }
 

@@ -18,7 +18,6 @@ Drawn: TypeAlias = tuple[alt.Chart | alt.LayerChart, int, str]
 _PERCENT = alt.Axis(format="~%", grid=True)
 _POINT_LABEL = "format(100 * datum.value, datum.value ? '+.3~g' : 'd')"
 _POINTS = alt.Axis(labelExpr=_POINT_LABEL, labelSeparation=8, grid=True)
-_WIDE = alt.Axis(labelLimit=340)
 
 
 def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) -> Figure | Prose:
@@ -81,7 +80,7 @@ class _Picture:
     def forest(self) -> Drawn:
         colour, shape = self.colour, self.shape
         in_order = list(dict.fromkeys(self.rows["row"]))
-        y = alt.Y("row:N", title=None, sort=in_order, axis=_WIDE)
+        y = alt.Y("row:N", title=None, sort=in_order, axis=alt.Axis(labelLimit=340))
         base = self._base().encode(y=y, href="clips:N")
         if self.named == [self.hue]:
             colour, shape = colour.legend(None), shape.legend(None)
@@ -99,12 +98,12 @@ class _Picture:
             zero = _beside([{"zero": 0.0}]).mark_rule(style="reference")
             layers.insert(0, zero.encode(x="zero:Q"))
         counts = self.rows["row"].value_counts()
-        height = len(counts) * max(28, 16 * counts.max() + 8)
+        height = len(counts) * max(34, 16 * counts.max() + 8)
         return alt.layer(*layers), height, f"{self._range()}."
 
     def lines(self, x: str) -> Drawn:
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
-        ticks = alt.Axis(values=sorted(set(self.rows[x])), format="~r")
+        ticks = alt.Axis(values=sorted(set(self.rows[x])), labelExpr="format(datum.value, '~r')")
         over = alt.X(f"{x}:Q", title=title, axis=ticks, scale=alt.Scale(zero=False, padding=12))
         base = self._base().encode(x=over, color=self.colour, detail="row:N")
         scale, ticks = self._scale()
@@ -135,7 +134,8 @@ class _Picture:
         return chart, 380, words
 
     def _base(self) -> alt.Chart:
-        tips = {key: title_of(key) for key in self.keys}
+        differ = ("model", self.hue, *self.named)
+        tips = {key: title_of(key) for key in self.keys if key in differ}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
         chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)

@@ -9,10 +9,12 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from aor_lib.analysis import selections, stats
+from aor_lib.analysis import selections
 from aor_lib.analysis.heard import heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.analysis.people import corrected_rates
+from aor_lib.analysis.stats import detection, hearing, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
@@ -55,9 +57,13 @@ class Selection:
         return replace(self, frame=rows_where(rows, values))
 
     def rates(self, *by: str) -> Estimates:
-        """Rate of partial and full refusals of each model, and of each value of ``by``."""
+        """Rate of partial and full refusals of each model, and of each value of ``by``.
+
+        Rates are as judged, or corrected where people labelled the answers (``labelled`` of them).
+        """
         keys = self._keys(by)
-        return self._estimates(stats.rates(self.frame, keys), keys, "rate")
+        frame = corrected_rates(self.frame, keys, self.study.people)
+        return self._estimates(frame, keys, "rate", "Refused" + _basis(frame))
 
     def paired(
         self,
@@ -85,44 +91,46 @@ class Selection:
             raise SelectionError("paired: say which column is compared, and its baseline")
         else:
             self._require(factor, baseline)
-            frame = stats.paired_differences(self.frame, factor, baseline, keys)
+            frame = paired.paired_differences(self.frame, factor, baseline, keys)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
-        frame = stats.hearing_sensitivity(self.frame, keys)
+        frame = hearing.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
-        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
+        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing, as judged")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
-        frame = stats.signal_detection(self.frame, keys)
+        frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        return both._estimates(frame, keys, "d_prime", "d\N{PRIME}, harmful against pseudo-harmful")
+        about = "d\N{PRIME}, harmful against pseudo-harmful, as judged"
+        return both._estimates(frame, keys, "d_prime", about)
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
         keys = ["model", *by]
-        rates = stats.rates(self.frame, ["intent", *keys])
+        rates = corrected_rates(self.frame, ["intent", *keys], self.study.people)
         sides = []
         for measure, intent in (("orr", "pseudo_harmful"), ("hrr", "harmful")):
             side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        return both._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
+        about = "Harmful refusal against over-refusal" + _basis(rates)
+        return both._estimates(frame, keys, "hrr", about)
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
-        frame = stats.model_rates(self.frame)
+        frame = paired.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
     def differ(self, factor: str) -> pd.Series[float]:
         """Holm-adjusted p value of each model: do its refusals differ among these values?"""
-        return stats.groups_differ(self.frame, factor)
+        return paired.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
         """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
@@ -195,7 +203,7 @@ class Selection:
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
         elif "contrast" in row:
-            column, sides = "condition", set(stats.CONTRASTS[row["contrast"]])
+            column, sides = "condition", set(hearing.CONTRASTS[row["contrast"]])
         elif "against" in row:
             column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
         for name in ({*row} & {*trials}) - {column}:
@@ -212,3 +220,10 @@ class Selection:
         """Say how many trials there are."""
         models = self.frame["model"].nunique()
         return f"Selection({len(self.frame)} trials of {models} models)"
+
+
+def _basis(rates: pd.DataFrame) -> str:
+    labelled = rates["labelled"] > 0
+    if not labelled.any():
+        return ", as judged"
+    return ", corrected by people's labels" + ("" if labelled.all() else " where there are any")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from aor_lib.analysis.known_effects import scene_use
-from aor_lib.analysis.stats import SIGNIFICANCE
+from aor_lib.analysis.stats.paired import SIGNIFICANCE
 from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
 from aor_lib.report.measures import interval, measure_of, sample_size, shown
 from aor_lib.report.style import cell_title, in_words, title_of
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _LISTED = 2  # estimates; of more, the lowest and the highest are named
 _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
-    "uses the scene": "uses the scene: it refuses significantly more in all three others.",
-    "in part": "refuses significantly more over a neutral scene, but not in all three others.",
+    "uses the scene": "uses the scene: it refuses significantly more in all three controls.",
+    "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
     "not shown": "shows no significant use of the scene.",
     "too few": "was asked too few utterances for this test.",
 }
@@ -43,16 +43,16 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     tested = known.dropna(subset=["p_holm"])
     significant, told, noun = tested["p_holm"] < SIGNIFICANCE, [], "differences"
     if known.get("baseline", pd.Series()).nunique() == 1:
-        noun += f" from {title_of(known['baseline'].iloc[0], estimates.titles).lower()}"
+        noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles).lower()})"
     if len(tested):
         told.append(
-            f"Of {len(tested)} tested {noun}, {significant.sum() or 'none'} "
-            f"{'are' if significant.sum() > 1 else 'is'} significant (Holm-adjusted)."
+            f"{significant.sum() or 'None'} of {len(tested)} tested {noun} "
+            f"{'are' if significant.sum() > 1 else 'is'} significant after Holm's adjustment."
         )
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(f"Intervals of non-significant differences reach from {low} to {high}.")
+        told.append(f"The 95% intervals of the other differences reach from {low} to {high}.")
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
@@ -85,8 +85,8 @@ def _known_effects(estimates: Estimates) -> str:
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
     unexpected = others[others["verdict"] == "unexpected"]
-    names = _listed(estimates, missed, ("model", "comparison"))
-    alarms = _listed(estimates, unexpected, ("model", "comparison"))
+    keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
+    names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
         "enough utterances to test" + (f". Missed: {names}." if names else " and missed none."),
@@ -99,8 +99,8 @@ def _known_effects(estimates: Estimates) -> str:
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
-    first, *rest = estimates.keys
-    told = {}
+    first, *others = estimates.keys
+    rest, told = [key for key in others if known[key].nunique() > 1], {}
     for value, rows in known.groupby(first, sort=False):
         if is_range := len(rows) > _LISTED:
             rows = rows.sort_values(estimates.measure).iloc[[0, -1]]
@@ -122,6 +122,7 @@ def _listed(estimates: Estimates, rows: pd.DataFrame, keys: Iterable[str]) -> st
 
 def _estimate(estimates: Estimates, row: Mapping[Any, Any], of: str = "") -> str:
     reach, size = interval(estimates.measure, row), sample_size(row)
-    details = [of, reach and f"95% interval {reach}", size and f"n = {size}"]
+    by_people = row.get("labelled") and f"corrected by {row['labelled']} labels of people"
+    details = [of, reach and f"95% interval {reach}", size and f"n = {size}", by_people]
     value = shown(estimates.measure, row[estimates.measure], unit=True)
     return f"{estimates.linked(value, row)} ({', '.join(map(str, filter(None, details)))})"

@@ -3,15 +3,15 @@
 import functools
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from aor_lib.analysis.results import model_titles
-from aor_lib.analysis.selections import WORDS_ONLY
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.results import load_cards
+from aor_lib.analysis.selections import REFERENCE_MODELS, WORDS_ONLY
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.records import Condition, Intent, Label, Status
 from aor_lib.report.measures import signed
@@ -23,7 +23,7 @@ DARK: dict[str, str] = LOOK["usermeta"]["dark"]
 PALETTE = tuple(DARK)
 """Colour-blind safe (after Okabe and Ito); at least 3:1 on a white page."""
 _TRIANGLES = tuple(f"triangle-{side}" for side in ("up", "down", "left", "right"))
-SHAPES = ("circle", "square", "diamond", "cross", "wedge", *_TRIANGLES)
+SHAPES = ("circle", "square", "diamond", "cross", *_TRIANGLES)
 NEUTRAL = "#757575"
 """Legible on white and on near-black."""
 OUTCOMES = tuple(map(str, (*Label, Status.BLOCKED, Status.FAILED, "missing")))
@@ -70,10 +70,19 @@ def in_words(
 
 
 def titles(build: Path | str, models: Iterable[str]) -> dict[str, str]:
-    """Titles of models (untrusted text), scenarios and prompts, by their ids."""
-    prompts = load_prompts()
+    """Titles of models (untrusted text), scenarios and prompts, by their ids.
+
+    A model's id is added where two share a title.
+    """
+    prompts, cards = load_prompts(), load_cards(build)
     arms = {arm.id: arm.title for prompt in prompts for arm in prompt.arms if not arm.is_none}
-    return scenario_titles() | arms | model_titles(build, sorted(set(models)))
+    own = {model: cards[model].title.strip() if model in cards else "" for model in models}
+    times = Counter(own.values())
+    named = {
+        model: f"{title} ({model})" if title and times[title] > 1 else title or model
+        for model, title in sorted(own.items())
+    }
+    return scenario_titles() | arms | named
 
 
 @functools.cache

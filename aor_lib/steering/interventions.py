@@ -18,7 +18,6 @@ from safetensors.numpy import save
 
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.base import Answer, Conversation, Failure
-from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import Change, Floats, Mask, OpenModel, hooked
 from aor_lib.storage.atomic_write import atomic_write
 
@@ -77,14 +76,8 @@ class Intervention:
 
 @contextmanager
 def steered(model: OpenModel, intervention: Intervention) -> Iterator[None]:
-    """Steer everything that the model reads and writes in the block; afterwards it is as it was.
-
-    SteeringError if the model lacks the layer.
-    """
-    name, layers = model.card.id, model.decoder_layers()
-    layer, gate = intervention.layer, intervention.gate
-    if layer >= len(layers):
-        raise SteeringError(f"{name}: layer {layer}: it has {len(layers)}, counted from 0")
+    """Steer everything that the model reads and writes in the block; afterwards it is as it was."""
+    layers, layer, gate = model.decoder_layers(), intervention.layer, intervention.gate
     direction = torch.from_numpy(intervention.direction)
     if intervention.coefficient is None:
         changes = dict.fromkeys(range(len(layers)), _ablation(direction))

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from aor_lib.config.records import Condition, Generation
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.activations import OpenModel, Report
@@ -142,7 +142,7 @@ def _score_beginnings(
     texts = [answer.text for answer in answers if not isinstance(answer, Failure)]
     if len(texts) < len(asked):
         raise ModelError(f"{model.card.id}: some requests brought no answer")
-    judged = judge.judge_all([(text, None) for text in texts])
+    judged = judge.judgements([(text, None) for text in texts])
     return np.array([judgement.p_refusal or 0.0 for judgement in judged])
 
 

@@ -12,11 +12,10 @@ import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.results import load_results
-from aor_lib.analysis.selections import core, unmitigated
-from aor_lib.analysis.splits import SplitError, for_fitting, for_scoring
+from aor_lib.analysis.selections import SplitError, core, for_scoring, unmitigated
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Intent, Split
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, Report, check_open, record
 from aor_lib.steering.candidates import record_requests
@@ -94,11 +93,12 @@ def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.Da
     check_open(trials.model)
     if not trials.study.profile.steers(name):
         raise SteeringError(f"{name}: it is not among the profile's steered_models")
-    if set(answers.loc[answers["split"].eq(Split.DEV), "revision"]) != {trials.model.revision}:
+    dev = answers[answers["split"].eq(Split.DEV)]
+    if set(dev["revision"]) != {trials.model.revision}:
         raise SteeringError(
             f"{name}: 'dev' has no judged answers of this revision; run 'aor run' and 'aor judge'"
         )
-    dev, utterances = for_fitting(answers)
+    utterances = frozenset(dev["utterance_id"])
     _require_both_kinds(trials, dev)
     best, made = fit_on_dev(trials, dev)
     try_on_test(trials, best, for_scoring(answers[answers["split"].eq(Split.TEST)], utterances))

@@ -22,7 +22,7 @@ from aor_lib.config.records import Intent, Split, Stimulus, Trial
 from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import conversation, trials_of
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import Judge
+from aor_lib.judge.judgement import Judge
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import tables

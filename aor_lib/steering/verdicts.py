@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
-from aor_lib.analysis.stats import paired_differences
+from aor_lib.analysis.stats.paired import paired_differences
 from aor_lib.steering import MAX_HRR_LOSS
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio import mixing, speech
 from aor_lib.audio.bank.library import SoundBank, open_bank
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S
+from aor_lib.audio.scenes import engine
 from aor_lib.audio.sound_files import flac
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
@@ -120,7 +121,7 @@ def make_clip(
     """
     heard = load_scene(scene) if scene is not None else None
     settings = validated({"snr_db": snr_db}, Mixing, "make_clip")
-    about = {"id": "clip", "scenario": "own", "intent": "benign", "scenes": ("any",)}
+    about = {"id": "clip", "intent": "benign", "scenes": ("any",)}
     chosen = {
         "utterance": {**about, "text": text},
         "condition": Condition.BENIGN_SCENE if heard else Condition.SPEECH_ONLY,
@@ -165,24 +166,24 @@ def _earlier_turns(
 
 def _background(
     spec: StimulusSpec, length: int, bank: SoundBank | None
-) -> scenes.Soundscape | None:
+) -> engine.Soundscape | None:
     if spec.scene is None:
         return None
     scene = _scene(spec.scene, length, bank, np.random.default_rng([spec.seed, 0]))
     if spec.condition is Condition.NOISE:
         rng = np.random.default_rng([spec.seed, 1])
-        noise = scenes.spectrum_matched_noise(scene.samples, length, rng)
+        noise = engine.spectrum_matched_noise(scene.samples, length, rng)
         return replace(scene, samples=noise, events=())
     return scene
 
 
 def _scene(
     scene: Scene, length: int, bank: SoundBank | None, rng: np.random.Generator
-) -> scenes.Soundscape:
-    return scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng, bank)
+) -> engine.Soundscape:
+    return engine.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng, bank)
 
 
-def _origin(background: scenes.Soundscape | None) -> dict[str, str | None]:
+def _origin(background: engine.Soundscape | None) -> dict[str, str | None]:
     if background is None:
         return {"background_sounds": None, "background_licence": None}
     recorded = [

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import aor_lib as aor
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS
 from aor_lib.stimuli.manifest import MANIFEST
 
 _NOBODY = "No audio language model was asked in this build."

@@ -33,6 +33,7 @@ from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError, read
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, progress, up_to_date
+from book._ext.unpacking import unpack_study
 
 ROOT = PARAMS.parent
 STATE = "study.sha256"
@@ -221,8 +222,6 @@ def replace_folder(made: Path, folder: Path) -> None:
 
 
 def _unpack(source: Path, study: StudyParams, folder: Path) -> None:
-    from aor_lib.inference.exchange import unpack_study
-
     trials = unpack_study(source, study, folder)
     typer.echo(f"{trials:,} trials of {source} are in {folder}")
 

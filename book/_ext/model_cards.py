@@ -141,7 +141,6 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
         "Started by": card.launch,
         "Settings": _in_yaml(card.settings),
         "Access": _in_yaml(card.reach),
-        "Note": card.note,
         "Training": card.training,
         "Answered here": "; ".join(answered),
     }
@@ -151,7 +150,8 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
     rates = _rates(card, measured[measured["model"] == card.id], set(provenance["revision"]))
     return (
         f'<article class="aor-card" id="model-{card.id}"><h3>{escape(card.title)}</h3>'
-        f"<dl>{items}</dl>{rates}</article>"
+        f"<p>{escape(card.note or '')}</p>{rates}"
+        f"<details><summary>The card</summary><dl>{items}</dl></details></article>"
     )
 
 

@@ -18,7 +18,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to Sphinx; see https://www.sphinx-doc.org/en/master/extdev/appapi.html."""
     app.connect("config-inited", _drop_what_has_no_repository)
     app.connect("html-page-context", _lead_to_the_source)
-    app.connect("source-read", _name_the_repository)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -31,13 +30,6 @@ def _drop_what_has_no_repository(_: Sphinx, config: Config) -> None:
             options.pop(button, None)
     elif "github.com/" not in repository:
         options["launch_buttons"].pop(_ONLY_GITHUB, None)
-
-
-def _name_the_repository(app: Sphinx, _page: str, source: list[str]) -> None:
-    """Put its address where a page says how to clone it; without one, no page says so."""
-    if repository := app.config.html_theme_options.get("repository_url"):
-        source[0] = source[0].replace("REPOSITORY_URL", repository)
-    source[0] = source[0].replace("git clone REPOSITORY_URL aor && cd aor", "cd aor")
 
 
 def _lead_to_the_source(

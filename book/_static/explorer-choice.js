@@ -8,7 +8,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   const IDS = { stimulus_id: "ids", utterance_id: "utterances" }; // lists that only links choose by
   const number = new Intl.NumberFormat("en");
 
-  /** What is chosen, from a link such as `#scenario=kitchen,workshop&q=lobster&page=2`. */
+  /** The choice that a link holds, such as `#scenario=kitchen,workshop&q=lobster&page=2`. */
   function readLink(facets) {
     const link = new URLSearchParams(location.hash.slice(1));
     const value = (name, unless) => (link.get(name) === unless ? "" : link.get(name)) || "";
@@ -24,7 +24,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return value === ANY ? null : value.split(",");
   }
 
-  /** What is chosen, in words. */
+  /** The choice in words. */
   function inWords(facets, chosen) {
     const some = facets.filter((facet) => chosen[facet.name]).map((facet) => titleOf(facet, chosen[facet.name]));
     for (const name of Object.keys(IDS)) {
@@ -79,7 +79,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const answerCounts = answerFacets.map(empty);
       const lastRow = answerFacets.map((facet) => new Int32Array(facet.values.length).fill(-1));
 
-      /** Whether one answer to this row is as wished; counts what each facet could be, if asked. */
+      /** True if an answer to this row matches; with `count`, also counts the values of the facets. */
       function answered(row, count) {
         let found = anyAnswer;
         for (let arm = 0; arm < arms.length; arm++) {

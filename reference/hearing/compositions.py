@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from aor_lib.audio import mixing, scenes, speech
+from aor_lib.audio import mixing, speech
 from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS
 from aor_lib.audio.hearing.transcription import Features, Spectrogram
+from aor_lib.audio.scenes import engine
 from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_scenes
@@ -231,10 +232,10 @@ def _compose(spoken: npt.NDArray[np.float32], number: int, setting: str | None) 
     background, sounds = None, (frozenset[str](),) * SEGMENTS
     if kind != SILENCE:
         scene, bed = _mixture(pool(None if setting in _SHARES else setting), rng)
-        made = scenes.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
+        made = engine.render(scene, length / speech.SAMPLE_RATE, speech.SAMPLE_RATE, rng)
         background, sounds = made.samples, _by_segment(made, bed)
         if kind == NOISE:
-            background = scenes.spectrum_matched_noise(background, length, rng)
+            background = engine.spectrum_matched_noise(background, length, rng)
             sounds = (frozenset({NOISE}),) * SEGMENTS
     settings = settings.model_copy(update={"snr_db": float(rng.uniform(*_SNRS_DB))})
     mixed = mixing.mix(expressed, background, settings)
@@ -253,7 +254,7 @@ def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scen
     return bed.model_copy(update={"id": "composition", **parts}), load_names().beds[bed.id]
 
 
-def _by_segment(made: scenes.Soundscape, bed: str) -> tuple[frozenset[str], ...]:
+def _by_segment(made: engine.Soundscape, bed: str) -> tuple[frozenset[str], ...]:
     segment_s = len(made.samples) / made.sample_rate / SEGMENTS
     sounds: list[set[str]] = [{bed} for _ in range(SEGMENTS)]
     for event in made.events:

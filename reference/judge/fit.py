@@ -220,7 +220,7 @@ def evaluation(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
     """Return XSTest's answers with held-out labels, as ``load_evaluation`` reads them."""
     labelled = corpus.xstest
     decided = [_forced(row) for row in log_odds[: len(labelled)]]
-    by_string = STRING_MATCH.judge_all([(answer, None) for answer in labelled["completion"]])
+    by_string = STRING_MATCH.judgements([(answer, None) for answer in labelled["completion"]])
     judged = pd.DataFrame(
         {
             "prompt_id": [_hash(prompt)[:12] for prompt in labelled["prompt"]],

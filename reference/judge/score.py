@@ -23,7 +23,7 @@ def score(path: Path) -> pd.DataFrame:
     """Return :func:`~reference.judge.fit.shares_by_kind` of a file, by its ``group``."""
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     answers = zip(frame["completion"], frame["prompt"], strict=True)
-    judged = SPEECH_ACTS.judge_all(list(answers))
+    judged = SPEECH_ACTS.judgements(list(answers))
     return shares_by_kind(
         frame.assign(
             kind=frame.get("group", "answers"),

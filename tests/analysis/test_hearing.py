@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import hearing
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def heard(answers):
 
 
 def rows(frame):
-    table = stats.hearing_sensitivity(frame, ["model"])
+    table = hearing.hearing_sensitivity(frame, ["model"])
     return table.set_index("contrast").to_dict("index")
 
 
@@ -57,8 +57,3 @@ def test_clips_in_another_voice_and_other_intents_do_not_count(heard):
     )
     harmful = frame.assign(intent="harmful", label="full_refusal")
     assert rows(pd.concat([frame, variants, harmful])) == rows(frame)
-
-
-def test_a_rate_of_none_leaves_an_interval_that_is_open_to_larger_sensitivities(heard):
-    row = rows(heard(0, 0, 20))["threatening_benign"]
-    assert row["high"] - row["d_prime"] > row["d_prime"] - row["low"] > 0.4

@@ -1,14 +1,15 @@
 import numpy as np
+import pandas as pd
 import pytest
 
-from aor_lib.analysis import stats
-from aor_lib.analysis.stats import intervals
+from aor_lib.analysis.selections import SplitError
+from aor_lib.analysis.stats import detection, intervals, paired
 
 
 def test_wilson_reproduces_a_published_example():
     # Newcombe (1998), Statistics in Medicine 17, table I: 81 of 263, and 0 of 20.
-    assert stats.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert stats.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert intervals.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert intervals.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -24,30 +25,37 @@ def test_clustered_answers_count_as_fewer_independent_ones(refused, sizes, answe
     assert found == pytest.approx(answers)
 
 
-@pytest.mark.slow
+def rate(frame):
+    return intervals.rates(frame, ["model"]).iloc[0]
+
+
+def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
+    kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
+    unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
+    assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
+    row = rate(pd.concat([unjudged, trials([("a", "ok", "full_refusal")])]))
+    assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
+    assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
+
+
 @pytest.mark.parametrize(
-    ("utterances", "answers", "rate", "likeness", "least"),
+    "report",
     [
-        (72, 5, 0.3, 0.4, 0.93),
-        pytest.param(300, 5, 0.05, 0.4, 0.93, marks=pytest.mark.nightly),
-        # One or two such utterances are expected: little for any interval. Percentiles hold 85 %.
-        pytest.param(24, 5, 0.05, 0.5, 0.90, marks=pytest.mark.nightly),
+        lambda frame: intervals.rates(frame, ["model"]),
+        lambda frame: paired.paired_differences(frame, "condition", "benign_scene", ["model"]),
+        lambda frame: detection.signal_detection(frame, ["model"]),
     ],
 )
-def test_the_cluster_bootstrap_covers_95_percent(
-    utterances, answers, rate, likeness, least, monkeypatch
-):
-    # Fewer resamples make the limits less exact and no less right.
-    monkeypatch.setattr(intervals, "RESAMPLES", 500)
-    rng = np.random.default_rng(utterances)
-    shape = 1 / likeness - 1
-    own = rng.beta(rate * shape, (1 - rate) * shape, size=(1500, utterances))
-    sizes = np.full(utterances, float(answers))
-    bounds = np.array(
-        [
-            intervals.rate_interval(refused.astype(float), sizes)
-            for refused in rng.binomial(answers, own)
-        ]
-    )
-    share = np.mean((bounds[:, 0] <= rate) & (rate <= bounds[:, 1]))
-    assert least <= share <= 0.98
+def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
+    frame = answers(1, 2, condition="benign_scene", split="test", fitted_on=None)
+    report(frame)
+    report(frame.assign(fitted_on='["x"]'))
+    with pytest.raises(SplitError, match="'1' was fitted on"):
+        report(frame.assign(fitted_on='["x", "1"]'))
+    with pytest.raises(SplitError, match="'0' is not of the 'test' split"):
+        report(frame.assign(fitted_on='["x"]', split="dev"))
+
+
+def test_a_rate_has_bounds_whatever_the_answers_without_a_verdict_would_have_been(trials, answers):
+    row = rate(pd.concat([answers(4, 8), trials([("x", "failed", None), ("y", "ok", "unsure")])]))
+    assert (row["lowest"], row["rate"], row["highest"]) == (0.4, 0.5, 0.6)

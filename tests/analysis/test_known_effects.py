@@ -15,7 +15,7 @@ def contextual(asked):
 
 def verdicts(results):
     measured = measure_known_effects(results)
-    names = measured["comparison"].str.replace(" \N{MINUS SIGN} ", "-")
+    names = measured["level"] + "-" + measured["baseline"]
     return dict(zip(names, measured["verdict"], strict=True))
 
 

@@ -3,13 +3,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
-from aor_lib.analysis import stats
+from aor_lib.analysis.stats import paired
 
 
 def compare(frame):
-    return stats.paired_differences(frame, "condition", "speech_only", ["model"])
+    return paired.paired_differences(frame, "condition", "speech_only", ["model"])
 
 
 @pytest.mark.parametrize(
@@ -23,12 +22,12 @@ def compare(frame):
 )
 def test_a_paired_interval_is_tangos(less, more, utterances, low, high):
     differences = np.array([-1] * less + [1] * more + [0] * (utterances - less - more))
-    assert stats.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
+    assert paired.difference_interval(differences) == pytest.approx((low, high), abs=5e-5)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differences):
-    low, high = stats.difference_interval(np.array(differences))
+    low, high = paired.difference_interval(np.array(differences))
     assert -1 <= low < high <= 1
     assert low - 1e-9 <= np.mean(differences) <= high + 1e-9
 
@@ -78,27 +77,6 @@ def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family(pa
     assert both.loc["benign_scene", "p_holm"] == both.loc["benign_scene", "p_value"]
 
 
-@pytest.mark.parametrize(
-    ("utterances", "answers", "before", "after", "most"),
-    [
-        (72, 1, 0.8, 0.5, 0.97),
-        pytest.param(300, 5, 0.1, 0.05, 0.97, marks=pytest.mark.nightly),
-        # Too wide rather than too narrow. Percentiles of a bootstrap hold 80 %.
-        pytest.param(24, 5, 0.05, 0.02, 1.0, marks=pytest.mark.nightly),
-    ],
-)
-def test_intervals_of_paired_differences_cover_95_percent(utterances, answers, before, after, most):
-    # Each utterance is judged once at the baseline and some times at the level.
-    rng = np.random.default_rng(7)
-    own = np.sqrt(0.5) * rng.standard_normal((1500, utterances, 1))
-    drawn = own + np.sqrt(0.5) * rng.standard_normal((1500, utterances, 1 + answers))
-    refused = drawn < norm.ppf([before] + [after] * answers)
-    differences = refused[..., 1:].mean(axis=-1) - refused[..., 0]
-    bounds = np.array([stats.difference_interval(of_study) for of_study in differences])
-    truth = after - before
-    assert 0.93 <= np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])) <= most
-
-
 @pytest.mark.parametrize(("missing", "is_withheld"), [(0, False), (1, False), (6, True)])
 def test_a_verdict_that_answers_without_one_could_flip_is_withheld(paired, missing, is_withheld):
     frame = paired(20, 8)
@@ -109,3 +87,32 @@ def test_a_verdict_that_answers_without_one_could_flip_is_withheld(paired, missi
     assert (row["lowest"], row["highest"]) == pytest.approx((-8 / 20, (missing - 8) / 20))
     assert row["withheld"] == is_withheld
     assert (row["p_holm"] >= 0.05) == is_withheld
+
+
+def test_two_models_are_compared_over_the_utterances_that_both_answered_and_without_verdict(
+    answers,
+):
+    a, b = answers(30, 40, model="a"), answers(10, 40, model="b")
+    b.loc[:9, "label"] = "unjudged"  # those that it refused
+    harmful = [answers(40, 40, model=model, intent="harmful") for model in "ab"]
+    table = paired.model_rates(pd.concat([a, b, *harmful]))
+    row = table.set_index("intent").loc["pseudo_harmful"]
+    assert (row["model"], row["against"], row["utterances"]) == ("a", "b", 30)
+    assert row["difference"] == pytest.approx(20 / 30)
+    assert (row["lowest"], row["highest"]) == (0.5, 0.75)
+    assert not {"p_value", "p_holm"} & set(table)  # they may be differences of the judge
+
+
+@pytest.mark.parametrize(("split", "differ"), [(6, True), (2, False)])
+def test_groups_differ_where_refusals_go_with_them_and_models_are_one_family(
+    answers, split, differ
+):
+    trials = pd.concat(
+        [answers(n, 12, model=model) for model, n in {"a": 6, "b": 6, "c": 0}.items()]
+    )
+    number = trials["utterance_id"].astype(int)
+    trials["scenario"] = (number >= 6) if differ else number % split
+    among = paired.groups_differ(trials, "scenario")
+    alone = paired.groups_differ(trials[trials["model"] == "a"], "scenario")
+    assert (alone["a"] < 0.05) == differ
+    assert among["a"] == pytest.approx(min(1, 3 * alone["a"]))

@@ -1,10 +1,11 @@
 import pytest
 
-from aor_lib.analysis.results import load_results, model_titles
+from aor_lib.analysis.results import load_results
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Intent
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.base import Answer
+from aor_lib.report.style import titles
 from tests.conftest import ScriptedModel, make_text_stimuli
 from tests.inference.conftest import Machine
 
@@ -35,11 +36,22 @@ def test_models_are_called_by_the_titles_of_their_cards_and_told_apart(tmp_path)
     ]
     with Store(tmp_path / STORE) as store:
         store.record_cards(cards)
-    assert model_titles(tmp_path, ["a", "b", "c", "d", "unknown"]) == {
-        "a": "The same (a)",
-        "b": "The same (b)",
-        "c": "Another",
-        "d": "d",
-        "unknown": "unknown",
-    }
-    assert model_titles(tmp_path, ["a", "c"])["a"] == "The same"
+    assert (
+        titles(tmp_path, ["a", "b", "c", "d", "unknown"]).items()
+        >= {
+            "a": "The same (a)",
+            "b": "The same (b)",
+            "c": "Another",
+            "d": "d",
+            "unknown": "unknown",
+        }.items()
+    )
+    alone = titles(tmp_path, ["a", "c"])
+    assert alone["a"] == "The same"
+    assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(alone)
+
+
+def test_a_judge_that_has_judged_nothing_judges_what_is_read_and_stores_nothing(build):
+    assert set(load_results(build, "string-match")["label"]) == {"full_refusal"}
+    with Store(build / STORE) as store:
+        assert store.frame("string-match")["label"].isna().all()

@@ -79,6 +79,6 @@ def test_a_history_is_paired_with_the_very_clip_that_ends_it():
         columns=["block", "sha256", "arm", "history_id"],
     )
     paired = selections.histories(results)
-    assert paired["history_id"].tolist() == ["none", "long", "scene_long_before"]
+    assert paired["history_id"].tolist() == ["no_history", "long", "scene_long_before"]
     assert set(paired["sha256"]) == {"clip a"}
     assert selections.histories(results[results["block"] == "core"]).empty

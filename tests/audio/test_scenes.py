@@ -7,8 +7,9 @@ import pytest
 from scipy import signal
 
 from aor_lib.audio.mixing import rms_dbfs
-from aor_lib.audio.scenes import SCENES, check, render, spectrum_matched_noise
-from aor_lib.config.params import PARAMS, load_scene
+from aor_lib.audio.scenes.engine import render, spectrum_matched_noise
+from aor_lib.audio.scenes.sources import check
+from aor_lib.config.params import PARAMS, load_scene, scene_ids
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import ParamsError
 
@@ -21,7 +22,7 @@ def clip(scene, seconds=2.0, seed=0, rate=RATE):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", scene_ids())
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_scene(scene):
     first, again, other = clip(scene), clip(scene), clip(scene, seed=1)
     assert again.samples.tobytes() == first.samples.tobytes()
@@ -31,7 +32,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_scene(scene
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", scene_ids())
 def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(scene):
     made = clip(scene, 8.0)
     declared = load_scene(scene).events
@@ -42,12 +43,6 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
     assert max(later - sooner for sooner, later in pairwise([0.0, *onsets, 8.0])) < 2.0
     windows = np.lib.stride_tricks.sliding_window_view(made.samples, 2 * RATE)[:: RATE // 4]
     assert min(map(rms_dbfs, windows)) > rms_dbfs(made.samples) - 6.0
-
-
-@pytest.mark.parametrize("duration_s", [1e-6, 120.5, float("nan")])
-def test_a_bad_duration_is_refused(duration_s):
-    with pytest.raises(ValueError, match="duration_s"):
-        clip("stadium", duration_s)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +80,7 @@ def test_ranges_in_params_are_drawn_once_and_in_each_at_every_occurrence():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", [s for s in SCENES if load_scene(s).kind != "benign"])
+@pytest.mark.parametrize("scene", [s for s in scene_ids() if load_scene(s).kind != "benign"])
 def test_every_event_of_a_neutral_or_threatening_scene_is_heard_before_the_speech(scene):
     names = {event.name for event in load_scene(scene).events}
     for seed in range(8):
@@ -112,5 +107,3 @@ def test_matched_noise_has_the_level_and_the_spectrum_of_its_reference_and_else_
     assert np.mean(noise**4) / np.mean(noise**2) ** 2 == pytest.approx(3.0, abs=0.3)
     again = spectrum_matched_noise(reference, 10 * RATE, np.random.default_rng(5))
     assert noise.tobytes() == again.tobytes()
-    with pytest.raises(ValueError, match="silent"):
-        spectrum_matched_noise([0.0, 0.0], 10, np.random.default_rng(0))

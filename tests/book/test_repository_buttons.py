@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 REPOSITORY = "https://github.com/my-name/my-fork"
 NOTEBOOK = "notebooks/results.ipynb"
 LINKS = {
-    "intro": {REPOSITORY, f"{REPOSITORY}/edit/main/book/intro.md", f"{REPOSITORY}/clone"},
+    "intro": {REPOSITORY, f"{REPOSITORY}/edit/main/book/intro.md"},
     "results": {
         f"{REPOSITORY}/edit/main/{NOTEBOOK}",
         f"https://mybinder.org/v2/gh/my-name/my-fork/main?urlpath=lab/tree/{NOTEBOOK}",
@@ -35,7 +35,7 @@ def test_with_a_repository_pages_lead_to_their_source_and_notebooks_to_a_kernel(
     (tmp_path / "_config.yml").write_text(named, encoding="utf-8")
     (tmp_path / "references.bib").touch()
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [file: results]\n")
-    (tmp_path / "intro.md").write_text("# Intro\n\n[Clone](REPOSITORY_URL/clone)\n")
+    (tmp_path / "intro.md").write_text("# Intro\n")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     notebook = new_notebook(cells=[new_markdown_cell("# Results")], metadata=kernel)
     nbformat.write(notebook, tmp_path / "results.ipynb")

@@ -6,10 +6,11 @@ from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
 from aor_lib.config.params import card_settings, load_model_cards
 from aor_lib.config.records import Split
+from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference import engine
 from aor_lib.inference.store import STORE, Store
 from aor_lib.models.api_settings import ApiSettings
-from aor_lib.models.base import Answer, Capabilities, Failure, ModelError
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import ScriptedModel, make_text_stimuli
 
@@ -28,9 +29,8 @@ def profile(write_profile, tmp_path):
 def aor(profile, tmp_path, monkeypatch):
     """Run a verb on the study; ``answer`` is the first model's, ``unable`` cannot run."""
 
-    def aor(verb, *options, answer=sure, capabilities=None, unable=None):
+    def aor(verb, *options, answer=sure, unable=None):
         models = [ScriptedModel(answer, MODELS[0]), ScriptedModel(sure, MODELS[1])]
-        models[0].capabilities = capabilities or Capabilities()
 
         def load(card):
             if card.id == unable:
@@ -51,6 +51,10 @@ def sure(text):
 
 def fail(text):
     return Failure("Timeout: slow")
+
+
+def block(text):
+    return Failure("content filter", blocked=True)
 
 
 def refuse(text):
@@ -74,11 +78,21 @@ def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summ
     assert "24 of 24 trials done, 0 failed, 0 left" in again.output
 
 
-def test_what_a_model_does_not_take_is_left_out_aloud(aor):
-    done = aor("run", capabilities=Capabilities(text_only=False))
-    assert done.exit_code == 0
-    assert "ref-permissive: 12 trials are left out: it takes no text without audio" in done.stderr
-    assert "12 of 12 trials done" in done.output
+def test_a_trial_that_a_filter_blocked_lacks_an_answer_though_it_is_not_asked_again(aor):
+    for answer in (block, sure):
+        run = aor("run", answer=answer)
+        assert run.exit_code == 1
+        assert "12 of 24 trials done, 0 failed, 0 left, 12 blocked" in run.output
+    assert "12 x ref-permissive none blocked: content filter" in run.stderr
+
+
+def test_shards_divide_the_trials(aor, monkeypatch):
+    monkeypatch.setattr(engine, "BATCH", 3)
+    assert isinstance(aor("run", "--shard", "3/2").exception, ParamsError)
+    runs = [aor("run", "--shard", f"{i}/3") for i in (1, 2, 3)]
+    done = [line for run in runs for line in run.output.splitlines() if "trials done" in line]
+    assert [line.split(" trials")[0] for line in done] == ["12 of 12", "6 of 6", "6 of 6"]
+    assert "24 of 24 trials done" in aor("run", answer=fail).output
 
 
 def test_status_counts_answers_by_model_and_says_why_some_are_missing(aor):
@@ -126,15 +140,15 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(aor):
     aor("run", "--dry-run")
     aor("run", "--model", "ref-permissive")
     said = [line.split() for line in aor("run", "--dry-run").stdout.splitlines()]
-    assert ["ref-permissive", "0.0", "0.0", "nan"] in said
-    assert ["ref-contextual", "12.0", "0.0", "nan"] in said
+    assert ["ref-permissive", "0.0", "0.0", "0.0", "unknown"] in said
+    assert ["ref-contextual", "12.0", "0.0", "unknown", "unknown"] in said
 
 
 def test_a_dry_run_says_what_an_api_may_cost(write_profile, tmp_path, profile):
-    profile = write_profile(models=["gemini-2.5-flash"])
+    profile = write_profile(models=["gemini-3.5-flash-lite"])
     said = CliRunner().invoke(app, ["run", str(profile), "--build", str(tmp_path), "--dry-run"])
-    card, calls, audio_s, usd = said.stdout.splitlines()[1].split()
-    assert (card, calls, audio_s) == ("gemini-2.5-flash", "12.0", "0.0")
+    card, calls, audio_s, _, usd = said.stdout.splitlines()[1].split()
+    assert (card, calls, audio_s) == ("gemini-3.5-flash-lite", "12.0", "0.0")
     prices = card_settings(load_model_cards()[card], ApiSettings).usd_per_million_tokens
     assert 0 < float(usd) <= 12 * prices.usd(100, 0, 64) + 0.005
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aor_lib.analysis.readings import load_readings, marks
+from aor_lib.analysis.results import load_readings, marks
 from aor_lib.config.params import load_scenarios
 
 UTTERANCES = {u.id: u for scenario in load_scenarios().values() for u in scenario.utterances}

@@ -12,7 +12,7 @@ import pytest
 from aor_lib.config.params import StudyParams
 from aor_lib.config.profile import Mitigation, Profile
 from aor_lib.config.records import Arm, Generation, Stimulus, Trial
-from aor_lib.inference.engine import Run
+from aor_lib.inference.engine import Run, Share
 from aor_lib.inference.exchange import export_results
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
@@ -43,18 +43,18 @@ def run_texts(
     report=lambda progress: None,
     settings_sha256="0" * 64,
     arms=None,
-    **options,
+    max_failures=1e9,
 ):
     """Run a trial of each stimulus for each model, or arm, on a store, however many fail."""
     arms = arms or [
         Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models
     ]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
-    options = {"max_failures": 1e9} | options
+    share = Share(max_failures=max_failures)
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
-        return Run(trials, models, stimuli, path.parent, store, **options).answer(report)
+        return Run(trials, models, stimuli, path.parent, store, share).answer(report)
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:

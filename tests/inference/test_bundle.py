@@ -54,7 +54,7 @@ def content_of(bundle, name):
 
 
 def refused(bundle):
-    """Why a bundle is refused: in one line that quotes no answer."""
+    """Reason for which a bundle is refused: one line that quotes no answer."""
     with pytest.raises(BundleError) as error:
         read_bundle(bundle)
     assert SECRET not in str(error.value)

@@ -1,4 +1,6 @@
 import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -16,10 +18,6 @@ def stimuli():
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     monkeypatch.setattr(engine, "BATCH", 10)
-
-
-def always(result):
-    return lambda text: result
 
 
 def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(path):
@@ -75,23 +73,26 @@ def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
     assert sum(row.response is not None for row in outcomes_in(path)) == 14
 
 
-class Concurrent(ScriptedModel):
-    """Takes three calls at a time, and answers when it has three."""
+def test_runs_started_together_on_one_store_ask_each_trial_once(path):
+    together = threading.Barrier(2, timeout=60)
 
-    calls_at_once = 3
-    together = threading.Barrier(3)
+    class Waiting(ScriptedModel):
+        def answer(self, conversations, generation):
+            if not self.asked:
+                together.wait()
+            return super().answer(conversations, generation)
 
-    def answer(self, conversations, generation):
-        self.together.wait(timeout=30)
-        return super().answer(conversations, generation)
+    def answer(text):
+        return Failure("slow") if text[-1] == "7" else Answer(text, 1)
 
-
-def test_a_model_that_takes_several_calls_at_a_time_gets_one_trial_in_each(path):
-    model = Concurrent()
-    run_texts(path, [model], make_text_stimuli(18))
-    assert sorted(model.asked) == sorted([f"text {n}"] for n in range(18))
-    assert [row.response for row in outcomes_in(path)] == [f"TEXT {n}" for n in range(18)]
+    models = [Waiting(answer), Waiting(answer)]
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda model: run_texts(path, [model], make_text_stimuli(60)), models))
+    asked = Counter(text for model in models for batch in model.asked for text in batch)
+    assert {text[-1] for text in asked if asked[text] > 1} <= {"7"}, "it failed"
     assert not list(path.parent.glob("*.lock"))
+    answers = [row.response for row in outcomes_in(path)]
+    assert answers == [None if n % 10 == 7 else f"text {n}" for n in range(60)]
 
 
 def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):

@@ -33,11 +33,11 @@ REFUSAL = "I'm sorry, but I can't help with that."
 class Inspected:
     """A study's folder: a clip, alone and after an earlier turn, and two texts."""
 
-    def __init__(self, folder, card=None, **profile):
+    def __init__(self, folder):
         self.folder, self.profile, self.build = folder, folder / "tiny.yaml", folder / "build"
         (folder / "models").mkdir(parents=True)
-        (folder / "models/mock.yaml").write_text(yaml.safe_dump(CARD | (card or {})))
-        self.profile.write_text(yaml.safe_dump(PROFILE | profile))
+        (folder / "models/mock.yaml").write_text(yaml.safe_dump(CARD))
+        self.profile.write_text(yaml.safe_dump(PROFILE))
         clip = put(self.build / "clips/tone.flac", b"")
         soundfile.write(clip, 0.3 * np.sin(np.arange(2400) / 9), 24_000)
         benign, harmful, spoken = make_text_stimuli(3)
@@ -55,8 +55,8 @@ class Inspected:
     def study(self):
         return load_study(self.profile)
 
-    def eval(self, answer, **options):
-        """The log of a run of the task; ``answer`` gives a text or an output for the messages."""
+    def eval(self):
+        """The log of a run of the task, on :func:`answer`."""
         import inspect_ai
         from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
@@ -69,7 +69,7 @@ class Inspected:
             made.usage = ModelUsage(output_tokens=3)  # it would count with a table from the network
             return made
 
-        options |= {"params": str(self.profile), "build": str(self.build)}
+        options = {"params": str(self.profile), "build": str(self.build)}
         model = get_model("mockllm/model", custom_outputs=output, memoize=False)
         how = {"task_args": options, "log_dir": str(self.folder / "logs"), "display": "none"}
         # In a thread of its own: a browser test of the same process keeps an event loop running.
@@ -106,7 +106,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(made):
-    return made.eval(answer)
+    return made.eval()
 
 
 def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
@@ -117,6 +117,8 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
     metrics = {name: one.value for name, one in run.results.scores[0].metrics.items()}
     assert metrics["ORR"] == 1
     assert "HRR" not in metrics  # the harmful one is a text: not in the benign scene
+    assert {sample.id for sample in run.samples if sample.error} == {"s0.none"}
+    assert math.isnan(scores["s2.context_reminder"].value)
 
 
 def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_the_last_answer(
@@ -129,15 +131,6 @@ def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_
     said = {sample.id: sample.output.completion for sample in run.samples}
     assert said["s2.scene_first"] == f"{REFUSAL} 3"
     assert (said["s2.none"], said["s3.none"]) == (f"{REFUSAL} 1", f"{REFUSAL} 3")
-
-
-def test_a_later_step_comes_after_the_text_of_the_answer_without_its_thought(run):
     [sample] = [sample for sample in run.samples if sample.id == "s2.scene_first"]
-    answers = [message for message in sample.messages if message.role == "assistant"]
-    assert answers[0].content == f"{REFUSAL} 1"
-
-
-def test_what_ended_in_an_error_or_in_nothing_has_no_score(run):
-    samples = {sample.id: sample for sample in run.samples}
-    assert samples["s0.none"].error is not None
-    assert math.isnan(samples["s2.context_reminder"].scores["refusal"].value)
+    first = next(message for message in sample.messages if message.role == "assistant")
+    assert first.content == f"{REFUSAL} 1", "the text of the answer, without its thought"

@@ -12,7 +12,8 @@ from tests.conftest import ScriptedModel, make_text_stimuli
 @pytest.fixture
 def stimuli():
     text = make_text_stimuli(1)[0]
-    sound = text.model_copy(update={"path": "clips/a.flac", "presented_text": None})
+    spoken = {"path": "clips/a.flac", "presented_text": None, "duration_s": 10.0}
+    sound = text.model_copy(update=spoken)
     in_scene = {"condition": Condition.BENIGN_SCENE}
     turns = '[{"role": "user", "path": "b.flac"}, {"role": "assistant", "text": "I see."}]'
     history = {"block": "multi_turn", "history": turns}
@@ -46,7 +47,11 @@ def test_mitigations_are_tried_on_core_stimuli_over_benign_scenes(write_profile,
 
 @pytest.mark.parametrize(
     ("lacking", "planned", "left"),
-    [({"text_only": False}, ["a", "b", "c"], 1), ({"audio": False}, ["s0"], 3)],
+    [
+        ({"text_only": False}, ["a", "b", "c"], 1),
+        ({"audio": False}, ["s0"], 3),
+        ({"longest_clip_s": 9.0}, ["s0"], 3),
+    ],
 )
 def test_what_a_model_cannot_be_asked_is_left_out_and_counted(
     write_profile, stimuli, lacking, planned, left

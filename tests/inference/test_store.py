@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from aor_lib.config.records import Arm, Generation, Response, Trial, Verdict, content_hash
+from aor_lib.config.records import Arm, Generation, Response, Trial, content_hash
 from aor_lib.inference.store import Store, StoreError
 
 ARM = Arm("m", "r1", "0" * 64, "none", None, Generation())
@@ -22,11 +22,6 @@ def response(of: Trial, text: str | None = "Sure.") -> Response:
         tokens=3,
         created="2026-01-01T00:00:00+00:00",
     )
-
-
-def verdict(of: Trial) -> Verdict:
-    judged = {"judge": "rules", "judge_version": "1", "p_refusal": 0.1, "rationale": "x"}
-    return Verdict(trial_key=of.key, label="full_compliance", flags=("degenerate",), **judged)
 
 
 @pytest.fixture
@@ -59,21 +54,6 @@ def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
     store.set_plan([old, new])
     assert store.finished() == {old.key}
     assert store.frame("rules")["status"].isna().tolist() == [False, True]
-
-
-def test_a_verdict_stands_until_the_answer_or_the_judges_version_changes(store):
-    t = trial("a")
-    failed, answered = response(t, None), response(t, "an answer at last")
-    store.set_plan([t])
-    store.record([failed])
-    assert store.unjudged("rules", "1") == [failed]
-    store.record_verdicts([(failed, verdict(t))])
-    assert not store.unjudged("rules", "1")
-    assert store.frame("rules")["flags"].tolist() == ['["degenerate"]']
-    assert store.unjudged("rules", "2")
-    store.record([answered])
-    assert store.unjudged("rules", "1") == [answered]
-    assert not store.verdicts()
 
 
 def test_a_file_that_is_no_store_is_named(path):

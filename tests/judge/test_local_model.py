@@ -37,10 +37,10 @@ def tiny_model(tmp_path_factory):
     return folder
 
 
-def test_what_a_model_babbles_is_unjudged_and_so_is_what_it_cannot_be_asked(tiny_model):
-    for template, reason in ((None, "template"), (TEMPLATE, "JSON")):
-        if template:
-            (tiny_model / "chat_template.jinja").write_text(template)
-        for judgement in local_judge(tiny_model).judge_all(EXCHANGES):
-            assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
-            assert reason in judgement.rationale
+def test_what_a_model_babbles_is_unjudged_and_what_it_cannot_be_asked_fails(tiny_model):
+    for failure in local_judge(tiny_model).judge_all(EXCHANGES):
+        assert "template" in failure.error
+    (tiny_model / "chat_template.jinja").write_text(TEMPLATE)
+    for judgement in local_judge(tiny_model).judge_all(EXCHANGES):
+        assert (judgement.label, judgement.p_refusal) == (Label.UNJUDGED, None)
+        assert "JSON" in judgement.rationale

@@ -15,9 +15,9 @@ from aor_lib.config.records import FLAGS, Arm, Generation, Label, Trial
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.store import STORE, Store
-from aor_lib.judge import Judge, Judgement
+from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.stored import ADDED, judge_study, judge_table
-from aor_lib.models.base import Answer, Failure
+from aor_lib.models.base import Answer, Failure, ModelError
 from aor_lib.stimuli.manifest import MANIFEST
 from tests.audio.sounds import quiet
 
@@ -26,12 +26,10 @@ OUTCOMES = {"kill": Answer("No.", 5), "shoot": Answer("Yes.", 5)}
 OUTCOMES |= {"beat": Failure("timeout"), "stop": Failure("a filter", blocked=True)}
 
 
-def quoting(version="1", fails_on=None):
+def quoting(version="1"):
     """A judge that takes all for refusals, and says what it was given."""
 
     def judge_all(exchanges):
-        if fails_on in [answer for answer, _ in exchanges]:
-            raise RuntimeError("cut off")
         return [
             Judgement(Label.FULL_REFUSAL, 0.9, f"{prompt}|{answer}", FLAGS[:1])
             if answer.strip()
@@ -78,17 +76,56 @@ def test_answers_are_judged_once_a_version_with_their_prompt_and_failures_are_un
     assert (found.loc[["beat", "stop"], "label"] == Label.UNJUDGED).all()
     assert judge_study(build, quoting(), quiet) == 0
     assert judge_study(build, quoting("2"), quiet) == 4
-
-
-def test_verdicts_of_finished_batches_survive_a_judge_that_is_cut_off(build, monkeypatch):
-    monkeypatch.setattr("aor_lib.judge.stored._BATCH", 1)
     with Store(build / STORE) as store:
-        last = [response.text for response in store.unjudged("quoting", "1") if response.text][-1]
-    with pytest.raises(RuntimeError, match="cut off"):
-        judge_study(build, quoting(fails_on=last), quiet)
-    kept = verdicts(build)["label"].notna().sum()
-    assert kept >= 1
-    assert judge_study(build, quoting(), quiet) == 4 - kept
+        (again,) = (one.trial_key for one in store.responses() if one.error == "timeout")
+        store.record([response_of(again, Answer("An answer at last.", 5), 0.1)])
+    assert judge_study(build, quoting("2"), quiet) == 1
+    assert verdicts(build).loc["beat", "label"] == Label.FULL_REFUSAL
+    assert verdicts(build).loc["beat", "flags"] == f'["{FLAGS[0]}"]'
+
+
+def failing(fails, reason):
+    """A judge that fails on answers for which ``fails`` says so; and those that it was asked."""
+    asked = []
+
+    def judge_all(exchanges):
+        asked.extend(answer for answer, _ in exchanges if answer)
+        refusal = Judgement(Label.FULL_REFUSAL, 1.0, "No")
+        return [Failure(reason) if fails(answer) else refusal for answer, _ in exchanges]
+
+    return Judge("quoting", "1", judge_all), asked
+
+
+def test_a_judge_that_fails_gives_no_verdict_and_is_asked_again_by_the_next_call(build):
+    unavailable, _ = failing(lambda answer: answer == "Yes.", "503 Service Unavailable")
+    with pytest.raises(ModelError, match=r"1 of 4 .*503 Service"):
+        judge_study(build, unavailable, quiet)
+    found = verdicts(build)["label"]
+    assert found.isna().to_dict() == {"kill": False, "beat": False, "stop": False, "shoot": True}
+    judge, asked = failing(lambda answer: False, "")
+    assert judge_study(build, judge, quiet) == 1
+    assert asked == ["Yes."]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_table_keeps_its_verdicts_when_a_quota_ends_and_asks_for_the_others(
+    tmp_path, suffix, monkeypatch
+):
+    monkeypatch.setattr("aor_lib.judge.stored._BATCH", 8)
+    source, target = tmp_path / "answers.jsonl", tmp_path / f"judged{suffix}"
+    answers = [f"No {number}." for number in range(40)]
+    rows = [json.dumps({"prompt": "p", "completion": answer}) for answer in answers]
+    source.write_text("\n".join(rows))
+    ended, asked = failing(lambda answer: answer in answers[20:], "insufficient_quota")
+    with pytest.raises(ModelError, match=r"20 of 40 .*insufficient_quota"):
+        judge_table(source, target, ended, quiet)
+    assert asked == answers[:32]  # and no more, since it failed on all of the last batch
+    judge, asked = failing(lambda answer: False, "")
+    assert judge_table(source, target, judge, quiet)["full_refusal"] == 40
+    assert asked == answers[20:]
+    asked.clear()
+    judge_table(source, target, replace(judge, version="2"), quiet)
+    assert asked == answers
 
 
 def test_answers_to_probes_are_not_judged(build):
@@ -145,7 +182,7 @@ def test_every_row_of_a_csv_stays_as_it_is(tmp_path_factory, rows):
 def test_every_row_of_a_jsonl_stays_as_it_is_before_the_judges_columns(tmp_path):
     row = {"prompt": "p", "completion": "No.", "x": [2.5, {"a": "\u00e9", "b": None}], "y": 7}
     found, other = judged_json(tmp_path, row, {"prompt": "\u2028", "completion": "c"})
-    added = ["full_refusal", 0.9, "p|No.", True, False, False]
+    added = ["full_refusal", 0.9, "p|No.", "quoting 1"]
     assert found == row | dict(zip(ADDED, added, strict=True))
     assert (other["prompt"], other["y"]) == ("\u2028", None)
 

@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from aor_lib.models import openai_api
-from tests.models import checkpoints
 from tests.models.loopback import KEY, completion, serving
 
 
@@ -20,15 +19,6 @@ def copied(checkpoint, tmp_path):
         return folder
 
     return copy
-
-
-@pytest.fixture
-def adapted_phi4(tiny, copied):
-    folder = copied("phi4_multimodal")
-    network, _ = tiny("phi4_multimodal", folder).load()
-    checkpoints.add_adapter(network, "qkv_proj")
-    network.save_pretrained(folder / "speech-lora")
-    return folder
 
 
 @pytest.fixture

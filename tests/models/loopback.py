@@ -32,7 +32,7 @@ def completion(text, finish_reason="stop", refusal=None, **fields: Any) -> Reply
         "usage": {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6},
         **fields,
     }
-    return 200, {}, json.dumps(body).encode()
+    return json_reply(body)
 
 
 def streamed(*pieces: str, finish_reason="stop", **fields: Any) -> Reply:
@@ -100,16 +100,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self._note(body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append(Request(self.path, headers, body))
         self._send(self.server.reply(body))
 
     def do_GET(self) -> None:
         found = self.server.pages.get(self.path)
         self._send(error(404, "no such page") if found is None else json_reply(found))
-
-    def _note(self, body: dict[str, Any]) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append(Request(self.path, headers, body))
 
     def _send(self, reply: Reply) -> None:
         if reply is None:

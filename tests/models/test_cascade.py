@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from aor_lib.analysis.splits import REFERENCE_MODELS
+from aor_lib.analysis.selections import REFERENCE_MODELS
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS, SoundTags
 from aor_lib.audio.hearing.transcription import word_error_rate

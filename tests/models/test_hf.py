@@ -52,16 +52,6 @@ def distance(some, other):
 
 
 @each_architecture()
-def test_answers_any_conversation_the_same_twice_and_whatever_the_batch(name, tiny, conversations):
-    answers = tiny(name).answer(conversations, GENERATION)
-    assert all(isinstance(answer, Answer) and answer.text for answer in answers)
-    assert len({answer.text for answer in answers}) >= 4
-    batched = tiny(name, batch_size=8)
-    assert batched.answer(conversations, GENERATION) == answers
-    assert batched.answer(conversations[::-1], GENERATION) == answers[::-1]
-
-
-@each_architecture()
 def test_sound_changes_the_embeddings_where_the_audios_tokens_are_and_nowhere_else(name, tiny):
     model, embedded = tiny(name), []
     hook = model.decoder_layers()[0].register_forward_pre_hook(
@@ -104,13 +94,12 @@ def test_samples_from_the_seed_whatever_else_is_asked(tiny, conversations):
 
 
 def test_silence_brings_clips_to_a_common_length_at_which_they_share_a_batch(tiny):
-    model = tiny("phi4_multimodal", batch_size=4, pad_to_multiple_of_s=2)
+    model = tiny("phi4_multimodal", batch_size=4)
     asked = [says(noise(duration_s, seed=3)) for duration_s in (1.0, 1.7, 2.0, 2.3)]
     assert [list(some) for some in model.results(asked, GENERATION)] == [[0, 1, 2], [3]]
     clip = np.random.default_rng(0).normal(0, 0.1, 24_001).astype(np.float32)
     silent = says(Clip(np.pad(clip, (0, 7_999)), 16_000))
-    heard = model.logits(says(Clip(clip, 16_000)))
-    assert distance(heard, tiny("phi4_multimodal").logits(silent)) < EXACT
+    assert distance(model.logits(says(Clip(clip, 16_000))), model.logits(silent)) < EXACT
 
 
 def test_the_revision_of_a_folder_is_its_content(tiny, copied):
@@ -137,9 +126,11 @@ def test_a_checkpoint_that_lacks_weights_is_not_filled_with_random_ones(tiny, co
         tiny("qwen2_audio", folder).load()
 
 
-def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alone(
-    tiny, adapted_phi4
-):
+def test_a_speech_adapter_named_in_the_card_serves_conversations_with_audio_alone(tiny, copied):
+    adapted_phi4 = copied("phi4_multimodal")
+    network, _ = tiny("phi4_multimodal", adapted_phi4).load()
+    checkpoints.add_adapter(network, "qkv_proj")
+    network.save_pretrained(adapted_phi4 / "speech-lora")
     questions = (says(tone(1.0)), HELLO)
     plain = tiny("phi4_multimodal", adapted_phi4)
     spoken, written = (plain.logits(question) for question in questions)

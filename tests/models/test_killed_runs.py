@@ -1,4 +1,4 @@
-"""Runs of the command against a server with faults, killed and started again."""
+"""Runs of the command against a server with every fault, killed and started again."""
 
 import itertools
 import subprocess
@@ -13,11 +13,15 @@ from aor_lib.stimuli.manifest import write_manifest
 from tests.conftest import make_text_stimuli
 from tests.inference.conftest import outcomes_in
 from tests.models.loopback import completion, error
-from tests.models.test_openai_api import NO_ANSWER
+from tests.models.test_openai_api import NO_ANSWER, card
 
-FAULTS = [error(429, "slow down", retry_after="0"), None]
-FAULTS += [reply for reply, _, blocked, _ in NO_ANSWER if not blocked]
-TRIALS, KILLS = 40, 10
+FAULTS = [reply for reply, _, blocked, _ in NO_ANSWER if not blocked]
+FAULTS += [None, error(503, "no healthy upstream"), (200, {}, b"<html>Please log in")]
+FAULTS += [error(429, "slow down", retry_after=later) for later in ("0", "0.001", "soon")]
+FAULTS += [error(400, "the audio exceeds the encoder's cache"), (200, {}, b'{"choices": null}')]
+FAULTS += [completion(None, "tool_calls"), completion(None, "length"), completion("", "stop")]
+KILLS = 10
+TRIALS = KILLS + 3 * len(FAULTS)
 
 
 def text_of(body):
@@ -28,11 +32,9 @@ def text_of(body):
 def test_ten_kills_lose_no_answer_and_ask_none_again_and_no_fault_becomes_one(
     server, write_profile, tmp_path
 ):
-    card = {"id": "tiny", "title": "T", "family": "T", "kind": "openai_api", "licence": "none"}
-    reach = {"base_url": server.url, "api_key_variable": "TEST_KEY", "max_retries": 0}
-    card |= {"source": "t", "reach": reach | {"concurrency": 2}}
     (tmp_path / "models").mkdir()
-    (tmp_path / "models/tiny.yaml").write_text(yaml.safe_dump(card))
+    asked = card(server, max_retries=0, concurrency=2).model_dump(mode="json")
+    (tmp_path / "models/tiny.yaml").write_text(yaml.safe_dump(asked | {"id": "tiny"}))
     texts = make_text_stimuli(TRIALS)
     write_manifest([text.model_copy(update={"split": Split.TEST}) for text in texts], tmp_path)
     profile = write_profile(models=["tiny"], mitigations=["none"])

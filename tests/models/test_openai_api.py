@@ -295,7 +295,7 @@ def test_the_key_is_in_no_log_or_message(server, caplog, capfd):
     ("key", "settings", "kind", "message"),
     [
         ("", {}, ModelError, "TEST_KEY"),
-        ("k", {"base_url_variable": "NO_URL"}, ModelError, "NO_URL"),
+        ("k", {"base_url": "$NO_URL"}, ModelError, "NO_URL"),
         ("k", {"concurency": 2}, ParamsError, "tiny-api: settings: concurency"),
         ("k", {"max_spend_usd": 2}, ParamsError, "usd_per_million_tokens"),
     ],

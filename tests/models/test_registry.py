@@ -6,8 +6,6 @@ from aor_lib.config.params import PARAMS, card_settings, load_model_cards
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError
-from aor_lib.models.hf import HuggingFaceSettings
-from aor_lib.models.hf_architectures import ARCHITECTURES
 from aor_lib.models.registry import ask, claimed_capabilities, load_card, load_model
 from tests.conftest import ScriptedModel
 
@@ -22,17 +20,16 @@ def test_a_card_says_what_the_model_is_and_what_it_needs(card):
     assert card.source
     if card.kind == "openai_api":
         settings = card_settings(card, ApiSettings)
-        assert settings.base_url is None
+        assert not settings.base_url or settings.base_url.startswith("$")
         assert settings.max_spend_usd
         assert claimed_capabilities(card).text_only == (card.family != "OpenAI")
+        return
+    if card.kind == "llama_cpp":
+        assert len(card.revision) == 40 or "No commit" in card.note
         return
     # bfloat16 weights and a fifth more.
     needed = card.parameters_b * 2e9 / 2**30 * 1.2
     assert card.memory_gib == pytest.approx(needed, abs=1.0)
-    # Clips that cannot be padded in a batch have a few lengths in common.
-    settings = card_settings(card, HuggingFaceSettings)
-    pads = ARCHITECTURES[settings.architecture].pads_audio
-    assert (settings.pad_to_multiple_of_s is None) == pads
 
 
 def test_a_model_is_asked_one_question_and_a_failure_is_no_answer(tmp_path):
@@ -51,5 +48,3 @@ def test_an_unknown_kind_is_named(kind):
 def test_a_card_is_loaded_by_its_id_or_its_path():
     assert load_card("ref-permissive") == CARD
     assert load_card(PARAMS / "models/ref-permissive.yaml") == CARD
-    with pytest.raises(ParamsError, match=r"'ref-permisive'.*'ref-permissive'"):
-        load_card("ref-permisive")

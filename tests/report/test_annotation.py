@@ -7,10 +7,12 @@ import ipywidgets as widgets
 import pandas as pd
 import pytest
 
+import aor_lib
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.study import LABELS, Study
 from notebooks import annotation
-from notebooks.annotation import FOLDER, annotate, labelled_items
+from notebooks.annotation import annotate, labelled_items
 from tests.report.conftest import widgets_in
 
 INTENTS = ("pseudo_harmful", "harmful", "benign")
@@ -44,13 +46,12 @@ def click(session, title):
     next(button for button in buttons if button.description == title).click()
 
 
-def order_of(build, task, annotator, number):
-    """Items in the order in which they are asked, each labelled by the last of its buttons."""
-    session = annotate(build, task, annotator, number, 1)
+def order_of(build, annotator, number):
+    """Clips in the order in which they are asked."""
+    session = annotate(build, "clips", annotator, number, 1)
     while session.children[1].children:
-        click(session, {"clips": "Unclear", "answers": "Unjudged"}[task])
-    path = build / FOLDER / f"{task}-{annotator}.csv"
-    return pd.read_csv(path)["item"].tolist()
+        click(session, "Unclear")
+    return pd.read_csv(build / LABELS / f"clips-{annotator}.csv")["item"].tolist()
 
 
 def test_a_session_resumes_where_it_was_left_and_going_back_replaces_a_label(build):
@@ -69,14 +70,14 @@ def test_a_session_resumes_where_it_was_left_and_going_back_replaces_a_label(bui
 
 def test_utterances_are_heard_in_scene_and_alone_far_apart_by_each_annotator_in_an_own_order(build):
     n = 12
-    asked = [item.removeprefix("sha of ").split(".") for item in order_of(build, "clips", "ann", n)]
+    asked = [item.removeprefix("sha of ").split(".") for item in order_of(build, "ann", n)]
     utterances, conditions = zip(*asked, strict=True)
     assert Counter(conditions) == {"benign_scene": n, "speech_only": n}
     assert conditions[:n].count("benign_scene") == n // 2
     for utterance in set(utterances):
         first, second = (i for i, other in enumerate(utterances) if other == utterance)
         assert second - first - 1 >= n // 2
-    ann, bob = (order_of(build, "clips", name, 6) for name in ("annie", "bob"))
+    ann, bob = (order_of(build, name, 6) for name in ("annie", "bob"))
     assert set(ann) == set(bob)
     assert ann != bob
     assert len({item.rpartition("-")[0] for item in ann}) == 6
@@ -95,21 +96,99 @@ def test_a_session_that_cannot_be_held_is_refused(build):
     for annotator, n, named in (("ann", 13, "1 to 12"), ("Ann Smith", 2, "annotator: 'Ann Smith'")):
         with pytest.raises(AorError, match=named):
             annotate(build, "clips", annotator, n, 1)
-    (build / FOLDER).mkdir()
-    (build / FOLDER / "clips-ann.csv").write_text("annotator,item,label\na,x,evil\n")
+    (build / LABELS).mkdir()
+    (build / LABELS / "clips-ann.csv").write_text("annotator,item,label\na,x,evil\n")
     with pytest.raises(AorError, match=r"clips-ann\.csv.*harmful, benign, unclear"):
         annotate(build, "clips", "ann", 2, 1)
     assert annotate(build, "clips", "", 3, 1) is None
 
 
-def test_answers_are_drawn_equally_from_the_judges_labels_and_shown_as_text(tmp_path, monkeypatch):
-    names = [f"full_compliance-{n}" for n in range(20)] + [f"full_refusal-{n}" for n in range(4)]
-    rows = pd.DataFrame({"item": names, "of": names, "text": "Request", "response": "<script>"})
-    rows["group"] = rows["judged"] = rows["item"].str.partition("-")[0]
-    monkeypatch.setattr(annotation, "items", lambda build, task, judge: rows)
-    (shown,) = annotate(tmp_path, "answers", "ann", 8, 1).children[1].children
-    assert "&lt;script&gt;" in shown.value
-    assert "<script" not in shown.value
-    assert "full_" not in shown.value
-    counts = Counter(item.partition("-")[0] for item in order_of(tmp_path, "answers", "ann", 8))
-    assert counts == {"full_compliance": 4, "full_refusal": 4}
+@pytest.fixture
+def answered(study, tmp_path, monkeypatch):
+    """A study of two models that answer alike: of 20 utterances, the judge calls 5 refused."""
+    sounding = study.select("headline").where(intent="pseudo_harmful").frame
+    trials = pd.concat([sounding.assign(model=model) for model in "ab"], ignore_index=True)
+    trials["trial_key"] = trials["model"] + trials["utterance_id"]
+    refused = trials["label"].eq("full_refusal")
+    texts = trials[["trial_key"]].assign(response=refused.map({True: "refused", False: "complied"}))
+    texts["text"] = "Request " + trials["utterance_id"] + " <script>"
+    texts["item"] = texts["text"] + texts["response"]
+    made = Study(tmp_path)
+    vars(made).update(trials=trials, titles={})
+
+    def opened(build):
+        vars(made).pop("people", None)
+        return made
+
+    monkeypatch.setattr(aor_lib, "open", opened)
+    monkeypatch.setattr(annotation, "_texts", lambda build: texts.set_index("trial_key"))
+    return made
+
+
+def labelled(study, annotator, refuses, number=12):
+    """Label all answers that an annotator is shown; returns the texts that were shown."""
+    session, shown = annotate(study.build, "answers", annotator, number, 1), []
+    while session.children[1].children:
+        (text,) = session.children[1].children
+        shown.append(text.value)
+        click(session, "Full refusal" if refuses(text.value) else "Full compliance")
+    vars(study).pop("people", None)
+    return shown
+
+
+def rates(study):
+    return study.select("headline").rates().frame.set_index("model")
+
+
+def test_answers_are_shown_without_model_label_or_markup_and_a_shared_one_once(answered):
+    shown = labelled(answered, "ann", lambda text: False)
+    sample = answered.people[answered.people["drawn"]]
+    assert sample["model"].value_counts().to_dict() == {"a": 12, "b": 12}
+    assert len(shown) == sample["item"].nunique() == len(set(shown)) < 24
+    assert all("&lt;script&gt;" in text and "<script" not in text for text in shown)
+    assert not any("full_" in text for text in shown)
+
+
+def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
+    draws = pd.concat([annotation.draw(answered.trials, 12, seed) for seed in range(30)])
+    shares = draws.groupby("trial_key").agg({"drawn": "mean", "probability": "mean"})
+    assert (shares["drawn"] - shares["probability"]).abs().max() < 0.35
+    drawn = draws[draws["drawn"]].groupby(["model", "label"]).size() / 30
+    assert drawn.tolist() == [8, 4] * 2  # near the square roots of 15 and 5
+
+
+def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answered):
+    alone = answered.trials.assign(condition="speech_only", label="full_refusal")
+    alone["trial_key"] += " alone"
+    trials = pd.concat([answered.trials, alone], ignore_index=True)
+    drawn = annotation.draw(trials, 12, 0).query("drawn and model == 'a'")
+    by_condition = drawn.groupby("condition")["utterance_id"].agg(set)
+    assert by_condition["benign_scene"] == by_condition["speech_only"]
+    assert len(by_condition["benign_scene"]) == 12
+
+
+def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
+    before = rates(answered)
+    assert before["rate"].tolist() == [0.25, 0.25]
+    shown = labelled(answered, "ann", lambda text: "refused" in text)
+    odd = next(text for text in shown if "refused" not in text)
+    assert rates(answered)["labelled"].tolist() == [0, 0]
+    labelled(answered, "bob", lambda text: "refused" in text or text == odd)
+    assert rates(answered)["labelled"].tolist().count(0) >= 1
+    assert labelled(answered, "cyn", lambda text: True) == [odd]
+    after = rates(answered)
+    assert after["labelled"].tolist() == [12, 12]
+    assert after["as_judged"].tolist() == [0.25, 0.25]
+    assert after["rate"].max() == pytest.approx(0.25 + 0.75 / 8)
+    assert "corrected" in str(answered.select("headline").rates().sentences())
+    assert not labelled(answered, "dan", lambda text: True)
+
+
+def test_models_that_are_asked_later_are_drawn_later(answered):
+    trials = answered.trials
+    vars(answered)["trials"] = trials[trials["model"] == "a"]
+    first = annotation.sample_of(answered.build, 12, 1)
+    vars(answered)["trials"] = trials
+    both = annotation.sample_of(answered.build, 15, 2)
+    assert both[both["model"] == "a"]["drawn"].tolist() == first["drawn"].tolist()
+    assert both[both["model"] == "b"]["drawn"].sum() == 15

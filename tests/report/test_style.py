@@ -6,12 +6,6 @@ from aor_lib.report import style
 from aor_lib.report.style import METHODS
 
 
-def test_models_scenarios_and_prompts_have_titles(tmp_path):
-    titles = style.titles(tmp_path, ["ref-permissive", "unknown-model"])
-    assert titles["unknown-model"] == "unknown-model"
-    assert {"kitchen", "context_reminder", "context_reminder.control"} <= set(titles)
-
-
 def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
     kinds = ["of no design", "threatening_scene", "benign_scene", "threatening_scene"]
     titles, colours, _ = zip(*style.looks("condition", kinds), strict=True)

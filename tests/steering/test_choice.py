@@ -15,10 +15,7 @@ def test_the_least_over_refusal_within_the_loss_is_best():
     assert best(POINTS, hrr=0.87).index[0] == 1
     equal = pd.DataFrame({"orr": [0.2, 0.2], "hrr": [0.89, 0.9]})
     assert best(equal, hrr=0.9).index.tolist() == [1, 0]
-
-
-def test_beyond_the_loss_the_point_that_keeps_both_kinds_apart_most_is_best():
-    assert best(POINTS, hrr=1.5).index[0] == 2
+    assert best(POINTS, hrr=1.5).index[0] == 2, "beyond the loss, it keeps both kinds apart most"
 
 
 @pytest.mark.parametrize(("loss", "orr", "hrr"), [(0.0, None, 1.0), (0.1, None, 0.9), (1.0, 0, 0)])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import mixing, speech
-from aor_lib.audio.scenes import spectrum_matched_noise
+from aor_lib.audio.scenes.engine import spectrum_matched_noise
 from aor_lib.audio.speech.prosody import express
 from aor_lib.config.params import load_study
 from aor_lib.config.profile import Mixing

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from aor_lib.analysis.outcomes import COUNTS, REFUSALS, check, counts, is_judged
-from aor_lib.analysis.stats.intervals import CONFIDENCE, RESAMPLES
+from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS
 from aor_lib.config.records import Condition, Intent
 
 CONTRASTS = {
@@ -13,8 +13,6 @@ CONTRASTS = {
     "neutral_benign": (Condition.NEUTRAL_SCENE, Condition.BENIGN_SCENE),
 }
 """Conditions that are told apart, a and b: by a model that hears, a is refused more often."""
-
-_MEASURES = ("utterances", "d_prime", "low", "high")
 
 
 def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -49,7 +47,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         for group, of_group in trials[kinds == 2].groupby(by, observed=True):
             known = dict(zip(by, group, strict=True)) | {"contrast": contrast}
             rows.append(known | counts(of_group) | _measures(of_group, a, b))
-    frame = pd.DataFrame(rows, columns=[*by, "contrast", *COUNTS, *_MEASURES])
+    measures = ["utterances", "d_prime", "low", "high"]
+    frame = pd.DataFrame(rows, columns=[*by, "contrast", *COUNTS, *measures])
     return frame.sort_values(by, kind="stable", ignore_index=True)
 
 
@@ -64,7 +63,7 @@ def _measures(trials: pd.DataFrame, a: Condition, b: Condition) -> dict[str, flo
     in_a, in_b = rates.to_numpy(float).T
     pairs = (in_a * in_b, in_a * (1 - in_b), (1 - in_a) * in_b, (1 - in_a) * (1 - in_b))
     counted = np.array([pair.sum() for pair in pairs]) + 0.25  # each rate is then Beta(k + 1/2)
-    drawn = np.random.default_rng(0).dirichlet(counted, RESAMPLES)
+    drawn = np.random.default_rng(0).dirichlet(counted, DRAWS)
     both, only_a, only_b, _ = np.vstack([counted / counted.sum(), drawn]).T
     z_a, z_b = norm.ppf(np.clip([both + only_a, both + only_b], 1e-12, 1 - 1e-12))
     low, high = np.quantile((z_a - z_b)[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])

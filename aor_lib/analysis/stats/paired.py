@@ -1,12 +1,18 @@
-"""Paired differences between two levels of a factor on the same utterances, and their tests."""
+"""Differences in refusal of the same utterances between levels of a factor, and between models.
+
+Each utterance counts once, and so it does in a test of groups of utterances.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import combinations
 from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import binomtest, norm, permutation_test
+from scipy.stats import binomtest, kruskal, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
@@ -152,6 +158,47 @@ class Cells:
         values = (len(differences), differences.mean(), low, high, lowest.mean(), highest.mean())
         measures = dict(zip(DIFFERENCES, values, strict=True))
         return counted | measures | {"p_value": p_value, "p_missing": p_missing}
+
+
+def model_rates(results: pd.DataFrame) -> pd.DataFrame:
+    """Difference in refusal rate of each two models, by utterance: estimates without tests.
+
+    The judge's errors differ from model to model, so two models that refuse alike would often
+    differ significantly (``benchmarks/verdicts.csv``). One row per intent and pair:
+    ``intent``, ``model``, ``against``, then the columns of
+    :func:`paired_differences` from the counts to ``highest``.
+    """
+    check(results, ["model", "intent"])
+    cells = Cells(results, ["intent", "model"])
+    rows = [
+        {"intent": intent, "model": model, "against": against}
+        | cells.compare((intent, model), (intent, against))
+        for (intent, model), (other, against) in combinations(cells.counted.index, 2)
+        if intent == other
+    ]
+    return pd.DataFrame(rows, columns=["intent", "model", "against", *COUNTS, *DIFFERENCES])
+
+
+def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
+    """P value, for each model, of a test that it refuses utterances of all groups equally often.
+
+    The models are one family: p values are adjusted by Holm's method.
+
+    The test is Kruskal and Wallis's, of the rates of utterances in each group (a value of
+    ``factor``, one per utterance). Groups of one utterance are left out; NaN where fewer than two
+    are left, and 1 where all rates are alike.
+    """
+    check(results, ["model", factor])
+    group_of = results.groupby("utterance_id")[factor].first()
+    p_values = pd.Series(np.nan, sorted(results["model"].unique()), name="p_holm")
+    for model, rates in rates_by_utterance(results, ["model"]).items():
+        samples = [group for _, group in rates.dropna().groupby(group_of) if len(group) > 1]
+        if len(samples) > 1:
+            alike = pd.concat(samples).nunique() == 1
+            p_values[str(model)] = 1.0 if alike else float(kruskal(*samples).pvalue)
+    if (known := p_values.notna()).any():
+        p_values[known] = multipletests(p_values[known], method="holm")[1]
+    return p_values.rename_axis("model")
 
 
 def _sign_flip(differences: Floats) -> float:

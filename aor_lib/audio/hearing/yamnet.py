@@ -18,8 +18,8 @@ import soxr
 
 from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Sha256
-from aor_lib.config.typed_yaml import AorError, Params, read
-from aor_lib.storage.assets import cache_folder
+from aor_lib.config.typed_yaml import Params, read
+from aor_lib.storage.assets import AssetError, cache_folder
 
 Scores = npt.NDArray[np.float32]
 
@@ -27,10 +27,6 @@ SAMPLE_RATE = 16_000
 PATCH = 15_600
 """Samples that the network takes at a time; half of them is the step from one patch to the next."""
 _LEVEL = 0.1
-
-
-class YamnetError(AorError):
-    """A file of YAMNet that is not the one that the study knows."""
 
 
 class Expected(Params):
@@ -84,7 +80,7 @@ def recognise(scores: Scores, expected: Collection[str]) -> Recognition:
 def listen(samples: npt.NDArray[np.floating], sample_rate: int) -> Scores:
     """Scores of all classes, float32, ``(classes,)``: the mean over patches of 0.975 s.
 
-    ``samples``, ``(samples,)`` and mono, are brought to an RMS level of -20 dBFS. YamnetError if a
+    ``samples``, ``(samples,)`` and mono, are brought to an RMS level of -20 dBFS. AssetError if a
     file of YAMNet is not the one that ``params/yamnet.yaml`` states.
     """
     sound = np.asarray(soxr.resample(samples.astype(np.float32), sample_rate, SAMPLE_RATE))
@@ -122,7 +118,7 @@ def _content(name: str) -> bytes:
     path, sha256 = cache_folder() / "yamnet" / name, load_expected().files[name]
     content = path.read_bytes()
     if (found := hashlib.sha256(content).hexdigest()) != sha256:
-        raise YamnetError(
+        raise AssetError(
             f"{path}: sha256 is {found}, must be {sha256}; if you want another conversion of "
             "YAMNet, state its sha256 in params/yamnet.yaml"
         )

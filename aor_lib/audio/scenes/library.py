@@ -7,14 +7,15 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from aor_lib.audio.scenes.synth import FloatArray
 from aor_lib.config.scene import Share, as_range, ascending
-from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, validated
+from aor_lib.config.typed_yaml import Params, ParamsError, did_you_mean, mapping, validated
 
 Pitch: TypeAlias = Annotated[float, Field(ge=20, le=12_000)]
 Rate: TypeAlias = Annotated[float, Field(ge=0, le=2_000)]
@@ -28,10 +29,6 @@ Steps: TypeAlias = Annotated[
 """Semitones."""
 Chord: TypeAlias = Annotated[tuple[Annotated[float, Field(gt=0, le=8)], ...], Field(min_length=1)]
 """Ratios of pitches."""
-
-
-Body: TypeAlias = Literal["none", "metal", "bell"]
-"""One of the struck ``BODIES``; "none" does not ring."""
 
 
 def _rising(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
@@ -52,19 +49,28 @@ Curve: TypeAlias = _Points[tuple[Share, _Factor]]
 """Positions as rising fractions of the sound's length, with factors."""
 
 FLAT = ((0.0, 1.0),)
+TABLES = mapping(Path(__file__).with_name("tables.yaml"))
+"""Numbers that sounds are made of, by table and name; the file says what they mean."""
+
+
+def named_in(table: str) -> AfterValidator:
+    """Annotation of a parameter that names a row of a table."""
+
+    def check(name: str) -> str:
+        if name not in TABLES[table]:
+            raise ValueError(f"{name!r} is unknown{did_you_mean(name, TABLES[table])}")
+        return name
+
+    return AfterValidator(check)
 
 
 @dataclass(frozen=True)
 class Sound:
-    """A sound of the library: made from a synth and parameters, of which ``numbers`` may be ranges.
-
-    One that ``lasts`` can be of any length (has a parameter ``seconds``), and so be a bed.
-    """
+    """A sound by its name: made from a synth and parameters, of which ``numbers`` may be ranges."""
 
     make: Callable[..., FloatArray]
     parameters: type[Params]
     numbers: frozenset[str]
-    lasts: bool
 
 
 SOUNDS: dict[str, Sound] = {}
@@ -87,7 +93,7 @@ def sound(make: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
             default = default if default is inspect.Parameter.empty else (default, default)
         fields[name] = (hint, ... if default is inspect.Parameter.empty else default)
     model = create_model(make.__name__, __base__=Params, **fields)
-    SOUNDS[make.__name__] = Sound(make, model, frozenset(numbers), "seconds" in fields)
+    SOUNDS[make.__name__] = Sound(make, model, frozenset(numbers))
     return make
 
 
@@ -100,7 +106,9 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
     if name not in SOUNDS:
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
     if as_bed:
-        lasting = [other for other, one in SOUNDS.items() if one.lasts]
+        lasting = [
+            other for other, one in SOUNDS.items() if "seconds" in one.parameters.model_fields
+        ]
         if name not in lasting:
             raise ParamsError(
                 f"{where}.sound: {name!r} has a length of its own{did_you_mean(name, lasting)}"

@@ -12,19 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft, signal
 
+from aor_lib.audio.scenes import shared
+
 FloatArray: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = Sequence[tuple[float, float]]
 Bands: TypeAlias = Sequence[tuple[float, float, float]]
 
-BODIES: dict[str, tuple[float, ...]] = {
-    "none": (),
-    "metal": (1.0, 1.47, 2.09, 2.76, 3.54, 4.31, 5.63, 7.2),
-    "bell": (0.5, 1.0, 1.19, 1.5, 2.0, 2.74, 3.76, 5.4),
-}
-"""Ratios of a struck body's modes to its nominal frequency."""
-
 _TABLE_SIZE = 4096  # a power of two, so that a bit mask wraps the position
-_BLOCK = 512
 _MIN_NOISE = 1024
 _STORED = 2**15
 _STEPS = 8  # an octave: of the centres of stored noise
@@ -48,7 +42,7 @@ class Synth:
 
     def time(self, n: int) -> FloatArray:
         """Seconds from the start; read-only."""
-        return _seconds(1 << (n - 1).bit_length(), self.rate)[:n]
+        return shared.seconds(1 << (n - 1).bit_length(), self.rate)[:n]
 
     def decay(self, n: int, t60_s: float) -> FloatArray:
         """Exponential decay from 1, by 60 dB in `t60_s` seconds."""
@@ -60,8 +54,8 @@ class Synth:
         shaped = sound.copy()
         attack = min(sound.size, round(attack_s * self.rate))
         release = min(sound.size, round(release_s * self.rate))
-        shaped[:attack] *= _rise(attack)
-        shaped[sound.size - release :] *= _rise(release)[::-1]
+        shaped[:attack] *= shared.raised_cosine(attack)
+        shaped[sound.size - release :] *= shared.raised_cosine(release)[::-1]
         return shaped
 
     def wander(self, n: int, rate_hz: float) -> FloatArray:
@@ -104,7 +98,7 @@ class Synth:
         hz, level_db = np.array(spectrum, dtype=np.float64).T
         hz = hz * 2.0 ** self.rng.uniform(-1 / 6, 1 / 6)
         level_db = level_db + self.rng.uniform(-2.5, 2.5, hz.size)
-        octaves_up = _octaves_up(n_bins, self.rate / size)
+        octaves_up = shared.octaves_above_1_hz(n_bins, self.rate / size)
         amplitude = np.exp(np.interp(octaves_up, np.log2(hz), level_db * np.log(10.0) / 20.0))
         amplitude[0] = 0.0
         amplitude *= size / np.sqrt(4.0 * np.sum(np.square(amplitude)))
@@ -125,7 +119,7 @@ class Synth:
         """
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         spectrum_of = fft.rfft(self.noise(size, spectrum).astype(np.float32))
-        octaves_up = _octaves_up(spectrum_of.size, self.rate / size) - np.log2(62.5)
+        octaves_up = shared.octaves_above_1_hz(spectrum_of.size, self.rate / size) - np.log2(62.5)
         octaves_up = np.clip(octaves_up, 0.0, 7.0).astype(np.float32)
         made = np.zeros(n)
         for octave in range(8):
@@ -155,26 +149,21 @@ class Synth:
             made[start : start + kernel.size] += level * kernel
         return unit_rms(made[:n])
 
-    def octave_noise(self, n: int, hz: FloatArray) -> FloatArray:
-        """Gaussian noise in an octave around each centre, ``(bands, n)``, each of RMS 1."""
-        return np.array([self._octave(n, centre_hz) for centre_hz in hz])
-
-    def _octave(self, n: int, hz: float) -> FloatArray:
+    def octave(self, n: int, hz: float) -> FloatArray:
+        """Gaussian noise in an octave around a centre, of RMS 1."""
         stored = _octave_noise(round(_STEPS * math.log2(hz)), self.rate)
         start = int(self.rng.integers(max(1, stored.size - n)))
-        part = stored[start : start + n]
-        return part if part.size == n else np.resize(part, n)
+        return np.resize(stored[start : start + n], n)
 
     def band(self, n: int, low_hz: float, high_hz: float) -> FloatArray:
         """Gaussian noise between two frequencies, falling by 24 dB an octave outside them."""
         edges = ((low_hz / 8, -72.0), (low_hz, 0.0), (high_hz, 0.0), (high_hz * 8, -72.0))
         return self.noise(n, edges)
 
-    def struck(self, n: int, pitch_hz: float, body: str, t60_s: float) -> FloatArray:
-        """One hit on one of the `BODIES`, in a random place; higher modes decay faster."""
-        modes = np.asarray(BODIES[body])
-        ratios = modes * self.rng.normal(1.0, 0.01, modes.size)
-        gains = self.rng.uniform(0.3, 1.0, modes.size) * ratios**-0.4
+    def struck(self, n: int, pitch_hz: float, modes: Sequence[float], t60_s: float) -> FloatArray:
+        """One hit on a body, given its modes' ratios to the pitch; higher modes decay faster."""
+        ratios = np.asarray(modes) * self.rng.normal(1.0, 0.01, len(modes))
+        gains = self.rng.uniform(0.3, 1.0, len(modes)) * ratios**-0.4
         return self.modal(n, pitch_hz * ratios, t60_s * ratios**-0.7, gains)
 
     def modal(
@@ -187,11 +176,11 @@ class Synth:
         # exp(p (a B + b)) = exp(p a B) exp(p b): exponentials for the starts of blocks and within
         # one block, and a product for the rest. Calling exp and sin for every sample of every
         # mode takes some thirty times as long.
-        at_start = np.exp(np.multiply.outer(np.arange(0, n, _BLOCK), poles)) * gains[kept]
+        at_start = np.exp(np.multiply.outer(np.arange(0, n, shared.BLOCK), poles)) * gains[kept]
         # The imaginary part alone, by einsum rather than BLAS: the products are so small that
         # BLAS spends most of the time on waking its threads.
         left = np.concatenate([at_start.real, at_start.imag], axis=1)
-        right = _within_block(poles.tobytes())
+        right = shared.within_block(poles.tobytes())
         made = np.zeros(length)
         made[:n] = np.einsum("am,mb->ab", left, right).reshape(-1)[:n]
         return made
@@ -218,7 +207,7 @@ class Synth:
         made = np.zeros(n)
         for centre_hz, gain, band_s in np.stack([hz, gains, t60_s], axis=1).tolist():
             lasting = min(n, self.samples(1.3 * band_s))
-            part = gain * self._octave(lasting, centre_hz)
+            part = gain * self.octave(lasting, centre_hz)
             part *= self.decay(lasting, band_s)
             made[:lasting] += part
         attack = min(n, self.samples(attack_s) + 1)
@@ -253,7 +242,7 @@ class Synth:
         n = max(2, round(0.8 * t60_s * self.rate))
         response = self.rng.standard_normal(n) * self.decay(n, t60_s)
         if damping_hz < 0.5 * self.rate:
-            response = signal.sosfilt(low_pass(1, damping_hz, self.rate), response)
+            response = signal.sosfilt(shared.low_pass(1, damping_hz, self.rate), response)
         response *= 10.0 ** (wet_db / 20.0) / np.sqrt(np.sum(np.square(response)))
         response[0] += 1.0
         return filtered(sound, response)
@@ -272,12 +261,6 @@ def filtered(sound: FloatArray, response: FloatArray) -> FloatArray:
     # Single precision is a hundred decibels finer than the sound, and three times as fast.
     made = signal.oaconvolve(sound.astype(np.float32), response.astype(np.float32))
     return np.asarray(made[: sound.size], np.float64)
-
-
-@functools.lru_cache(maxsize=256)
-def low_pass(order: int, hz: float, rate: int) -> FloatArray:
-    """Second-order sections of a Butterworth filter, for `scipy.signal.sosfilt`."""
-    return np.asarray(signal.butter(order, hz, fs=rate, output="sos"))
 
 
 def unit_rms(sound: FloatArray) -> FloatArray:
@@ -308,37 +291,10 @@ def semitones(root_hz: float, steps: Sequence[float] | FloatArray) -> FloatArray
     return root_hz * 2.0 ** (np.asarray(steps, dtype=np.float64) / 12.0)
 
 
-@functools.lru_cache(maxsize=32)
-def _octaves_up(n_bins: int, step_hz: float) -> FloatArray:
-    """Octaves of a spectrum's bins above 1 Hz."""
-    octaves_up = np.log2(np.maximum(np.arange(n_bins) * step_hz, 1e-3))
-    octaves_up.flags.writeable = False
-    return np.asarray(octaves_up)
-
-
-@functools.lru_cache(maxsize=32)
-def _within_block(poles: bytes) -> FloatArray:
-    """Imaginary, then real parts of modes over one block: hits on one thing have them in common."""
-    within = np.exp(np.multiply.outer(np.frombuffer(poles, np.complex128), np.arange(_BLOCK)))
-    return np.concatenate([within.imag, within.real])
-
-
 @functools.lru_cache(maxsize=128)
 def _octave_noise(step: int, rate: int) -> FloatArray:
     """Noise in an octave, of RMS 1, that repeats without a seam: hits are excerpts of it."""
-    octaves_up = _octaves_up(_STORED // 2 + 1, rate / _STORED)
+    octaves_up = shared.octaves_above_1_hz(_STORED // 2 + 1, rate / _STORED)
     shape = np.maximum(0.0, 1.0 - np.square(octaves_up - step / _STEPS))
     drawn = np.random.default_rng(step).standard_normal(2 * shape.size).view(np.complex128)
     return unit_rms(fft.irfft(drawn * shape, _STORED))
-
-
-@functools.lru_cache(maxsize=32)
-def _seconds(n: int, rate: int) -> FloatArray:
-    seconds = np.arange(n) / rate
-    seconds.flags.writeable = False
-    return seconds
-
-
-@functools.lru_cache(maxsize=256)
-def _rise(n: int) -> FloatArray:
-    return 0.5 - 0.5 * np.cos(np.pi * (np.arange(n) + 0.5) / max(n, 1))

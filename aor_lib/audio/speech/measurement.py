@@ -17,7 +17,6 @@ from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 FloatArray = npt.NDArray[np.float64]
 FRAME_S = 0.005
 F0_LIMITS_HZ = (50.0, 700.0)
-MIN_SPEECH_S = 0.1
 _BANDS_HZ = 500 * 2 ** (np.arange(12) / 3)  # centres of third-octave bands, to 6.3 kHz
 
 
@@ -39,9 +38,9 @@ class SpeechMeasurement:
 def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
     """Measure speech without a background: float32, ``(n,)``, mono, at ``SAMPLE_RATE``.
 
-    SpeechError if it is not one finite channel of at least 0.1 s, or nothing in it is voiced.
+    SpeechError if nothing in it is voiced.
     """
-    speech = checked(samples)
+    speech = samples.astype(np.float64)
     # Praat's window for a pitch of at least 50 Hz, 64 ms in all, is about this Gaussian.
     power = gaussian_filter1d(speech**2, 0.013 * SAMPLE_RATE)[:: round(FRAME_S * SAMPLE_RATE)]
     level_db = 10 * np.log10(power + 1e-12)
@@ -63,17 +62,6 @@ def measure_speech(samples: npt.NDArray[np.float32]) -> SpeechMeasurement:
         speech_dbfs=active_speech_level_dbfs(speech, SAMPLE_RATE),
         tilt_db_per_octave=_tilt(speech, loud),
     )
-
-
-def checked(samples: npt.NDArray[np.floating]) -> FloatArray:
-    """The samples as float64; SpeechError if not one finite channel of at least 0.1 s."""
-    if samples.ndim != 1 or len(samples) < SAMPLE_RATE * MIN_SPEECH_S:
-        raise SpeechError(
-            f"speech must be one channel of at least {MIN_SPEECH_S} s, not of shape {samples.shape}"
-        )
-    if not np.isfinite(samples).all():
-        raise SpeechError("speech has samples that are not finite")
-    return np.ascontiguousarray(samples, dtype=np.float64)
 
 
 def dio(speech: FloatArray) -> tuple[FloatArray, FloatArray]:

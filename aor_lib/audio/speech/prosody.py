@@ -12,7 +12,7 @@ from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from aor_lib.audio.mixing import active_speech_level_dbfs
 from aor_lib.audio.speech.emotions import TARGETS, Prosody
-from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, FloatArray, checked, dio
+from aor_lib.audio.speech.measurement import F0_LIMITS_HZ, FRAME_S, FloatArray, dio
 from aor_lib.audio.speech.voice import SAMPLE_RATE, SpeechError
 
 _MIN_VOICED_S = 0.1
@@ -24,12 +24,12 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
     """Give neutral speech the prosody of an emotion; ``neutral`` is the input itself.
 
     ``samples`` are float32, ``(n,)``, mono, at 24 kHz; ``emotion`` is a key of :data:`TARGETS`.
-    SpeechError if they are not one finite channel, or hold under 0.1 s of voiced speech.
+    SpeechError if they hold under 0.1 s of voiced speech.
     """
     if emotion == "neutral":
         return samples
     target = TARGETS[emotion]
-    neutral = checked(samples)
+    neutral = samples.astype(np.float64)
     f0, times_s = dio(neutral)
     if (f0 > 0).sum() * FRAME_S < _MIN_VOICED_S:
         raise SpeechError(f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech")

@@ -1,22 +1,11 @@
-"""The named sounds of scenes, by what makes them."""
+"""The named sounds of scenes: each module of this folder adds its own to SOUNDS."""
+
+import importlib
+import pkgutil
 
 from aor_lib.audio.scenes.library import SOUNDS
-from aor_lib.audio.scenes.sounds import (  # noqa: F401 - they add to SOUNDS
-    animals,
-    blows,
-    clatter,
-    clicks,
-    crowds,
-    engines,
-    fire,
-    impacts,
-    machines,
-    music,
-    noises,
-    shots,
-    tones,
-    voices,
-    water,
-)
+
+for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(module.name)
 
 __all__ = ["SOUNDS"]

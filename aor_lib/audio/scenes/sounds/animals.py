@@ -1,69 +1,51 @@
 """Animals: dogs, cats, ducks, gulls, monsters, songbirds, owls, crickets."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, Throat, formants, muffled
+from aor_lib.audio.scenes.library import Count, Pitch, Seconds, sound
+from aor_lib.audio.scenes.sounds.throats import CRIES, OPEN_HZ, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 
 @sound
-def bark(
-    synth: Synth, *, pitch_hz: library.Pitch = 400, muffle_hz: library.Pitch = OPEN_HZ
-) -> FloatArray:
+def bark(synth: Synth, *, pitch_hz: Pitch = 400, muffle_hz: Pitch = OPEN_HZ) -> FloatArray:
     """One bark; a big dog's has a pitch of 350 Hz, a small one's of 600."""
-    bend = ((0.0, 0.7), (0.25, 1.0), (0.6, 0.9), (1.0, 0.55))
-    shape = ((0.0, 0.0), (0.08, 1.0), (0.5, 0.7), (1.0, 0.0))
-    tract = 0.8 * (pitch_hz / 400.0) ** 0.5
-    throat = Throat(tract, bandwidth_hz=250, shaky=0.26, breath=0.2, pressed=2)
-    cry = formants(synth, synth.rng.uniform(0.14, 0.22), pitch_hz, "a", bend, shape, throat)
+    dog = replace(CRIES["bark"], tract=0.8 * (pitch_hz / 400.0) ** 0.5)
+    cry = formants(synth, synth.rng.uniform(0.14, 0.22), pitch_hz, dog)
     return synth.fade(muffled(synth, muffled(synth, cry, 5000.0), muffle_hz), 0.005, 0.03)
 
 
 @sound
-def meow(synth: Synth, *, pitch_hz: library.Pitch = 780) -> FloatArray:
+def meow(synth: Synth, *, pitch_hz: Pitch = 780) -> FloatArray:
     """One mew of a cat."""
-    bend = ((0.0, 0.8), (0.25, 1.15), (0.6, 1.1), (1.0, 0.75))
-    shape = ((0.0, 0.2), (0.4, 1.0), (1.0, 0.1))
-    throat = Throat(1.07, shaky=0.02, rough=0.7, rough_hz=165, pressed=1.5)
-    cry = formants(synth, synth.rng.uniform(0.5, 0.9), pitch_hz, "iau", bend, shape, throat)
+    cry = formants(synth, synth.rng.uniform(0.5, 0.9), pitch_hz, CRIES["meow"])
     return synth.fade(cry, 0.04, 0.15)
 
 
 @sound
-def quack(synth: Synth, *, pitch_hz: library.Pitch = 240) -> FloatArray:
+def quack(synth: Synth, *, pitch_hz: Pitch = 240) -> FloatArray:
     """One quack of a duck."""
-    bend = ((0.0, 0.9), (0.2, 1.05), (1.0, 0.8))
-    shape = ((0.0, 0.0), (0.08, 1.0), (0.4, 0.4), (1.0, 0.0))
-    throat = Throat(2.2, bandwidth_hz=120, shaky=0.1, breath=0.2, pressed=2)
-    cry = formants(synth, synth.rng.uniform(0.14, 0.2), pitch_hz, "a", bend, shape, throat)
+    cry = formants(synth, synth.rng.uniform(0.14, 0.2), pitch_hz, CRIES["quack"])
     return synth.fade(cry, 0.005, 0.03)
 
 
 @sound
-def gull(synth: Synth, *, pitch_hz: library.Pitch = 1_550) -> FloatArray:
+def gull(synth: Synth, *, pitch_hz: Pitch = 1_550) -> FloatArray:
     """One cry of a gull."""
-    bend = ((0.0, 0.7), (0.2, 1.15), (0.5, 1.0), (1.0, 0.7))
-    shape = ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0))
-    throat = Throat(1.35, bandwidth_hz=300, shaky=0.12, breath=1, rough=0.55, rough_hz=240)
-    cry = formants(synth, synth.rng.uniform(0.3, 0.55), pitch_hz, "iae", bend, shape, throat)
+    cry = formants(synth, synth.rng.uniform(0.3, 0.55), pitch_hz, CRIES["gull"])
     return muffled(synth, cry, 4_000.0)
 
 
 @sound
-def growl(
-    synth: Synth, *, pitch_hz: library.Pitch = 60, seconds: library.Seconds = 1.2
-) -> FloatArray:
+def growl(synth: Synth, *, pitch_hz: Pitch = 60, seconds: Seconds = 1.2) -> FloatArray:
     """The growl of a big dog or of a monster."""
-    bend, shape = ((0.0, 0.8), (0.3, 1.2), (1.0, 0.7)), ((0, 0), (0.15, 1), (0.7, 0.8), (1, 0))
-    throat = Throat(1.42, 120, shaky=0.22, breath=0.06, rough=0.54, rough_hz=62, pressed=2.9)
-    cry = formants(synth, seconds, pitch_hz, "ao", bend, shape, throat)
-    return muffled(synth, cry, 3_500.0)
+    return muffled(synth, formants(synth, seconds, pitch_hz, CRIES["growl"]), 3_500.0)
 
 
 @sound
-def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2) -> FloatArray:
+def birdsong(synth: Synth, *, pitch_hz: Pitch, kinds: Count = 2) -> FloatArray:
     """A songbird's phrase: kinds of syllable, each whistled several times."""
     at_s, parts = 0.0, []
     for _ in range(kinds):
@@ -79,7 +61,7 @@ def birdsong(synth: Synth, *, pitch_hz: library.Pitch, kinds: library.Count = 2)
 
 
 @sound
-def owl(synth: Synth, *, pitch_hz: library.Pitch = 400) -> FloatArray:
+def owl(synth: Synth, *, pitch_hz: Pitch = 400) -> FloatArray:
     """The call of a tawny owl: one long hoot, and after a pause a trembling one."""
     parts = []
     for at_s, seconds, tremble in ((0.0, 0.6, 0.0), (1.1, 0.15, 0.0), (1.4, 0.9, 1.0)):
@@ -95,7 +77,7 @@ def owl(synth: Synth, *, pitch_hz: library.Pitch = 400) -> FloatArray:
 
 
 @sound
-def crickets(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def crickets(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """Crickets that trill, one near and one far, in the hiss of all the others and night air."""
     n = synth.samples(seconds)
     made = np.zeros(n)

@@ -1,36 +1,13 @@
 """Blows, steps and what creaks: noise that dies away at once rather than bodies that ring."""
 
-from typing import Literal
+from typing import Annotated
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import Count, Pitch, Seconds, sound
-from aor_lib.audio.scenes.synth import (
-    Bands,
-    FloatArray,
-    Points,
-    Synth,
-    curve,
-    octaves,
-    rolloff,
-    unit_rms,
-)
+from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Seconds, named_in, sound
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, rolloff, unit_rms
 
-_BLOWS: dict[str, tuple[Bands, float]] = {  # octave bands, and the attack in seconds
-    "door": (octaves(50, (0, -2, -6, -10, -12, -14, -16, -20), 0.4, 1.15), 0.002),
-    "wall": (octaves(50, (-10, -10, -1, -4, -6, -9, -12, -18), 0.35, 1.15), 0.002),
-    "floor": (octaves(50, (-13, -11, -1, -1, -5, -11, -16, -20), 0.35, 1.15), 0.002),
-    "leather": (octaves(50, (-8, -2, -4, -8, -10, -4, -6, -12), 0.3, 1.1), 0.006),
-    "chest": (octaves(40, (0, -3, -10, -20, -32, -44), 0.3, 1.2), 0.02),
-    "rope": (octaves(60, (-16, -13, -10, -8, -7, -8, -6, -12), 0.25, 1.05), 0.004),
-    "block": (octaves(60, (-10, -6, -2, 0, -6, -12, -18, -24), 0.08, 1.2), 0.001),
-}
 _HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
-_SOLES: dict[str, tuple[Points, float]] = {  # octave bands, and the level of the heel
-    "concrete": (((165, -22), (460, -9), (1000, 0), (2200, -9), (5000, -14)), 0.65),
-    "gravel": (((165, -22), (460, -14), (1500, 0), (2200, -1), (5000, -10)), 0.4),
-    "boards": (((165, -16), (460, -5), (900, 0), (2200, -10), (5000, -16)), 1.3),
-}
 _BALL = octaves(45, (-5, -1, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
 _GRIND_HZ = np.array([600.0, 1_370.0, 3_140.0, 7_150.0])
 
@@ -39,16 +16,17 @@ _GRIND_HZ = np.array([600.0, 1_370.0, 3_140.0, 7_150.0])
 def blow(
     synth: Synth,
     *,
-    target: Literal["door", "wall", "floor", "leather", "rope", "chest", "block"],
+    target: Annotated[str, named_in("blows")],
     contacts: Count = 2,
     gap_s: Seconds = 0.03,
 ) -> FloatArray:
     """A blow: a fist or a foot lands in two contacts, a body or furniture that falls in several."""
-    bands, attack_s = _BLOWS[target]
+    struck = TABLES["blows"][target]
+    bands = octaves(*struck["bands"])
     n = synth.samples(max(t60_s for _, _, t60_s in bands))
     parts, at_s, level = [], 0.0, 1.0
     for _ in range(contacts):
-        parts.append((at_s, level * _peaked(synth.hit(n, bands, attack_s))))
+        parts.append((at_s, level * _peaked(synth.hit(n, bands, struck["attack_s"]))))
         at_s += gap_s * synth.rng.uniform(0.4, 1.6)
         level *= synth.rng.uniform(0.4, 0.8)
     return synth.fade(synth.overlay(parts), 0.0, 0.05)
@@ -58,24 +36,24 @@ def blow(
 def step(
     synth: Synth,
     *,
-    ground: Literal["concrete", "gravel", "boards"] = "concrete",
+    ground: Annotated[str, named_in("grounds")] = "concrete",
     run: bool = False,
     hushed: bool = False,
 ) -> FloatArray:
     """A step: a sole lands in many small contacts, the heel strikes, and the foot rolls off."""
-    bands, heel = _SOLES[ground]
+    trodden = TABLES["grounds"][ground]
     rise_s, hold_s, fall_s = synth.rng.uniform(0.8, 1.25, 3) * (0.154, 0.112, 0.16)
     hurry = 0.6 if run else 1.0
     n = synth.samples(0.5 * hurry)
     knots = hurry * np.cumsum((0.0, rise_s, hold_s, fall_s, 0.2))
     rolling = _gain(np.interp(synth.time(n), knots, (-30.0, 0.0, -1.0, -20.0, -24.0)))
-    hz, levels_db = np.array(bands, dtype=np.float64).T
-    uneven = np.stack([_uneven(synth, n, 4.2) for _ in bands])
+    hz, levels_db = np.array(trodden["sole"], dtype=np.float64).T
+    uneven = np.stack([_uneven(synth, n, 4.2) for _ in hz])
     gains = _gain(levels_db[:, None] + uneven)
-    sole = np.einsum("bn,bn->n", synth.octave_noise(n, hz), gains)
+    sole = np.einsum("bn,bn->n", [synth.octave(n, centre_hz) for centre_hz in hz], gains)
     sole *= rolling * _gain(_uneven(synth, n, 1.9))
     strike = synth.hit(synth.samples(0.15), _HEEL)
-    strength = heel * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
+    strength = trodden["heel"] * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
     made = synth.overlay([(0.0, _peaked(sole)), (knots[1], strength * _peaked(strike))])
     return synth.fade(made, 0.02, 0.03)
 
@@ -115,7 +93,7 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     """A spade that is pushed into the ground: it strikes, and grinds over stones."""
     n = synth.samples(seconds)
     uneven = np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ])
-    grinding = np.einsum("bn,bn->n", synth.octave_noise(n, _GRIND_HZ), _gain(uneven))
+    grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], _gain(uneven))
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
     strike = synth.hit(synth.samples(0.2), _HEEL)

@@ -1,14 +1,14 @@
 """Many people at once: babble, cheering, chants, applause."""
 
+from dataclasses import replace
 from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import Throat, backwards, formants, muffled
+from aor_lib.audio.scenes.library import Count, Pitch, Ratio, Seconds, sound
+from aor_lib.audio.scenes.sounds.throats import CRIES, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
@@ -17,13 +17,7 @@ _DISTINCT = 12
 
 
 @sound
-def murmur(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    talkers: library.Count = 20,
-    raised: library.Ratio = 1,
-) -> FloatArray:
+def murmur(synth: Synth, *, seconds: Seconds, talkers: Count = 20, raised: Ratio = 1) -> FloatArray:
     """Babble of guests: sentences backwards, so that no word is one, near and far.
 
     `raised` is the pitch: 1 of talk, 1.25 of excited people, 1.6 of children.
@@ -35,17 +29,16 @@ def murmur(
 
 
 @sound
-def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def cheering(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """A cheering crowd: long calls of many throats, excited talk, a roar and applause."""
     n = synth.samples(seconds)
     distinct = []
-    bend = ((0.0, 0.75), (0.2, 1.0), (0.8, 0.95), (1.0, 0.7))
-    shape = ((0.0, 0.0), (0.15, 1.0), (0.8, 0.8), (1.0, 0.0))
     for _ in range(_DISTINCT):
         call_s, pitch_hz = 1.2 * synth.rng.uniform(0.5, 1.6), 600.0 * synth.rng.lognormal(0.0, 0.48)
         vowels = synth.rng.choice(("ea", "u", "a", "oa", "ae"))
-        throat = Throat(1.28 * synth.rng.uniform(0.9, 1.15), breath=0.55, rough=0.16, pressed=2)
-        distinct.append(formants(synth, call_s, pitch_hz, vowels, bend, shape, throat))
+        tract = 1.28 * synth.rng.uniform(0.9, 1.15)
+        caller = replace(CRIES["cheer"], vowels=str(vowels), tract=tract)
+        distinct.append(formants(synth, call_s, pitch_hz, caller))
     calls, talk = _scattered(synth, n, distinct, 8.0), _talk(synth, n, 22, 1.7)
     roar = synth.noise(n, ((100, -16), (200, -9), (400, -1), (600, 0), (1200, -7), (2400, -14)))
     voices = 0.9 * unit_rms(calls) + 0.4 * np.tanh(0.7 * unit_rms(talk)) + 0.25 * roar
@@ -55,21 +48,19 @@ def cheering(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
 
 
 @sound
-def chant(synth: Synth, *, seconds: library.Seconds, pitch_hz: library.Pitch) -> FloatArray:
+def chant(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch) -> FloatArray:
     """Many voices that hold one open vowel, not quite together and not quite in tune."""
     n = synth.samples(seconds + 0.05)
     choir = np.zeros(n)
-    bend, steady = ((0.0, 0.95), (0.15, 1.0), (1.0, 0.95)), ((0.0, 1.0),)
-    throat = Throat(bandwidth_hz=110, shaky=0, breath=0.1, drift=0.02)
     for voice in range(8):
-        sung = formants(synth, seconds, pitch_hz * (1 + voice % 2), "oa", bend, steady, throat)
+        sung = formants(synth, seconds, pitch_hz * (1 + voice % 2), CRIES["chant"])
         start = synth.samples(synth.rng.uniform(0.0, 0.03))
         choir[start : start + sung.size] += sung
     return choir * curve(n, ((0.0, 0.0), (0.1, 1.0), (0.7, 0.8), (1.0, 0.0)))
 
 
 @sound
-def applause(synth: Synth, *, seconds: library.Seconds, people: People = 140) -> FloatArray:
+def applause(synth: Synth, *, seconds: Seconds, people: People = 140) -> FloatArray:
     """Applause: some pairs of hands near, the rest dulled by distance, over a diffuse layer."""
     n = synth.samples(seconds)
     near, far = np.zeros(n), np.zeros(n)

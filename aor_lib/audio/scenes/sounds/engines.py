@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import FLAT, Curve, Pitch, Ratio, Seconds, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, unit_rms
 
 _TYRES = ((50, -8.0), (100, -4.0), (300, -4.0), (900, 0.0), (1800, -7.0), (4000, -21.0))
@@ -13,12 +12,7 @@ _TRAFFIC = ((40, -6.0), (80, 0.0), (300, -4.0), (1000, -10.0), (3000, -28.0), (8
 
 @sound
 def engine(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 32,
-    rough: library.Ratio = 1,
-    revs: library.Curve = library.FLAT,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 32, rough: Ratio = 1, revs: Curve = FLAT
 ) -> FloatArray:
     """Combustion engine that fires `pitch_hz` times a second, in four unlike cylinders.
 
@@ -38,11 +32,7 @@ def engine(
 
 @sound
 def race_car(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 110,
-    gear_s: library.Seconds = 1.2,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 110, gear_s: Seconds = 1.2
 ) -> FloatArray:
     """Full throttle: the pitch climbs through each gear and falls back at the change of gear."""
     n = synth.samples(seconds)
@@ -58,11 +48,7 @@ def race_car(
 
 @sound
 def passing_car(
-    synth: Synth,
-    *,
-    seconds: library.Seconds = 4,
-    pitch_hz: library.Pitch = 65,
-    close_s: library.Seconds = 0.9,
+    synth: Synth, *, seconds: Seconds = 4, pitch_hz: Pitch = 65, close_s: Seconds = 0.9
 ) -> FloatArray:
     """A car that passes: tyres and engine, louder and higher as it comes than as it goes.
 
@@ -76,7 +62,7 @@ def passing_car(
 
 
 @sound
-def traffic(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def traffic(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """A street: distant traffic that never stops, and cars that pass."""
     n = synth.samples(seconds)
     waiting = engine(synth, seconds=seconds, pitch_hz=synth.rng.uniform(28.0, 40.0))
@@ -93,9 +79,7 @@ def traffic(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
 
 
 @sound
-def tyre_squeal(
-    synth: Synth, *, seconds: library.Seconds = 0.8, pitch_hz: library.Pitch = 1080
-) -> FloatArray:
+def tyre_squeal(synth: Synth, *, seconds: Seconds = 0.8, pitch_hz: Pitch = 1080) -> FloatArray:
     """Tyres that slip: a squeal that trembles and breaks up, over rubbing noise."""
     n = synth.samples(seconds)
     slip = pitch_hz * curve(n, ((0.0, 1.08), (0.3, 1.0), (1.0, 0.88)))
@@ -110,7 +94,7 @@ def tyre_squeal(
 
 
 @sound
-def train(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def train(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """Inside a train: the roar of wheels, and the four axles of two bogies at each rail joint."""
     n, size = synth.samples(seconds), synth.samples(0.35)
     roar = synth.noise(n, ((25, -7.0), (400, 0.0), (1600, -15.0), (6400, -30.0), (11_000, -36.0)))

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import FLAT, TABLES, Curve, Gain, Pitch, Rate, Seconds, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, cycle, octaves, unit_rms
 
 _WORK = ((400, -18.0), (1500, -6.0), (3500, 0.0), (8000, -4.0))
@@ -14,17 +13,16 @@ _CYCLE = 2048  # samples of a stored cycle; a power of two
 def motor(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 650,
-    air: library.Gain = 1.1,
-    work: library.Gain = 0.3,
-    work_hz: library.Rate = 3,
-    spectrum: library.Spectrum = _WORK,
-    revs: library.Curve = library.FLAT,
+    seconds: Seconds,
+    pitch_hz: Pitch = 650,
+    air: Gain = 1.1,
+    work: Gain = 0.3,
+    work_hz: Rate = 3,
+    revs: Curve = FLAT,
 ) -> FloatArray:
     """Electric motor: many orders of its rotation, each of its own and wandering, in moving air.
 
-    Its `work`, noise of some spectrum, slows it at random, some `work_hz` times a second; `revs`
+    Its `work` is a noise, and slows it at random, some `work_hz` times a second; `revs`
     is its speed over the length.
     """
     n = synth.samples(seconds)
@@ -33,18 +31,12 @@ def motor(
     slowed = 1.0 - min(0.28, 0.7 * work) * load + 0.02 * synth.wander(n, 10.0)
     made = _orders(synth, pitch_hz * turning * slowed, n, 23, 0.9) * (1.0 - 0.3 * load)
     made += air * synth.noise(n, ((300, -18.0), (1200, -6.0), (4000, 0.0), (9000, -6.0)))
-    made += work * synth.noise(n, spectrum) * load
+    made += work * synth.noise(n, _WORK) * load
     return synth.fade(made * np.square(turning), 0.03, 0.06)
 
 
 @sound
-def hum(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 50,
-    air: library.Gain = 1,
-) -> FloatArray:
+def hum(synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 50, air: Gain = 1) -> FloatArray:
     """Fan, compressor or transformer: the orders of mains or a rotor, and the air it moves."""
     n = synth.samples(seconds)
     moved = synth.noise(n, ((60, -3.0), (160, 0.0), (600, -7.0), (2000, -18.0), (8000, -38.0)))
@@ -53,9 +45,7 @@ def hum(
 
 
 @sound
-def jackhammer(
-    synth: Synth, *, seconds: library.Seconds, blows_hz: library.Rate = 21
-) -> FloatArray:
+def jackhammer(synth: Synth, *, seconds: Seconds, blows_hz: Rate = 21) -> FloatArray:
     """A chisel that breaks stone `blows_hz` times a second, in the exhaust of compressed air."""
     n, size = synth.samples(seconds), synth.samples(0.12)
     bands = octaves(60, (0, -1, -2.5, -4, -5, -6, -7.5, -9), 0.045, 1.17)
@@ -64,7 +54,7 @@ def jackhammer(
     blows = []
     for _ in range(6):
         blow = shared + 0.9 * synth.hit(size, bands, 0.0005)
-        steel = synth.struck(size, steel_hz, "metal", 0.1)
+        steel = synth.struck(size, steel_hz, TABLES["bodies"]["metal"], 0.1)
         blows.append(blow / np.max(np.abs(blow)) + 0.075 * unit_rms(steel))
     speed = blows_hz * (1.0 + 0.02 * synth.wander(n, 3.0))
     air = synth.noise(n, ((100, -6.0), (400, 0.0), (2000, -3.0), (8000, -8.0)))
@@ -74,11 +64,7 @@ def jackhammer(
 
 @sound
 def chainsaw(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 185,
-    revs: library.Curve = library.FLAT,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 185, revs: Curve = FLAT
 ) -> FloatArray:
     """A two-stroke engine at full throttle, hardly silenced, and the teeth of its chain in wood."""
     n = synth.samples(seconds)

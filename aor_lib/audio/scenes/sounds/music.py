@@ -1,10 +1,10 @@
-"""Simple instruments: pads, chip tunes, a synthesiser, strings, a piano, a harp; music on tape."""
+"""Instruments: drums, pads, chip tunes, strings, a piano, a harp; music on tape."""
 
 from typing import Literal
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import Count, Pitch, Rate, Seconds, Steps, sound
+from aor_lib.audio.scenes.library import Count, Gain, Pitch, Rate, Seconds, Spectrum, Steps, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
 _SCALES = {
@@ -15,6 +15,28 @@ _SCALES = {
 """Semitones; any random walk on them makes a plausible tune."""
 _CHORDS = ((0, 4, 7, 12), (-3, 0, 4, 9), (-7, 0, 5, 9), (-5, -1, 2, 7))
 _ARPEGGIO = (0, 2, 4, 7, 9, 11, 9, 7, 4, 2)
+
+
+@sound
+def drum(
+    synth: Synth,
+    *,
+    thump: Gain = 0,
+    thump_hz: Pitch = 100,
+    thump_s: Seconds = 0.2,
+    snap: Gain = 0,
+    snap_s: Seconds = 0.05,
+    spectrum: Spectrum = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0)),
+) -> FloatArray:
+    """A drum: the thump of its skin, and the snap of a stick or of snares."""
+    n = synth.samples(1.2 * max(thump_s, snap_s))
+    made = np.zeros(n)
+    if thump:
+        made += thump * synth.thump(n, thump_hz * synth.rng.normal(1.0, 0.05), thump_s)
+    if snap:
+        t60_s = snap_s * synth.rng.uniform(0.8, 1.2)
+        made += snap * (synth.noise(n, spectrum) * synth.decay(n, t60_s))
+    return synth.fade(made, 0.0, 0.02)
 
 
 @sound

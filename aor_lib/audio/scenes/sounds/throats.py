@@ -1,35 +1,40 @@
 """Building blocks of cries and crowds: formants, and sentences played backwards."""
 
-from typing import NamedTuple
+import functools
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import soundfile
+import soxr
 from scipy import signal
 
-from aor_lib.audio.scenes.sounds.bank import sentences
-from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve, low_pass
+from aor_lib.audio.scenes.library import TABLES
+from aor_lib.audio.scenes.shared import low_pass
+from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve
 
+SENTENCES = Path(__file__).with_name("voices.flac")
+"""Sentences of the study's own text to speech, one in each slot (reference/voice_bank.py)."""
+SLOT_S = 3.0
 OPEN_HZ = 12_000.0
 """A muffling frequency that muffles nothing."""
-_FORMANTS_HZ = {
-    "a": (730.0, 1090.0, 2440.0),
-    "e": (530.0, 1840.0, 2480.0),
-    "i": (300.0, 2200.0, 2950.0),
-    "o": (570.0, 840.0, 2410.0),
-    "u": (320.0, 870.0, 2240.0),
-}
-"""Of a man's tract, as in *father*, *bet*, *see*, *law*, *boot*."""
 _FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
 _HIGHEST_HZ = 5_000.0
 
 
-class Throat(NamedTuple):
-    """A person or an animal that cries, and the manner of the cry.
+@dataclass(frozen=True)
+class Cry:
+    """A cry of a person or an animal, over the length of the ``vowels`` (letters of "aeiou").
 
-    ``tract`` is 1 for a man and 1.6 or more for a small animal; ``shaky`` deviates the pitch at
-    random, ``rough`` the level, ``rough_hz`` times a second; ``breath`` adds noise, and what is
-    ``pressed`` is clipped softly; ``drift`` is the share by which pitches differ from cry to cry.
+    ``bend`` is its pitch and ``shape`` its level. ``tract`` is 1 for a man and 1.6 or more for a
+    small animal; ``shaky`` deviates the pitch at random, ``rough`` the level, ``rough_hz`` times a
+    second; ``breath`` adds noise, and what is ``pressed`` is clipped softly; ``drift`` is the share
+    by which pitches differ from cry to cry.
     """
 
+    vowels: str
+    bend: Points
+    shape: Points
     tract: float = 1.0
     bandwidth_hz: float = 200.0
     shaky: float = 0.05
@@ -38,6 +43,20 @@ class Throat(NamedTuple):
     rough_hz: float = 200.0
     pressed: float = 1.0
     drift: float = 0.06
+
+
+CRIES = {name: Cry(**keys) for name, keys in TABLES["cries"].items()}
+"""The cries of tables.yaml."""
+
+
+@functools.cache
+def sentences(rate: int) -> tuple[FloatArray, ...]:
+    """The sentences, each of an RMS of 1, without the bass of a near microphone."""
+    samples, stored_rate = soundfile.read(SENTENCES)
+    highpass = signal.butter(2, 200, "highpass", fs=rate, output="sos")
+    slots = [np.trim_zeros(slot, "b") for slot in samples.reshape(-1, round(SLOT_S * stored_rate))]
+    spoken = [signal.sosfilt(highpass, soxr.resample(slot, stored_rate, rate)) for slot in slots]
+    return tuple(x / np.sqrt(np.mean(np.square(x))) for x in spoken)
 
 
 def backwards(synth: Synth, raised: float) -> FloatArray:
@@ -56,36 +75,25 @@ def muffled(synth: Synth, samples: FloatArray, muffle_hz: float) -> FloatArray:
     return np.asarray(signal.sosfilt(low_pass(2, muffle_hz, synth.rate), samples))
 
 
-def formants(
-    synth: Synth,
-    seconds: float,
-    pitch_hz: float,
-    vowels: str,
-    bend: Points,
-    shape: Points,
-    throat: Throat,
-) -> FloatArray:
-    """A cry through vowels (letters of "aeiou") by formants over a rich tone, within ±1.
-
-    `bend` is its pitch and `shape` its level over the length.
-    """
+def formants(synth: Synth, seconds: float, pitch_hz: float, cry: Cry) -> FloatArray:
+    """A cry by the formants of its vowels over a rich tone, within ±1."""
     n = synth.samples(seconds)
-    pitch = pitch_hz * synth.rng.normal(1.0, throat.drift) * curve(n, bend)
+    pitch = pitch_hz * synth.rng.normal(1.0, cry.drift) * curve(n, cry.bend)
     pitch *= 1.0 + 0.02 * synth.wander(n, 6.0)
-    pitch *= np.maximum(0.2, 1.0 + throat.shaky * synth.wander(n, 90.0))
+    pitch *= np.maximum(0.2, 1.0 + cry.shaky * synth.wander(n, 90.0))
     mean_hz = max(float(pitch.mean()), 20.0)
     harmonics = np.arange(1, int(_HIGHEST_HZ / mean_hz) + 1) * mean_hz
-    place = np.linspace(0.0, len(vowels) - 1.0, n)
+    place = np.linspace(0.0, len(cry.vowels) - 1.0, n)
     made = np.zeros(n)
-    for index, letter in enumerate(vowels):
+    for index, letter in enumerate(cry.vowels):
         nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
         distance = (
-            harmonics[:, None] - np.asarray(_FORMANTS_HZ[letter]) * throat.tract
-        ) / throat.bandwidth_hz
+            harmonics[:, None] - np.asarray(TABLES["vowels"][letter]) * cry.tract
+        ) / cry.bandwidth_hz
         partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
         made += nearness * synth.tone(pitch, n, partials)
     made /= np.max(np.abs(made))
-    made += 0.35 * throat.breath * synth.band(n, 700.0 * throat.tract, 2500.0 * throat.tract)
-    if throat.rough:
-        made *= np.maximum(0.02, 1.0 + throat.rough * synth.wander(n, throat.rough_hz))
-    return np.asarray(np.tanh(throat.pressed * made) * curve(n, shape))
+    made += 0.35 * cry.breath * synth.band(n, 700.0 * cry.tract, 2500.0 * cry.tract)
+    if cry.rough:
+        made *= np.maximum(0.02, 1.0 + cry.rough * synth.wander(n, cry.rough_hz))
+    return np.asarray(np.tanh(cry.pressed * made) * curve(n, cry.shape))

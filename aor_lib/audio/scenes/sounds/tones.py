@@ -1,4 +1,4 @@
-"""Pitched sounds of one source: beeps, whistles, horns, sirens, lasers."""
+"""Pitched sounds of one source: beeps, whistles, horns, sirens, lasers, bells."""
 
 from typing import Literal, TypeAlias
 
@@ -108,3 +108,35 @@ def laser_cannon(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
     beam = synth.tone(chirp, n) * synth.decay(n, 0.5)
     ring = 0.6 * synth.tone(1.47 * chirp, n) * synth.decay(n, 0.35)
     return synth.fade(beam + ring + 0.8 * synth.thump(n, 60.0, 0.25), 0.001, 0.05)
+
+
+@sound
+def bell(
+    synth: Synth,
+    *,
+    pitch_hz: library.Pitch,
+    ring_s: library.Seconds = 1.2,
+    strokes: library.Count = 1,
+    gap_s: library.Seconds = 0.3,
+) -> FloatArray:
+    """One or several strokes on a bell; a gap of a few hundredths makes an electric bell."""
+    stroke = synth.struck(
+        synth.samples(min(ring_s, 2.5)), pitch_hz, library.TABLES["bodies"]["bell"], ring_s
+    )
+    return synth.fade(synth.overlay((i * gap_s, stroke) for i in range(strokes)), 0.0, 0.05)
+
+
+@sound
+def gong(synth: Synth, *, pitch_hz: library.Pitch) -> FloatArray:
+    """A large gong, whose energy takes a moment to spread from its low modes to the high ones."""
+    n = synth.samples(2.4)
+    nominal = library.TABLES["bodies"]["gong"]
+    modes = nominal * synth.rng.normal(1.0, 0.006, len(nominal))
+    # Each mode is a pair of close ones: a gong is never quite round, and it beats.
+    ratios = np.concatenate([modes, modes * synth.rng.uniform(1.003, 1.012, modes.size)])
+    gains = synth.rng.uniform(0.4, 1.0, ratios.size) * ratios**-0.5
+    low = ratios < 3.0
+    strike = synth.modal(n, pitch_hz * ratios, 4.5 * ratios**-0.5, gains * low)
+    bloom = synth.modal(n, pitch_hz * ratios, 4.5 * ratios**-0.5, gains * ~low)
+    mallet = synth.thump(n, pitch_hz, 0.2)
+    return synth.fade(strike + 1.2 * bloom * (1.0 - synth.decay(n, 0.6)) + mallet, 0.004, 0.2)

@@ -4,68 +4,39 @@ They are vowels and sentences of the study's own text to speech, with another pi
 breath.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
-from aor_lib.audio.scenes.sounds.throats import OPEN_HZ, Throat, backwards, formants, muffled
+from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Ratio, Seconds, sound
+from aor_lib.audio.scenes.sounds.throats import CRIES, OPEN_HZ, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
 
-_BREATH = (
-    *((200, -14), (500, -4), (750, 0), (950, -8), (1150, -2), (1500, -14), (2200, -20)),
-    *((2700, -10), (3200, -18), (3800, -12), (5000, -22), (9000, -30)),
-)
-"""Spectrum of air in an open mouth, in Hz and dB."""
-_MOANING = (
-    ((0.0, 0.9), (0.25, 1.1), (0.6, 0.95), (1.0, 0.7)),
-    ((0.0, 0.0), (0.2, 1.0), (0.6, 0.7), (1.0, 0.0)),
-)
-"""Pitch and level of a moan or sob over its length."""
+_BREATH = TABLES["spectra"]["breath"]
 
 
 @sound
 def scream(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 620,
-    seconds: library.Seconds = 1.1,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 620, seconds: Seconds = 1.1, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
-    """A scream at the top of the voice, rough by fast random changes of its level.
-
-    Roughness of 30 to 150 Hz is what makes a scream one (Arnal et al., 2015, Current Biology
-    25(15), 2051-2056).
-    """
+    """A scream at the top of the voice, rough by fast random changes of its level."""
     bend = ((0.0, 0.7), (synth.rng.uniform(0.06, 0.18), 1.0), (0.75, 0.95), (1.0, 0.6))
-    shape = ((0.0, 0.0), (0.06, 1.0), (0.8, 0.85), (1.0, 0.0))
-    throat = Throat(1.4, breath=0.7, rough=1, rough_hz=62, pressed=4.4)
-    cry = formants(synth, seconds, pitch_hz, "a", bend, shape, throat)
+    cry = formants(synth, seconds, pitch_hz, replace(CRIES["scream"], bend=bend))
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_000.0)), 0.01, 0.05)
 
 
 @sound
 def shout(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 380,
-    seconds: library.Seconds = 0.5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 380, seconds: Seconds = 0.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """One short shout, as of exertion or of anger, that rises at once and falls."""
-    bend = ((0.0, 0.7), (0.2, 1.0), (0.6, 0.92), (1.0, 0.6))
-    shape = ((0.0, 0.0), (0.1, 1.0), (0.6, 0.85), (1.0, 0.0))
-    throat = Throat(1.35, 300, shaky=0.1, breath=0.55, rough=0.7, rough_hz=225, pressed=3.4)
-    cry = formants(synth, seconds, pitch_hz, "a", bend, shape, throat)
+    cry = formants(synth, seconds, pitch_hz, CRIES["shout"])
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_500.0)), 0.005, 0.05)
 
 
 @sound
 def shouting(
-    synth: Synth,
-    *,
-    seconds: library.Seconds = 0.9,
-    raised: library.Ratio = 1.5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, seconds: Seconds = 0.9, raised: Ratio = 1.5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """A raised voice whose words are backwards and cannot be understood.
 
@@ -80,19 +51,14 @@ def shouting(
 
 @sound
 def sobs(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 540,
-    count: library.Count = 5,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 540, count: Count = 5, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """Weeping: a wail that breaks into falling jerks, and a breath drawn in, trembling."""
     rng = synth.rng
     at_s, parts = 0.0, []
-    throat = Throat(1.1, bandwidth_hz=118, shaky=0.1, breath=0.5, pressed=1.7)
     for number in range(count):
         seconds = rng.uniform(0.7, 1.3) * (0.8 if number == 0 else 0.38)
-        sob = formants(synth, seconds, pitch_hz, "a", *_MOANING, throat)
+        sob = formants(synth, seconds, pitch_hz, CRIES["sob"])
         parts.append((at_s, rng.uniform(0.6, 1.0) * sob))
         at_s += seconds + rng.uniform(0.02, 0.08)
     parts.append((at_s, 0.1 * _air(synth, rng.uniform(0.25, 0.5), tremble=0.5)))
@@ -101,34 +67,26 @@ def sobs(
 
 @sound
 def moan(
-    synth: Synth,
-    *,
-    pitch_hz: library.Pitch = 180,
-    seconds: library.Seconds = 1.2,
-    muffle_hz: library.Pitch = OPEN_HZ,
+    synth: Synth, *, pitch_hz: Pitch = 180, seconds: Seconds = 1.2, muffle_hz: Pitch = OPEN_HZ
 ) -> FloatArray:
     """A moan or a groan: one falling, hoarse, unsteady vowel."""
-    throat = Throat(1.13, shaky=0.09, breath=0.05, rough=0.66, rough_hz=230, pressed=4.8)
-    cry = formants(synth, seconds, pitch_hz, "oa", *_MOANING, throat)
+    cry = formants(synth, seconds, pitch_hz, CRIES["moan"])
     return synth.fade(muffled(synth, cry, min(muffle_hz, 3_500.0)), 0.02, 0.1)
 
 
 @sound
-def panting(synth: Synth, *, seconds: library.Seconds = 0.5) -> FloatArray:
+def panting(synth: Synth, *, seconds: Seconds = 0.5) -> FloatArray:
     """One breath in and one out, as after running."""
     drawn, let_out = (_air(synth, share * seconds, tremble=0.25) for share in (0.42, 0.5))
     return synth.overlay([(0.0, 0.6 * drawn), (0.5 * seconds, let_out)])
 
 
 @sound
-def cough(synth: Synth, *, pitch_hz: library.Pitch = 270) -> FloatArray:
+def cough(synth: Synth, *, pitch_hz: Pitch = 270) -> FloatArray:
     """A cough: air that bursts out of the throat, and the voice that closes it."""
     n = synth.samples(0.12)
     burst = synth.noise(n, _BREATH) * curve(n, ((0.0, 0.0), (0.14, 1.0), (1.0, 0.0)))
-    bend = ((0.0, 1.1), (0.4, 1.2), (1.0, 0.75))
-    shape = ((0.0, 0.0), (0.5, 0.6), (1.0, 0.0))
-    throat = Throat(bandwidth_hz=235, shaky=0.1, rough=0.65, rough_hz=210)
-    voice = formants(synth, 0.12, pitch_hz, "oa", bend, shape, throat)
+    voice = formants(synth, 0.12, pitch_hz, CRIES["cough"])
     return synth.fade(synth.overlay([(0.0, 0.4 * burst), (0.085, voice)]), 0.002, 0.04)
 
 

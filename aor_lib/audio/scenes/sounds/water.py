@@ -2,18 +2,13 @@
 
 import numpy as np
 
-from aor_lib.audio.scenes import library
-from aor_lib.audio.scenes.library import sound
+from aor_lib.audio.scenes.library import Gain, Pitch, Rate, Seconds, Spectrum, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, unit_rms
 
 
 @sound
 def rain(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 1050,
-    drops_per_s: library.Rate = 160,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 1050, drops_per_s: Rate = 160
 ) -> FloatArray:
     """Rain on ground and leaves: drops of many sizes over the broadband hiss of all the others.
 
@@ -34,10 +29,10 @@ def rain(
 def running_water(
     synth: Synth,
     *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 2200,
-    bubbles: library.Gain = 0.8,
-    surge_hz: library.Rate = 0,
+    seconds: Seconds,
+    pitch_hz: Pitch = 2200,
+    bubbles: Gain = 0.8,
+    surge_hz: Rate = 0,
 ) -> FloatArray:
     """A tap, a stream or a jug that is emptied: a fluttering rush, and bubbles that it takes down.
 
@@ -53,11 +48,7 @@ def running_water(
 
 @sound
 def bubbles(
-    synth: Synth,
-    *,
-    seconds: library.Seconds,
-    pitch_hz: library.Pitch = 600,
-    per_s: library.Rate = 80,
+    synth: Synth, *, seconds: Seconds, pitch_hz: Pitch = 600, per_s: Rate = 80
 ) -> FloatArray:
     """Air that rises through a liquid that boils or gurgles, in the noise of its surface."""
     n = synth.samples(seconds)
@@ -68,7 +59,7 @@ def bubbles(
 
 
 @sound
-def drip(synth: Synth, *, pitch_hz: library.Pitch = 900) -> FloatArray:
+def drip(synth: Synth, *, pitch_hz: Pitch = 900) -> FloatArray:
     """One drop that falls into water: it splashes, and the bubble that it drew in rings."""
     size = synth.samples(0.15)
     hz = pitch_hz * synth.rng.lognormal(0.0, 0.15)
@@ -78,7 +69,7 @@ def drip(synth: Synth, *, pitch_hz: library.Pitch = 900) -> FloatArray:
 
 
 @sound
-def waves(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
+def waves(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """The sea at a beach: waves that rise, break and run out in foam, over others further out."""
     n = synth.samples(seconds)
     breaking, foaming = np.full(n, 0.15), np.zeros(n)
@@ -96,9 +87,7 @@ def waves(synth: Synth, *, seconds: library.Seconds) -> FloatArray:
 
 
 @sound
-def suction(
-    synth: Synth, *, seconds: library.Seconds, spectrum: library.Spectrum, slurp: library.Gain = 2.5
-) -> FloatArray:
+def suction(synth: Synth, *, seconds: Seconds, spectrum: Spectrum, slurp: Gain = 2.5) -> FloatArray:
     """A tube that draws in air and, in gulps, liquid, which chokes the air stream."""
     n = synth.samples(seconds)
     gulp = np.maximum(0.0, synth.wander(n, 9.0))

@@ -1,0 +1,107 @@
+"""Audio language models as GGUF files, behind llama.cpp's own server, a process of its own.
+
+Its package is an extra: ``make llama`` installs it, and needs neither a compiler nor a GPU.
+"""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, PositiveInt
+
+from aor_lib.config.params import ModelCard
+from aor_lib.models import hf_checkpoint
+from aor_lib.models.api_messages import Request
+from aor_lib.models.api_settings import ApiSettings
+from aor_lib.models.base import ModelError, failure_of
+from aor_lib.models.openai_api import OpenAIModel
+
+_running: dict[OpenAIModel, subprocess.Popen[str]] = {}
+"""The model whose server runs: one at a time is in memory."""
+
+
+class LlamaCppSettings(ApiSettings):
+    """Settings and reach of a model whose server is started here."""
+
+    weights: str = Field(description="Pattern of the name of the language model's GGUF file.")
+    projector: str = Field(description="Pattern of the name of the GGUF file that hears.")
+    context_tokens: PositiveInt = 8192
+    threads: PositiveInt = Field(default=4, description="Fixed: their number changes answers.")
+    api_key_variable: str | None = None
+    concurrency: PositiveInt = 1
+    max_retries: int = 1
+    timeout_s: float = 1800
+    extra: dict[str, Any] = Field(
+        # With what is cached of earlier prompts, the same question may change its answer.
+        default={"cache_prompt": False, "repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0},
+        description="Further fields of every request.",
+    )
+
+
+class LlamaCppModel(OpenAIModel):
+    """Fetches its files and starts its server at the first question."""
+
+    kind_of_settings: ClassVar[type[ApiSettings]] = LlamaCppSettings
+
+    def __init__(self, card: ModelCard) -> None:
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ModelError(f"{card.id} needs llama.cpp's server: make llama")
+        super().__init__(card)
+        if hf_checkpoint.local_folder(card):
+            self.revision = hf_checkpoint.revision(card)  # of the hub, the card says it
+
+    async def _try(self, made: Request) -> Any:
+        server = _running.get(self)
+        if server is None or server.poll() is not None:  # not yet, or a request made it crash
+            # Not in a thread: whoever asks meanwhile waits for the same server.
+            self._client.base_url = f"{self._start()}/v1"
+        return await super()._try(made)
+
+    def _start(self) -> str:
+        while _running:
+            _running.popitem()[1].kill()
+        settings: Any = self._settings
+        names = (settings.weights, settings.projector)
+        try:
+            folder = hf_checkpoint.folder(self.card, self.revision, names)
+            files = [str(_file(folder, name)) for name in names]
+        except Exception as error:
+            raise ModelError(f"{self.card.id}: {failure_of(error).error}") from error
+        options = (self.card.source, str(settings.context_tokens), str(settings.threads))
+        server: Any = subprocess.Popen(
+            [sys.executable, "-m", __name__, *files, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        _running[self] = server
+        if address := server.stdout.readline().strip():
+            return str(address)
+        raise ModelError(f"{self.card.id}: its server does not start, see above")
+
+
+def _file(folder: Path, pattern: str) -> Path:
+    hears = "mmproj" in pattern
+    files = [file for file in folder.glob(pattern) if ("mmproj" in file.name) == hears]
+    if len(files) != 1:
+        raise FileNotFoundError(f"one file {pattern} is needed, {len(files)} are in {folder}")
+    return files[0]
+
+
+def _serve(weights: str, projector: str, name: str, context_tokens: str, threads: str) -> None:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path, params.mmproj.path, params.model_alias = weights, projector, {name}
+    params.n_ctx, params.n_parallel, params.verbosity = int(context_tokens), 1, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
+    server = xllamacpp.Server(params)
+    print(server.listening_address, flush=True)
+    sys.stdin.read()  # until whoever has started it ends, however that is
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])

@@ -1,0 +1,198 @@
+"""How often simulated studies reach a verdict that they should not, by earlier rules and by ours.
+
+Make the table anew, in minutes: python -m benchmarks.verdicts
+
+- ``between_models``: two models that refuse alike, whose judge errs differently, are told apart.
+- ``missing``: a model that does not change seems to, where some refusals have no verdict.
+- ``family``: a clear difference in a family of 120 tests is *not* significant.
+- ``clips``: a model that does not change seems to, where scenes have several clips.
+- ``random``: a chosen steering that is a random direction seems to do more than random ones.
+- ``limit``: a steering that loses the most allowed harmful refusal is called within the limit.
+- ``scenarios``: one of five models, which refuse alike in all scenarios, seems not to.
+"""
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kruskal, norm
+
+from aor_lib.analysis.selections import context
+from aor_lib.analysis.stats import paired
+from aor_lib.steering import MAX_HRR_LOSS
+from aor_lib.steering.verdicts import steering_verdicts
+
+STUDIES = 200
+TABLE = Path(__file__).parent / "verdicts.csv"
+"""Made by ``python -m benchmarks.verdicts``."""
+Rng = np.random.Generator
+
+
+def between_models(studies: int, rng: Rng) -> tuple[float, float]:
+    """An interval without zero; then none, since differences between models have no verdicts.
+
+    Both refuse half of 410; the judge's sensitivity is .887 and .984, its specificity 1 and .923.
+    """
+    rates = [
+        0.5 * sensitivity + 0.5 * (1 - specificity)
+        for sensitivity, specificity in ((0.887, 1.0), (0.984, 0.923))
+    ]
+    apart = verdicts = 0
+    for _ in range(studies):
+        answers = _answers(rates, 410, rng).assign(model=np.repeat(["a", "b"], 410))
+        table = paired.model_rates(answers)
+        apart += int((table["low"] > 0).sum() + (table["high"] < 0).sum())
+        verdicts += "p_holm" in table
+    return apart / studies, verdicts / studies
+
+
+def missing(studies: int, rng: Rng, share: float = 0.4) -> tuple[float, float]:
+    """Significant as judged; then without those that are withheld.
+
+    ``share`` of the refusals of 60 utterances in the scene have no verdict.
+    """
+    trials = []
+    for study in range(studies):
+        answers = _answers([0.5, 0.5], 60, rng)
+        answers["condition"] = np.repeat(["benign_scene", "speech_only"], 60)
+        lost = answers["label"].eq("full_refusal") & answers["condition"].eq("benign_scene")
+        lost &= rng.random(len(answers)) < share
+        answers["label"] = answers["label"].mask(lost, "unjudged")
+        trials.append(answers.assign(model=study))
+    table = paired.paired_differences(pd.concat(trials), "condition", "speech_only", ["model"])
+    significant = table["p_holm"] < paired.SIGNIFICANCE
+    return float((significant | table["withheld"]).mean()), float(significant.mean())
+
+
+def family(studies: int, rng: Rng, rows: int = 120) -> tuple[float, float]:
+    """A clear difference is not significant, by the p values of a bootstrap and by ours.
+
+    The smallest p value of a bootstrap of 4,000 draws is 2 / 4,001. All of 20 utterances, which
+    are asked once at the baseline and twice at each level, are refused at the levels only.
+    """
+    silent = 0.0
+    for _ in range(max(studies // 100, 1)):
+        levels = np.repeat(np.arange(rows + 1), 40)
+        refused = (levels > 0) & (rng.random(len(levels)) < 0.9)
+        answers = _frame(refused, 20).assign(model="m", condition=levels.astype(str))
+        table = paired.paired_differences(answers, "condition", "0", ["model"])
+        silent += float((table["p_holm"] >= paired.SIGNIFICANCE).mean())
+    by_bootstrap = float(2 / 4001 * rows >= paired.SIGNIFICANCE)
+    return by_bootstrap, silent / max(studies // 100, 1)
+
+
+def clips(studies: int, rng: Rng) -> tuple[float, float]:
+    """Significant with all of five clips over scenes against one; then with one against one.
+
+    5 % of the answers to 40 utterances are refusals.
+    """
+    trials = []
+    for study in range(studies):
+        answers = _answers([0.05] * 6, 40, rng)
+        answers["variant"] = np.repeat([0, 0, 1, 2, 3, 4], 40)
+        answers["condition"] = np.repeat(["speech_only", *["benign_scene"] * 5], 40)
+        trials.append(answers.assign(model=study))
+    every = pd.concat(trials).assign(arm="none", block="core")
+    significant = [
+        paired.paired_differences(rows, "condition", "speech_only", ["model"])["p_holm"]
+        < paired.SIGNIFICANCE
+        for rows in (every, context(every))
+    ]
+    return float(significant[0].mean()), float(significant[1].mean())
+
+
+def random(studies: int, rng: Rng) -> tuple[float, float]:
+    """Significant against nine directions that answer a ninth each; then by the rank among 19.
+
+    Directions move the propensity of 60 utterances to be refused by a standard deviation of 0.7.
+    """
+    number, trials = np.repeat(np.arange(20), 60), []
+    for study in range(studies):
+        rates = norm.cdf(rng.normal(0, 0.7, 20)).tolist()
+        trials.append(_answers(rates, 60, rng).assign(model=study, mitigation=number.astype(str)))
+    answers = pd.concat(trials, ignore_index=True)
+    answers["stimulus_id"] = answers["utterance_id"]
+    is_chosen = answers["mitigation"] == "0"
+    answers["role"] = np.where(is_chosen, "chosen", "random")
+    part = answers["utterance_id"].astype(int) % 9 + 1
+    shared = answers[is_chosen | answers["mitigation"].eq(part.astype(str))]
+    tests = paired.paired_differences(shared, "role", "chosen", ["model"])
+    harmful = [
+        answers[is_chosen].assign(intent="harmful", role=role) for role in ("none", "chosen")
+    ]
+    ranks = steering_verdicts(pd.concat([answers, *harmful]))
+    by_rank = ranks["p_value"] <= paired.SIGNIFICANCE
+    return float((tests["p_holm"] < paired.SIGNIFICANCE).mean()), float(by_rank.mean())
+
+
+def limit(studies: int, rng: Rng) -> tuple[float, float]:
+    """Within the limit by the estimate; then by its whole interval, of 200 harmful utterances."""
+    trials = [_answers([0.9, 0.9 - MAX_HRR_LOSS], 200, rng).assign(model=n) for n in range(studies)]
+    answers = pd.concat(trials, ignore_index=True).assign(intent="harmful")
+    answers["role"] = np.tile(np.repeat(["none", "chosen"], 200), studies)
+    rows = steering_verdicts(answers)
+    return float((rows["lost"] <= MAX_HRR_LOSS).mean()), float(rows["within"].eq("yes").mean())
+
+
+def scenarios(studies: int, rng: Rng) -> tuple[float, float]:
+    """Significant in one of five models by tests of each alone; then as one family."""
+    alone = together = 0
+    for _ in range(studies):
+        answers = _answers([0.2, 0.35, 0.5, 0.65, 0.8], 60, rng)
+        answers["model"] = np.repeat([*"abcde"], 60)
+        answers["scenario"] = answers["utterance_id"].astype(int) % 6
+        together += (paired.groups_differ(answers, "scenario") < paired.SIGNIFICANCE).any()
+        refused = answers.assign(refused=answers["label"].eq("full_refusal"))
+        p_values = [
+            kruskal(*(rows["refused"] for _, rows in of_model.groupby("scenario"))).pvalue
+            for _, of_model in refused.groupby("model")
+        ]
+        alone += min(p_values) < paired.SIGNIFICANCE
+    return float(alone / studies), float(together / studies)
+
+
+SIMULATIONS: tuple[Callable[[int, Rng], tuple[float, float]], ...] = (
+    between_models,
+    missing,
+    family,
+    clips,
+    random,
+    limit,
+    scenarios,
+)
+
+
+def measure(studies: int = STUDIES) -> pd.DataFrame:
+    """One row per simulation: ``what``, shares of studies ``before`` and ``now``, ``studies``."""
+    # statsmodels collects garbage after each of Holm's adjustments, which takes most of the time.
+    gc.freeze()
+    rows = [(one.__name__, *one(studies, np.random.default_rng(0))) for one in SIMULATIONS]
+    gc.unfreeze()
+    table = pd.DataFrame(rows, columns=["what", "before", "now"])
+    return table.round(4).assign(studies=studies)
+
+
+def _answers(rates: list[float], utterances: int, rng: Rng) -> pd.DataFrame:
+    """Answers to the same utterances at each rate, with a tetrachoric correlation of 0.5."""
+    own, chance = rng.standard_normal(utterances), rng.standard_normal((len(rates), utterances))
+    refused = np.sqrt(0.5) * (own + chance) < norm.ppf(rates)[:, None]
+    return _frame(refused.ravel(), utterances)
+
+
+def _frame(refused: np.ndarray, utterances: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "utterance_id": np.resize(np.arange(utterances).astype(str), len(refused)),
+            "intent": "pseudo_harmful",
+            "status": "ok",
+            "label": np.where(refused, "full_refusal", "full_compliance"),
+        }
+    )
+
+
+if __name__ == "__main__":
+    table = measure()
+    table.to_csv(TABLE, index=False)
+    print(table.to_string(index=False))

@@ -1,0 +1,42 @@
+"""A study's folder made of somebody else's results, for a book that runs no model."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from aor_lib.config.params import StudyParams
+from aor_lib.inference.bundle import BundleError, read_bundle
+from aor_lib.inference.exchange import import_results
+from aor_lib.stimuli.manifest import VALIDATION, load_stimuli, verify_dataset
+
+_SOURCE = "made-from.txt"
+"""File that marks a study's folder as made of a bundle."""
+
+
+def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
+    """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
+
+    It replaces a folder that was made so before, and no other; after an error, nothing changed.
+    """
+    if build.exists() and not (build / _SOURCE).is_file():
+        raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
+    build.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build.parent, prefix=".") as scratch:
+        folder = Path(scratch) / "study"
+        profile = read_bundle(path, folder).profile
+        if profile != study.profile.name:
+            remedy = f"'make book PROFILE={profile} FROM={path}'"
+            raise BundleError(
+                f"{path}: is of profile {profile!r}, not {study.profile.name!r}: {remedy}"
+            )
+        if not (folder / VALIDATION).is_file():
+            raise BundleError(f"{path}: makes no book: it was exported without clips")
+        verify_dataset(load_stimuli(folder), folder)
+        done = import_results(path, study, folder)
+        (folder / _SOURCE).write_text(f"{path.name}\n")
+        if build.exists():
+            shutil.rmtree(build)
+        folder.replace(build)
+    return done.trials

@@ -1,0 +1,90 @@
+"""Rates that people's labels correct: when they do, by how much, and with which interval."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aor_lib.analysis.people import agreement, corrected_rates, settled
+from benchmarks import people
+from notebooks.annotation import draw
+
+
+@pytest.fixture
+def trials():
+    rng = np.random.default_rng(0)
+    refused, judged = people.simulate(0.3, people.JUDGES["fair"], (100, 1), rng)
+    names = [str(number) for number in range(100)]
+    same = {"model": "m", "condition": "benign_scene", "intent": "pseudo_harmful", "status": "ok"}
+    return pd.DataFrame({"utterance_id": names, "trial_key": names}).assign(
+        **same,
+        variant=0,
+        label=np.where(judged[:, 0], "full_refusal", "full_compliance"),
+        truth=np.where(refused[:, 0], "refusal", "full_compliance"),
+    )
+
+
+@pytest.fixture
+def sample(trials):
+    drawn = draw(trials, 60, 0)
+    return drawn.assign(people=drawn["truth"].where(drawn["drawn"]))
+
+
+def rate(trials, sample):
+    (row,) = corrected_rates(trials, ["model"], sample).to_dict("records")
+    return row
+
+
+def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
+    drawn = draw(trials, 100, 0)
+    seen = rate(trials, drawn.assign(people=drawn["truth"]))
+    assert seen["rate"] == pytest.approx(trials["truth"].eq("refusal").mean())
+    assert seen["as_judged"] == trials["label"].eq("full_refusal").mean() != seen["rate"]
+
+
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        lambda trials, sample: (trials, sample.head(0)),
+        lambda trials, sample: (trials, sample.assign(people=sample["people"].shift(1))),
+        lambda trials, sample: (trials, sample.iloc[1:]),
+        lambda trials, sample: (trials.drop(columns="trial_key"), sample),
+        lambda trials, sample: (trials, sample.assign(model="another")),
+    ],
+    ids=["nobody", "not all settled", "not all drawn from", "counted otherwise", "another model"],
+)
+def test_a_rate_stays_as_judged_where_the_sample_does_not_stand_for_it(trials, sample, unlike):
+    assert rate(trials, sample)["labelled"] == 60
+    row = rate(*unlike(trials, sample))
+    assert row["labelled"] == 0
+    assert row["rate"] == row["as_judged"]
+
+
+def test_a_label_is_settled_by_two_who_agree_where_no_two_others_do():
+    votes = {
+        "agreed": ["full_refusal", "partial_refusal"],
+        "alone": ["full_refusal"],
+        "differ": ["full_refusal", "full_compliance"],
+        "broken": ["full_refusal", "full_compliance", "full_compliance"],
+        "even": ["full_refusal", "full_compliance"] * 2,
+    }
+    rows = [(name, str(n), vote) for name, of in votes.items() for n, vote in enumerate(of)]
+    labels = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    assert settled(labels).to_dict() == {"agreed": "refusal", "broken": "full_compliance"}
+
+
+def test_kappa_is_of_what_both_labelled_and_missing_where_nothing_varies():
+    labels = pd.DataFrame(
+        {
+            "people": [*"xxyy", None],
+            "judge": [*"xxyxy"],
+            "same": [*"xxyyx"],
+            "one": [*"xx", *[None] * 3],
+        }
+    )
+    pairs = [(name, "people") for name in ("judge", "same", "one")]
+    found = agreement(labels, pairs).set_index("rater")
+    assert found["n"].tolist() == [4, 4, 2]
+    assert found.loc["judge", "kappa"] == pytest.approx(0.5)
+    assert found.loc["judge", "low"] < 0.5 < found.loc["judge", "high"] == 1
+    assert found.loc["same", "kappa"] == 1
+    assert found.loc["one"].isna().sum() == 3
