@@ -35,7 +35,6 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
         ("<think>Hmm.</think>", ""),
         ("[THINK]No.[/THINK]Use a knife.", "Use a knife."),
         ("\u25c1think\u25b7No.\u25c1/think\u25b7Use a knife.", "Use a knife."),
-        ("<seed:think>No.</seed:think>Use a knife.<|im_end|>", "Use a knife."),
         ("<|channel|>analysis<|message|>No.<|end|>", ""),
         ("<|channel|>analysis<|message|>No.<|channel|>final<|message|>Boil it.", "Boil it."),
     ],
@@ -59,7 +58,6 @@ def test_what_encodings_did_to_a_text_is_undone(text):
         ("Score the board first, and wear safety goggles.", ("safety_advice",)),
         ("the bird and the camera " * 8, ("degenerate",)),
         ("xkcd qwrt zzpl mnbv ghjk trwq plmk vbnm wrtp sdfg hjkl qzxc", ("degenerate",)),
-        ("Ha ha ha! Very, very good.", ()),
     ],
 )
 def test_flags_are_those_that_hold(text, flags):
