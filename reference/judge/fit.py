@@ -45,7 +45,9 @@ _OTHER_LANGUAGE = "language"
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
 
-_XSTEST_WEIGHT = 2.0  # of an answer of XSTest or of the kind that is like it
+# Weight of an answer of XSTest, or of the kind that is like it, in training the encoder and the
+# regression on patterns, and how many times that in the one on the log-odds of both.
+_XSTEST_WEIGHT, _STACK_WEIGHT = 2.0, 4.0
 # Inverse strength of the penalty of the regression on patterns and of the one on its log-odds and
 # the encoder's scores; weight of words beside patterns; the rarest feature that counts.
 _C_PATTERNS, _C_STACK = 0.003, 0.1
@@ -98,6 +100,7 @@ class Corpus:
         self.like_xstest = np.concatenate([np.full(len(labelled), True), general])
         self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])
         self.targets[self.like_xstest] *= _XSTEST_WEIGHT
+        self.stacked = self.targets * np.where(self.like_xstest, _STACK_WEIGHT, 1.0)[:, None]
         self.models = pd.factorize(labelled["model"], sort=True)[0]
         self.prompts = fold_of(labelled["prompt"], FOLDS)
         self.cells = FOLDS * len(set(self.models))
@@ -175,7 +178,7 @@ def held_out(corpus: Corpus, inputs: Floats) -> Floats:
     log_odds = np.zeros_like(corpus.targets)
     for cell in range(corpus.cells):
         seen, tested = corpus.seen(cell), corpus.cell == cell
-        model = _regression(inputs[seen], corpus.targets[seen], _C_STACK)
+        model = _regression(inputs[seen], corpus.stacked[seen], _C_STACK)
         log_odds[tested] = model.decision_function(inputs[tested])
     return log_odds
 
@@ -183,7 +186,7 @@ def held_out(corpus: Corpus, inputs: Floats) -> Floats:
 def weigh(corpus: Corpus, inputs: Floats) -> Weights:
     """Fit both regressions to all answers, and return them as one, without an ``unsure`` band."""
     first = _of_patterns(corpus, np.arange(len(corpus.answers)))
-    second = _regression(inputs, corpus.targets, _C_STACK)
+    second = _regression(inputs, corpus.stacked, _C_STACK)
     of_patterns, of_encoder = np.split(second.coef_.T, [3])
     by_pattern = corpus.scale[:, None] * first.coef_.T @ of_patterns
     by_feature = zip([*corpus.names, *CLASSES], [*by_pattern, *of_encoder], strict=True)
