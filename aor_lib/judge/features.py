@@ -28,8 +28,9 @@ def features(answer: ParsedAnswer) -> dict[str, float]:
 
 def find_flags(text: str) -> tuple[Flag, ...]:
     """Return the flags of a normal form: ``degenerate`` (repetition, gibberish) and patterns."""
-    holds = {flag: bool(one.search(text)) for flag, one in patterns("answer").items()}
-    holds["degenerate"] = _is_degenerate(text)
+    lower = text.lower()
+    holds = {flag: bool(one.search(lower)) for flag, one in patterns("answer").items()}
+    holds["degenerate"] = _is_degenerate(lower)
     return tuple(flag for flag in FLAGS if holds[flag])
 
 
@@ -42,7 +43,7 @@ def is_english(text: str) -> bool:
 
 
 def _is_degenerate(text: str) -> bool:
-    said = text.lower().split()
+    said = text.split()
     if any(len(set(word)) * 4 < len(word) for word in said if len(word) > 11):
         return True
     many = len(said) >= 12
@@ -52,5 +53,5 @@ def _is_degenerate(text: str) -> bool:
             return True
         if many and len(set(triples)) < 0.6 * len(triples):
             return True
-    gibberish = len(_NO_VOWEL.findall(text.lower())) > 0.3 * len(said)
+    gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(said)
     return many and gibberish and set(said).isdisjoint(words("english"))

@@ -17,11 +17,11 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 @functools.cache
 def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
-    """Compile a section of the data file: patterns by their names."""
+    """Compile a section of the data file: patterns of lower-case text, by their names."""
     compiled = {}
     for name, named in data_file()[section].items():
         any_of = [expression(one, data_file()["fragments"]) for one in named["any_of"]]
-        compiled[name] = re.compile("|".join(f"(?:{one})" for one in any_of), re.IGNORECASE)
+        compiled[name] = re.compile("|".join(f"(?:{one})" for one in any_of))
     return compiled
 
 
@@ -75,5 +75,6 @@ def parse(answer: str) -> ParsedAnswer:
 
 
 def _shown(sentence: str) -> frozenset[str]:
-    shows = {name for name, one in patterns("sentence").items() if one.search(sentence)}
+    lower = sentence.lower()
+    shows = {name for name, one in patterns("sentence").items() if one.search(lower)}
     return frozenset(shows - {"preamble"} if shows & _ACTS else shows)

@@ -71,7 +71,7 @@ def why_not_read(answer: ParsedAnswer) -> str | None:
     text = answer.text
     if not LETTER.search(text) or not answer.sentences:
         return "nothing to read"
-    if patterns("context")["server_error"].search(text):
+    if patterns("context")["server_error"].search(text.lower()):
         return "an error of a server"
     return None if is_english(text) else "not English"
 

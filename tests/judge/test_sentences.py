@@ -18,9 +18,9 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
-    compiled = re.compile(expression(pattern, data_file()["fragments"]), re.IGNORECASE)
-    assert compiled.search(read(pattern["matches"]))
-    assert not compiled.search(read(pattern["spares"]))
+    compiled = re.compile(expression(pattern, data_file()["fragments"]))
+    assert compiled.search(read(pattern["matches"]).lower())
+    assert not compiled.search(read(pattern["spares"]).lower())
 
 
 @pytest.mark.parametrize(
