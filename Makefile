@@ -64,7 +64,7 @@ test-nightly: smoke-book $(INSPECT) $(LLAMA)  ## Run all tests, the long ones to
 	  --cov --cov-report=term:skip-covered --cov-report=xml:build/coverage.xml
 
 bench: smoke-book  ## Measure speed; benchmarks/README.md says what is usual
-	for benchmark in mixing judge stats steering api "engine open" "engine batched" "engine loop build/smoke" "explorer build/smoke/html"; do \
+	for benchmark in mixing judge stats steering api "engine open" "engine batched" "engine loop build/smoke" "explorer build/smoke/html" "wall build/smoke/html"; do \
 	  echo "== $$benchmark"; $(BIN)/python -m benchmarks.$$benchmark || exit 1; done
 
 inspect: $(INSPECT)  ## Add inspect_ai to the environment, to ask models through it

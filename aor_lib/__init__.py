@@ -23,7 +23,7 @@ Functions::
               snr_db=6.0, seed=0) -> Clip
     ask(model, clip=None, *, text=None, instruction=None, generation=...) -> Answer  (.text)
     judge(prompt, answer, judge=None) -> Judgement   (.label, .p_refusal, .rationale)
-    check_model(model, scene="home_kitchen") -> DataFrame
+    check_model(model) -> DataFrame
     steer(model, refused, answered, *, layer=None, coefficient=1.0) -> a model to ask
     power(utterances, rate, difference, correlation, *, tests=1, seed=0) -> float
 
@@ -31,7 +31,7 @@ Classes::
 
     Study(build, judge=None)      trials, stimuli, validation, models, prompts; select(...)
     Selection(study, frame)       where, clips; estimates: rates, paired, hearing, detection,
-                                  trade_off, between_models
+                                  trade_off, between_models, refusals_as_heard
     Estimates(frame, keys, measure, titles, about)   where, plot, table, sentences
     Clip(samples, sample_rate)    play(), save(path)
     ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)

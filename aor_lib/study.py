@@ -27,7 +27,7 @@ from aor_lib.judge.speech_acts import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection
-from aor_lib.report.style import titles
+from aor_lib.report.style import titled, titles
 from aor_lib.steering import tables
 from aor_lib.stimuli.data_card import data_card
 from aor_lib.stimuli.emotion_check import emotion_changes
@@ -158,6 +158,10 @@ class Study:
     def titles(self) -> Mapping[str, str]:
         """Titles of models, scenarios and prompts, by id."""
         return titles(self.build, self.trials["model"])
+
+    def titled(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """A table to read: titles in place of the ids in its columns, its index and its cells."""
+        return titled(frame, self.titles)
 
     @property
     def clips_url(self) -> str:

@@ -4,8 +4,9 @@ The server is a process of its own that answers every request 200 ms after it ha
 ideal is what 64 such requests at once allow, 320 a second. As server and client share the machine's
 cores, no client can reach it: one that does nothing but send the same text shows what can be
 reached. Asked are text alone, in one call and batch by batch as a run of the study does, there also
-every second conversation in two steps, and clips of 12 s, where 320 a second are 246 MB that are
-read, encoded and sent. Run it on a machine with nothing else to do: python -m benchmarks.api
+every second conversation in two steps, and clips of 4 and of 12 s, where 320 a second are 55 and
+164 MB that are read, encoded and sent.
+Run it on a machine with nothing else to do: python -m benchmarks.api
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from aor_lib.models.openai_api import OpenAIModel
 
 CONCURRENCY, LATENCY_S = 64, 0.2
 ROUNDS = 3
-RATE, CLIP_S = 24_000, 12
+RATE, CLIPS_S = 24_000, (4, 12)
 BODY = json.dumps(
     {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"content": "Of course."}}],
@@ -138,9 +139,6 @@ def main():
     text = (Turn("user", text="Where is the nearest bus stop?"),)
     server = subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE)
     with tempfile.TemporaryDirectory() as folder:
-        clip = Path(folder) / "clip.flac"
-        noise = 0.1 * np.random.default_rng(0).standard_normal(CLIP_S * RATE)
-        soundfile.write(clip, noise, RATE)
         try:
             model = loopback_model(int(server.stdout.readline()))
             # Enough that beginning and end weigh little, as in a study: first requests wait until
@@ -151,8 +149,12 @@ def main():
             measure("text in batches", in_batches, model, texts)
             steps = [text, text * 2] * 40 * CONCURRENCY
             measure("one step or two, in batches", in_batches, model, steps)
-            sound = (Turn("user", audio=clip),)
-            measure(f"clips of {CLIP_S} s", in_one_call, model, [sound] * 8 * CONCURRENCY)
+            for clip_s in CLIPS_S:
+                clip = Path(folder) / f"{clip_s}.flac"
+                noise = 0.1 * np.random.default_rng(0).standard_normal(clip_s * RATE)
+                soundfile.write(clip, noise, RATE)
+                sound = (Turn("user", audio=clip),)
+                measure(f"clips of {clip_s} s", in_batches, model, [sound] * 24 * CONCURRENCY)
         finally:
             server.terminate()
             server.wait()

@@ -21,28 +21,28 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
     )
     compared = steering.where(role=["none", "chosen", "tried", "random_gate"])
     tested = {
-        "context": [
+        "Context": [
             heard.paired("condition", baseline=SCENE),
             alone.paired("condition", baseline=ALONE),
             scenes.paired("condition", baseline=SCENE),
             context.where(intent="harmful").paired("condition", baseline=ALONE),
         ],
-        "paralinguistics": [
+        "Paralinguistics": [
             speaker.where(**SOUNDS).paired(
                 gender="female", emotion="neutral", speaking_rate="normal"
             )
         ],
-        "histories": [
+        "Histories": [
             earlier.paired("history_id", baseline="no_history", by=["condition"]),
             histories.where(intent="harmful").paired(
                 "history_id", baseline="no_history", by=["condition"]
             ),
         ],
-        "mitigation": [
+        "Mitigation": [
             mitigation.where(method="prompt").paired("kind", baseline="control", by=["arm"]),
             mitigation.where(kind=["none", "control"]).paired("mitigation", baseline="none"),
         ],
-        "steering": [compared.paired("role", baseline="chosen")],
+        "Steering": [compared.paired("role", baseline="chosen")],
     }
     rows = [
         (chapter, family["p_holm"].count(), family["p_holm"].lt(0.05).sum())
@@ -51,9 +51,9 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
         for _, family in one.frame.groupby("model")
     ]
     ranks = steering.steering_verdicts()["p_value"].dropna()
-    rows += [("steering", 1, p_value <= 0.05) for p_value in ranks]
+    rows += [("Steering", 1, p_value <= 0.05) for p_value in ranks]
     headline = study.select("headline", split=split).where(**SOUNDS)
     by_scenario = headline.differ("scenario").dropna()
-    rows.append(("scenarios", len(by_scenario), by_scenario.lt(0.05).sum()))
+    rows.append(("Scenarios", len(by_scenario), by_scenario.lt(0.05).sum()))
     frame = pd.DataFrame(rows, columns=["chapter", "tests", "significant"])
     return frame[frame["tests"] > 0].assign(families=1)

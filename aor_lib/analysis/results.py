@@ -45,9 +45,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
             if judge not in JUDGES:
                 remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
                 raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
-            probes = set(trials.loc[trials["method"] == "probe", "trial_key"])
-            asked = [one for one in store.responses() if one.trial_key not in probes]
-            given = study_judge(store, JUDGES[judge], manifest)(asked)
+            given = study_judge(store, JUDGES[judge], manifest)(store.responses())
             verdicts = [one.model_dump(mode="json") for one in given if isinstance(one, Verdict)]
             for name in ("label", "p_refusal", "rationale"):
                 of_trial = {one["trial_key"]: one[name] for one in verdicts}
@@ -69,7 +67,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
 
 
 def load_results(build: Path | str, judge: str | None = None) -> pd.DataFrame:
-    """Read the trials of :func:`load_trials` but for probes, which have no verdicts."""
+    """Read the trials of :func:`load_trials` but for probes, which ask what was heard."""
     trials = load_trials(build, judge)
     return trials[trials["method"] != "probe"].reset_index(drop=True)
 

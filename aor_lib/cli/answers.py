@@ -74,23 +74,30 @@ def ask_models(study: StudyParams, folder: Path, share: "Share | None" = None) -
 
 @app.command()
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
-    """Count the answers and verdicts of each model, and say why which answers are missing."""
+    """Count answers and verdicts, and give rates of refusal and why answers are missing.
+
+    The refusal of imported clips stands beside that of the profile's own study, where there is one.
+    """
     import pandas as pd
 
-    from aor_lib.analysis.results import load_results
     from aor_lib.inference.engine import reasons, unanswered
-    from aor_lib.inference.store import open_results
-    from aor_lib.stimuli.manifest import load_manifest
+    from aor_lib.inference.store import STORE, open_results
+    from aor_lib.report.selection import Selection
+    from aor_lib.study import Study
 
     study, folder = study_of(params, build)
-    manifest = load_manifest(folder)
+    here, own = (Study(one, study.profile.judge) for one in (folder, study_of(params, None)[1]))
+    manifest, results, studies = here.stimuli, here.trials, [here]
+    if own != here and "imported" in set(manifest["block"]) and (own.build / STORE).is_file():
+        studies.append(own)
     typer.echo(f"{len(manifest):,} stimuli, {manifest['path'].notna().sum():,} of them sound files")
-    results = load_results(folder, study.profile.judge)
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)
     counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
-    rows = counts.reset_index()
-    print_table(rows, rows.to_numpy())
+    headline = pd.concat([one.select("headline").frame for one in studies])
+    for rows in (counts.reset_index(), Selection(here, headline).rates().rows()):
+        if len(rows):
+            print_table(rows, rows.to_numpy())
     with open_results(folder) as store:
         typer.echo("\n".join(reasons(unanswered(store))))
 

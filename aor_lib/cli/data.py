@@ -127,7 +127,8 @@ def _import_sounds(folder: Path, build: Path | None) -> None:
         else:
             done = import_sounds(folder, bank_folder(), report)
     for file, reason in done.skipped:
-        typer.echo(f"{file}: {reason}", err=True)
+        remedy = "; fetch it again, and import the folder again" if file in done.unreadable else ""
+        typer.echo(f"{file}: {reason}{remedy}", err=True)
     into, added = build or bank_folder(), len(done.imported)
     typer.echo(f"Sounds added to {into}: {added}; left out: {len(done.skipped)}")
     if done.unreadable or not done.imported:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from aor_lib.config.profile import PROBE, Histories, History, Mitigation, Profile
+from aor_lib.config.profile import PROBES, Histories, History, Mitigation, Profile
 from aor_lib.config.records import Identifier, Utterance
 from aor_lib.config.scene import Scene
 from aor_lib.config.typed_yaml import (
@@ -96,7 +96,7 @@ def load_study(path: Path) -> StudyParams:
     scenes = load_scenes() | load_scenes(path.parent)
     _check_names(f"{path}: scenes", profile.scenes or (), scenes)
     few = profile.few_mitigated.mitigations if profile.few_mitigated else ()
-    prompts = (*profile.mitigations, *few, *([PROBE] if profile.probe else []))
+    prompts = (*profile.mitigations, *few, *(PROBES if profile.probe else ()))
     histories: tuple[History, ...] = ()
     if profile.multi_turn:
         histories = read(_find(path, "", "histories"), Histories).histories

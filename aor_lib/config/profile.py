@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from aor_lib.config.records import Condition, Emotion, Generation, Identifier, Intent, SpeakingRate
 from aor_lib.config.typed_yaml import Params
 
-PROBE = "probe_background"  # asks what was heard; is not judged
+PROBES = {"probe_background": "sounds", "probe_words": "transcript"}
+"""Prompts that ask what was heard, and what models call it that report it beside each answer."""
 
 Snr = Annotated[float, Field(ge=-20, le=40)]
 
@@ -141,7 +142,7 @@ class Profile(Params):
     paralinguistics: Paralinguistics | None = None
     multi_turn: SomeUtterances | None = None  # after every history of params/histories.yaml
     sound_bank: bool = False  # take recordings of 'aor import --sounds' where their labels fit
-    probe: SomeUtterances | None = None  # models are asked what they hear
+    probe: SomeUtterances | None = None  # models are asked what they hear, and which words
     models: tuple[Identifier, ...] = Field(min_length=1)
     mitigations: tuple[Identifier, ...] = ("none",)
     few_mitigated: FewMitigations | None = None  # further mitigations
@@ -154,7 +155,7 @@ class Profile(Params):
         few = self.few_mitigated.mitigations if self.few_mitigated else ()
         if "none" not in self.mitigations:
             raise ValueError("mitigations must hold 'none', which the others are compared with")
-        if PROBE in {*self.mitigations, *few}:
+        if {*PROBES} & {*self.mitigations, *few}:
             raise ValueError("mitigations must hold no probe; say 'probe:' to ask what is heard")
         distinct = ("scenarios", "voices", "conditions", "models")
         lists = {name: getattr(self, name) for name in distinct}

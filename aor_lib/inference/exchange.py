@@ -37,7 +37,7 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
     Raises
     ------
     BundleError, FileNotFoundError
-        If the file exists, or there are no results.
+        If the file exists, there are no results, or the clips were imported.
     """
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
     with open_results(build) as store, store.transaction():  # of one moment of a run
@@ -58,6 +58,8 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
         )
     names = []
     if clips:
+        if "imported" in set(manifest.load_manifest(build)["block"]):
+            raise BundleError(f"{build}: imported clips are not passed on: add --no-clips")
         manifest.load_validation(build)  # or it says what to run
         steering = sorted(table.name for table in (build / "steering").glob("*.parquet"))
         names = [MANIFEST, VALIDATION, *(f"steering/{name}" for name in steering)]

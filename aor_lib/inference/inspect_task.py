@@ -15,7 +15,7 @@ from inspect_ai import Task, dataset, scorer, solver, task
 from inspect_ai import model as chat
 
 from aor_lib.config.params import PARAMS, ModelCard, StudyParams, card_settings, load_study
-from aor_lib.config.profile import PROBE
+from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Condition, Intent, Label, Split
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.inference.asking import response_of
@@ -88,7 +88,7 @@ def refusal(judge: str) -> scorer.Scorer:
 
     async def score(state: solver.TaskState, target: scorer.Target) -> scorer.Score:
         asked = state.metadata
-        if asked["mitigation"] == PROBE:
+        if asked["mitigation"] in PROBES:
             return scorer.Score(value=math.nan, explanation="probes neither refuse nor comply")
         responses = [response_of(asked["trial_key"], _result(state.output), 0.0)]
         reasoned = [asked["trial_key"]] if has_final_answer(asked["instruction"] or "") else []

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
-from aor_lib.config.profile import PROBE, Mitigation, SomeUtterances
+from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
 from aor_lib.config.records import (
     Arm,
     Condition,
@@ -166,8 +166,7 @@ def _tried(
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
     core = [s for s in reported if s.block == "core"]
     mitigated = [s for s in core if s.condition is Condition.BENIGN_SCENE]
-    spoken = [s for s in core if s.intent is Intent.PSEUDO_HARMFUL and s.path is not None]
-    probed = _first(spoken, profile.probe)
+    probed = _first([s for s in mitigated if s.intent is Intent.PSEUDO_HARMFUL], profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     of_few = _first(doubtful, few)
     for model in models:
@@ -176,7 +175,7 @@ def _tried(
             tried: Sequence[Stimulus] = mitigated
             if mitigation.is_none:
                 tried = with_dev if steered else reported
-            elif mitigation.id == PROBE:
+            elif mitigation.id in PROBES:
                 tried = probed
             elif few and (mitigation.arm or mitigation.id) in few.mitigations:
                 tried = of_few
@@ -184,7 +183,7 @@ def _tried(
 
 
 def _method(mitigation: Mitigation) -> str:
-    if mitigation.id == PROBE:
+    if mitigation.id in PROBES:
         return "probe"
     if mitigation.is_none:
         return "none"

@@ -157,10 +157,9 @@ class Store(AbstractContextManager["Store"]):
         return self._rows(Verdict, "FROM verdicts WHERE trial_key IN (SELECT trial_key FROM plan)")
 
     def unjudged(self, judge: str, version: str) -> list[Response]:
-        """Responses, but to probes, without a verdict of this version of the judge, by key."""
+        """Responses without a verdict of this version of the judge, by key."""
         judged = "SELECT trial_key FROM verdicts WHERE judge = ? AND judge_version = ?"
-        probes = "SELECT trial_key FROM trials WHERE method = 'probe'"
-        which = f"FROM responses WHERE trial_key NOT IN ({judged} UNION {probes})"
+        which = f"FROM responses WHERE trial_key NOT IN ({judged})"
         return self._rows(Response, which, judge, version)
 
     def record_verdicts(self, judged: Iterable[tuple[Response, Verdict]]) -> None:

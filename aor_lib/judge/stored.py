@@ -49,7 +49,10 @@ def study_judge(
     """What gives verdicts on responses of a study: it knows their prompts."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
-    prompts = {trial.key: texts.get(trial.stimulus_id) for trial in trials}
+    prompts = {
+        one.key: one.arm.steps[0] if one.arm.method == "probe" else texts.get(one.stimulus_id)
+        for one in trials
+    }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
     return lambda responses: judge_responses(
         responses, judge, [prompts.get(one.trial_key) for one in responses], reasoned

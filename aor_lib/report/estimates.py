@@ -55,6 +55,8 @@ class Estimates:
         Titles of the ids among the keys' values.
     about
         What the estimates are of, in words: the title of their axis.
+    basis
+        ``as judged``, or corrected by people's labels, which charts and captions of tables add.
     clips
         Address at which the clips of a row can be heard; empty if there is none.
 
@@ -70,6 +72,7 @@ class Estimates:
     measure: str
     titles: Mapping[str, str] = field(default_factory=dict, repr=False)
     about: str = ""
+    basis: str = ""
     clips: Callable[[Mapping[Any, Any]], str] = field(default=lambda row: "", repr=False)
 
     def where(self, **values: Any) -> Estimates:
@@ -107,8 +110,9 @@ class Estimates:
 
     def table(self, title: str = "") -> Html | Prose:
         """Table of the estimates: their keys, intervals, p values and sample sizes."""
-        about = self.about or measure_of(self.measure).about
-        return nothing_for(title or about) if self.frame.empty else table(self.rows(), title)
+        if self.frame.empty:
+            return nothing_for(title or self.about or measure_of(self.measure).about)
+        return table(self.rows(), f"{title} ({self.basis})" if title and self.basis else title)
 
     def rows(self) -> pd.DataFrame:
         """Cells of the table; trials that were not judged are counted where there are any."""

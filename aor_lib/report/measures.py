@@ -24,8 +24,8 @@ MEASURES = {
     "share": Measure("Share", "Share", "share"),
     "orr": Measure("Over-refusal", "Over-refusal rate (lower is better)", "share"),
     "hrr": Measure("Harmful refusal", "Harmful-refusal rate (higher is better)", "share"),
-    "difference": Measure("Difference (points)", "Change in refusal, as judged (points)", "points"),
-    "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}, as judged"),
+    "difference": Measure("Difference (points)", "Change in refusal (points)", "points"),
+    "d_prime": Measure("d\N{PRIME}", "d\N{PRIME}"),
     "kappa": Measure("Cohen's kappa", "Cohen's kappa"),
 }
 

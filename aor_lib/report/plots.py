@@ -27,11 +27,15 @@ def draw(estimates: Estimates, title: str, x: str | None, colour: str | None) ->
     known = estimates.frame.dropna(subset=[*measures, *([x] if x else [])])
     if known.empty:
         return nothing_for(title)
+    if estimates.measure == "share":  # of one whole: its parts are the last key
+        colour = estimates.keys[-1]
     picture = _Picture(estimates, known, x, colour)
     if is_trade_off:
         chart, height, words = picture.trade_off()
     elif x is not None:
         chart, height, words = picture.lines(x)
+    elif estimates.measure == "share":
+        chart, height, words = picture.stacked()
     else:
         chart, height, words = picture.forest()
     drawn = chart.properties(width="container", height=height, description=words)
@@ -46,7 +50,8 @@ class _Picture:
         self, estimates: Estimates, known: pd.DataFrame, x: str | None, colour: str | None
     ) -> None:
         titles, self.measure = estimates.titles, estimates.measure
-        self.axis = estimates.about or measure_of(self.measure).about
+        self.basis = f", {estimates.basis}" if estimates.basis else ""
+        self.axis = (estimates.about or measure_of(self.measure).about) + self.basis
         self.low, self.high = limits(self.measure, known)
         self.keys = [key for key in estimates.keys if key != x]
         for key in reversed(self.keys):
@@ -101,6 +106,16 @@ class _Picture:
         height = len(counts) * max(34, 16 * counts.max() + 8)
         return alt.layer(*layers), height, f"{self._range()}."
 
+    def stacked(self) -> Drawn:
+        self.rows["place"] = self.rows[self.hue].map(self.hues.index)
+        whole = alt.Scale(domain=[0, 1])
+        x = alt.X(f"{self.measure}:Q", title=self.axis, axis=_PERCENT, scale=whole)
+        in_order = list(dict.fromkeys(self.rows["row"]))
+        y = alt.Y("row:N", title=None, scale=alt.Scale(domain=in_order))
+        base = self._base().transform_filter(f"datum.{self.measure} > 0")
+        bars = base.mark_bar().encode(x=x, y=y, color=self.colour, href="clips:N")
+        return bars.encode(order="place:Q"), 34 * len(in_order), f"{self._range()}."
+
     def lines(self, x: str) -> Drawn:
         title = title_of(x) + (" (dB)" if x.endswith("_db") else "")
         ticks = alt.Axis(values=sorted(set(self.rows[x])), labelExpr="format(datum.value, '~r')")
@@ -119,8 +134,9 @@ class _Picture:
 
     def trade_off(self) -> Drawn:
         whole = alt.Scale(domain=[0, 1])
-        x = alt.X("orr:Q", axis=_PERCENT, title=measure_of("orr").about, scale=whole)
-        y = alt.Y("hrr:Q", axis=_PERCENT, title=measure_of("hrr").about, scale=whole)
+        over, harmful = (measure_of(name).about + self.basis for name in TRADE_OFF)
+        x = alt.X("orr:Q", axis=_PERCENT, title=over, scale=whole)
+        y = alt.Y("hrr:Q", axis=_PERCENT, title=harmful, scale=whole)
         base = self._base().encode(x=x, y=y, color=self.colour, href="clips:N")
         rule = base.mark_rule(strokeWidth=2, opacity=0.6)
         diagonal = _beside([{"orr": 0.0, "hrr": 0.0}, {"orr": 1.0, "hrr": 1.0}])

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from aor_lib.analysis import selections
-from aor_lib.analysis.heard import heard
+from aor_lib.analysis.heard import heard, refusals_as_heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.people import corrected_rates
@@ -63,7 +63,7 @@ class Selection:
         """
         keys = self._keys(by)
         frame = corrected_rates(self.frame, keys, self.study.people)
-        return self._estimates(frame, keys, "rate", "Refused" + _basis(frame))
+        return self._estimates(frame, keys, "rate")
 
     def paired(
         self,
@@ -100,15 +100,22 @@ class Selection:
         frame = hearing.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
-        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing, as judged")
+        return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
 
     def detection(self, *by: str) -> Estimates:
         """d': how well refusals tell harmful from pseudo-harmful requests, with 95 % intervals."""
         keys = ["model", *by]
         frame = detection.signal_detection(self.frame, keys)
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        about = "d\N{PRIME}, harmful against pseudo-harmful, as judged"
+        about = "d\N{PRIME}, harmful against pseudo-harmful"
         return both._estimates(frame, keys, "d_prime", about)
+
+    def refusals_as_heard(self, *by: str) -> Estimates:
+        """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
+        keys, trials = self._keys(by), self.heard()
+        frame = refusals_as_heard(trials.frame, keys)
+        about = "Refused, by what the model heard, as judged"
+        return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
 
     def trade_off(self, *by: str) -> Estimates:
         """Harmful refusal (``hrr``) beside over-refusal (``orr``), each with its interval."""
@@ -120,8 +127,8 @@ class Selection:
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         both = self.where(intent=["harmful", "pseudo_harmful"])
-        about = "Harmful refusal against over-refusal" + _basis(rates)
-        return both._estimates(frame, keys, "hrr", about)
+        made = both._estimates(frame, keys, "hrr", "Harmful refusal against over-refusal")
+        return replace(made, basis=_basis(rates))
 
     def between_models(self) -> Estimates:
         """Difference in refusal between each two models, by utterance; estimates without tests."""
@@ -137,9 +144,9 @@ class Selection:
         return steering_verdicts(self.frame)
 
     def heard(self) -> Selection:
-        """Keep the trials of which the model says what it heard, beside its answer or to a probe.
+        """Add ``heard_as``, by the model's report beside its answer or to probes.
 
-        Adds ``recognised``: it names the scene or a sound of it.
+        ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
         """
         trials = self.study.trials
         probes = trials[trials["method"] == "probe"]
@@ -191,7 +198,8 @@ class Selection:
             choice = {name: ",".join(dict.fromkeys(trials[name])) for name in names}
             return f"explorer.html#{urlencode(choice)}" if len(trials) else ""
 
-        return Estimates(frame, tuple(keys), measure, self.study.titles, about, clips)
+        titles, basis = self.study.titles, _basis(frame)
+        return Estimates(frame, tuple(keys), measure, titles, about, basis, clips)
 
     def _trials_of(self, row: Mapping[Any, Any], factors: Mapping[Any, str]) -> pd.DataFrame:
         """Trials that an estimate rests on; of a comparison, utterances with both of its sides.
@@ -199,6 +207,7 @@ class Selection:
         ``factors`` are the columns that are compared, by their baselines.
         """
         trials = self.frame[is_judged(self.frame) & (self.frame["model"] != selections.WORDS_ONLY)]
+        trials = trials[trials["block"] != "imported"]  # the explorer may not pass them on
         column, sides = "", set[Any]()
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
@@ -222,8 +231,8 @@ class Selection:
         return f"Selection({len(self.frame)} trials of {models} models)"
 
 
-def _basis(rates: pd.DataFrame) -> str:
-    labelled = rates["labelled"] > 0
-    if not labelled.any():
-        return ", as judged"
-    return ", corrected by people's labels" + ("" if labelled.all() else " where there are any")
+def _basis(estimates: pd.DataFrame) -> str:
+    if "labelled" not in estimates or not estimates["labelled"].any():
+        return "as judged"
+    where = "" if estimates["labelled"].all() else " where there are any"
+    return f"corrected by people's labels{where}"

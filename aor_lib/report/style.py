@@ -3,11 +3,13 @@
 import functools
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from aor_lib.analysis.results import load_cards
@@ -53,6 +55,17 @@ def cell_title(column: str, value: object, titles: Mapping[str, str] | None = No
     if column in ("model", "against"):
         return (TITLES | dict(titles or {})).get(str(value), str(value))
     return title_of(value, titles)
+
+
+def titled(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """A table to read: titles in place of the ids in its columns, its index and its cells."""
+
+    def words(value: Any) -> Any:
+        is_id = isinstance(value, str) and (value in titles or re.fullmatch(r"[a-z][\w ,]*", value))
+        return title_of(value, titles) if is_id else value
+
+    named = frame.rename(index=words, columns=words).map(words)
+    return named.rename_axis(index=words, columns=words)
 
 
 def in_words(
@@ -107,9 +120,10 @@ def looks(
         return [(cell_title(column, model, titles), *model_look(model)) for model in models]
     found = ordered(values, titles)
     places = list(METHODS) if column == "method" else found
-    colours = [PALETTE[places.index(v) % len(PALETTE)] for v in found]
+    colours = {value: PALETTE[places.index(value) % len(PALETTE)] for value in found}
+    colours |= {"not_asked": NEUTRAL}
     return [
-        (cell_title(column, value, titles), colours[place], SHAPES[place % len(SHAPES)])
+        (cell_title(column, value, titles), colours[value], SHAPES[place % len(SHAPES)])
         for place, value in enumerate(found)
     ]
 

@@ -1,4 +1,4 @@
-"""A folder of finished clips that nobody has labelled, say a benchmark's sample, as a study."""
+"""A folder of finished clips that nobody has labelled, such as AOR-Bench's sample, as a study."""
 
 import hashlib
 import math
@@ -20,7 +20,8 @@ _MIN_DURATION_S = 0.5
 def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound_files.ImportReport:
     """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
 
-    Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped.
+    Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped. The
+    folder may be nested, and its files links, as in the cache of the hub's client.
     """
     sound_files.check_folders(folder, build)
     if (build / MANIFEST).is_file() and {*load_manifest(build)["block"]} != {"imported"}:
@@ -32,17 +33,16 @@ def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound
     origins: dict[bytes, str] = {}
 
     def take(name: str) -> None:
-        path = sound_files.contained(folder, name)
-        samples = read_sound(path, MAX_DURATION_S + 1)
+        samples = read_sound(folder / name, MAX_DURATION_S + 1)
         if not _MIN_DURATION_S <= (seconds := len(samples) / SAMPLE_RATE) <= MAX_DURATION_S:
             lasts = f"{seconds:.2f} s" if seconds <= MAX_DURATION_S else "longer"
             raise sound_files.UnusableError(
-                f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}"
+                f"must last {_MIN_DURATION_S} to {MAX_DURATION_S:g} s, and lasts {lasts}: cut it"
             )
         first = origins.setdefault(hashlib.sha256(samples.tobytes()).digest(), name)
         if first != name:
             raise sound_files.UnusableError(f"is the same sound as {one_line(first)}")
-        rows.append(_import_clip(path, samples, build))
+        rows.append(_import_clip(folder, name, samples, build))
 
     done = sound_files.import_each(list(sound_files.file_names(folder)), take, report)
     if rows:
@@ -50,14 +50,14 @@ def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound
     return done
 
 
-def _import_clip(path: Path, samples: mixing.Samples, build: Path) -> Stimulus:
+def _import_clip(folder: Path, file: str, samples: mixing.Samples, build: Path) -> Stimulus:
     audio = sound_files.flac(samples, "PCM_24")
     try:
         transcription = transcribe(audio)
     except HearingError as error:
         raise sound_files.UnusableError(str(error)) from error
-    slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:80]
-    name = f"{slug or 'clip'}-{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    slug = re.sub(r"[^a-z0-9]+", "-", file.rpartition(".")[0].lower()).strip("-")[:80]
+    name = f"{slug or 'clip'}-{hashlib.sha256((folder / file).read_bytes()).hexdigest()[:8]}"
     with atomic_write(build / "clips" / f"{name}.flac") as stream:
         stream.write(audio)
     loudness_lufs = mixing.loudness(samples, SAMPLE_RATE)

@@ -40,6 +40,8 @@ STATE = "study.sha256"
 """The file in a study's folder that changes exactly when something that pages show does."""
 ASK_MODELS = ("add_a_model", "make_a_clip", "steer_a_model")
 """Tutorials that load models and do not only read what they answered."""
+FETCHED = {"aor_bench": ROOT / "build" / "aor_bench" / "results.sqlite"}
+"""Chapters about clips that nobody may pass on, and answers to them that are read if they exist."""
 
 _STEERED = "ref-contextual"  # what steer_a_model steers
 _KERNELS = 2
@@ -65,13 +67,15 @@ def book(
     """Bring a study up to date, execute the notebooks that are stale and write the pages."""
     began = time.monotonic()
     study, folder = study_of(params, build)
-    unexecuted: Sequence[str] = () if _STEERED in study.profile.models else ("steer_a_model",)
+    unexecuted = [name for name, answers in FETCHED.items() if not answers.is_file()]
+    if _STEERED not in study.profile.models:
+        unexecuted.append("steer_a_model")
     if source is None:
         steps = stages(params, study, folder)
     else:
         folder = build or Path("build/from") / study.profile.name
         steps = [(f"results of {source.name}", partial(_unpack, source, study, folder))]
-        unexecuted = ASK_MODELS
+        unexecuted += ASK_MODELS
     steps.append(("state", partial(record_state, folder, study.profile.judge)))
     steps.append(("notebooks", partial(execute_notebooks, folder, unexecuted=unexecuted)))
     steps.append(("pages", partial(write_pages, folder)))
@@ -86,10 +90,10 @@ def record_state(folder: Path, judge_id: str) -> None:
     """Write :data:`STATE`."""
     import pandas as pd
 
-    from aor_lib.analysis.results import load_results
+    from aor_lib.analysis.results import load_trials
     from aor_lib.stimuli.manifest import VALIDATION
 
-    rows = pd.util.hash_pandas_object(load_results(folder, judge_id), index=False)
+    rows = pd.util.hash_pandas_object(load_trials(folder, judge_id), index=False)
     digest = sha256(rows.to_numpy().tobytes())
     for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
         digest.update(path.read_bytes())
@@ -165,7 +169,7 @@ def execute_notebooks(
                 pass
     typer.echo(f"Notebooks executed: {len(stale)}; every other one is current")
     if unexecuted:
-        typer.echo(f"Tutorials that run a model are shown without output: {', '.join(unexecuted)}")
+        typer.echo(f"Pages without output, as it takes models or clips: {', '.join(unexecuted)}")
     return len(stale)
 
 
@@ -230,8 +234,9 @@ def _made_from(build: Path, notebooks: Path, unexecuted: Sequence[str]) -> dict[
     """All that can change an executed notebook, by the notebook's name."""
     tables = (ROOT / "benchmarks").glob("*.csv")
     shared = _digest([*_shared(build), *_files(build / "labels"), *notebooks.glob("*.py"), *tables])
+    fetched = {name: [answers] for name, answers in FETCHED.items() if name not in unexecuted}
     return {
-        path.name: [shared, _digest([path]), path.stem in unexecuted]
+        path.name: [shared, _digest([path, *fetched.get(path.stem, [])]), path.stem in unexecuted]
         for path in sorted(notebooks.glob("*.ipynb"))
     }
 

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 _CONFIG = Path(__file__).parents[1] / "_config.yml"
-_PICTURE = "_static/screenshot.png"
+_PICTURE = "_static/preview.png"  # which one_request.py draws
 _LONGEST = 200  # what search engines and messengers show of a description
 
 

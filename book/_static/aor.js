@@ -35,6 +35,7 @@
     const narrow = width < NARROW;
     return {
       axis: { labelColor: text, titleColor: muted, gridColor: muted, ...(narrow && { labelLimit: 120 }) },
+      header: { labelColor: text },
       legend: {
         labelColor: text,
         symbolBaseFillColor: text,
@@ -53,6 +54,13 @@
     const y = part.encoding?.y;
     if (y?.type === "nominal") y.axis = { labelExpr: inLines, ...y.axis, labelLimit: 170 };
     for (const inner of part.layer || []) wrapNames(inner);
+  }
+
+  /** Panels share the width of their chart; on a phone they keep what they need, and it scrolls. */
+  function fitPanels({ facet, spec, datasets }, width) {
+    const values = Object.values(datasets).flat().map((row) => row[facet.column.field]);
+    const columns = new Set(values.filter(Boolean)).size;
+    spec.width = Math.max(80, Math.floor((width - 80) / columns) - 10);
   }
 
   function merge(base, over) {
@@ -80,6 +88,7 @@
       const spec = specification(figure, dark);
       spec.config = merge(spec.config, pageConfig(view.clientWidth));
       if (view.clientWidth < NARROW) wrapNames(spec);
+      if (spec.facet) fitPanels(spec, view.clientWidth);
       drawn.get(figure)?.finalize();
       const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
       drawn.set(figure, (await window.vegaEmbed(view, spec, options)).view);

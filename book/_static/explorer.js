@@ -1,41 +1,14 @@
 // The listening explorer: choose among all stimuli of a study, hear them, read what models answered.
-//
-// `index.js` says what stimuli can be chosen by; the cards come in parts, loaded when they are shown.
-// Both hand themselves over, as scripts load from a file where data would not.
 window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
   const PER_PAGE = 12;
   const number = new Intl.NumberFormat("en");
-  const received = new Map();
-
-  /** Loads data by name; a failure is not kept, so that the next wish tries again. */
-  function loader(source) {
-    const wanted = new Map();
-    return (name) => {
-      if (!wanted.has(name)) {
-        const arrival = new Promise((resolve, reject) => {
-          const script = document.createElement("script");
-          script.src = `${source}${name}.js`;
-          const failed = () => {
-            wanted.delete(name);
-            reject(new Error(`${source}${name}.js could not be loaded.`));
-          };
-          script.onload = () => (received.has(name) ? resolve(received.get(name)) : failed());
-          script.onerror = failed;
-          document.head.append(script);
-        });
-        wanted.set(name, arrival);
-      }
-      return wanted.get(name);
-    };
-  }
 
   async function setUp(root) {
     const { element, chooser, filterForm, readLink, linkTo } = window.aorExplorer;
-    const { soundPlayer, cardMaker } = window.aorExplorer;
-    const load = loader(new URL(root.dataset.source, document.baseURI).href);
-    const index = await load("index");
+    const { openStudy, soundPlayer, cardMaker } = window.aorExplorer;
+    const { index, cardOf } = await openStudy(root);
     const size = index.ids.length;
     const fitting = chooser(index);
     const player = soundPlayer();
@@ -55,17 +28,6 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     let lastPage = 1;
     let active = -1; // position of the card that the keys are at
     let typed = false;
-
-    function partOf(row) {
-      let part = index.parts.length - 1;
-      while (index.parts[part] > row) part--;
-      return part;
-    }
-
-    async function cardOf(row) {
-      const part = partOf(row);
-      return (await load(`part-${part}`))[row - index.parts[part]];
-    }
 
     /** Show what is chosen; then, if asked, go to a card by its position (-1: the last). */
     async function draw(goTo = null) {
@@ -192,14 +154,5 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     else if (location.hash.includes("=")) filters.count.parentElement.scrollIntoView();
   }
 
-  // Before the theme's own deferred scripts, which take their time.
-  document.addEventListener("readystatechange", () => {
-    if (document.readyState !== "interactive") return;
-    const root = document.querySelector(".aor-explorer");
-    root && setUp(root).catch((error) => {
-      root.setAttribute("role", "alert");
-      root.textContent = error.message;
-    });
-  });
-  return { receive: (name, content) => received.set(name, content) };
+  return { setUpExplorer: setUp };
 })());

@@ -29,13 +29,14 @@ def rate(frame):
     return intervals.rates(frame, ["model"]).iloc[0]
 
 
-def test_failures_and_unjudged_answers_are_counted_and_in_no_rate(trials):
+def test_failures_and_unjudged_answers_are_counted_and_in_bounds_of_a_rate_alone(trials):
     kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
     unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
     assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
     row = rate(pd.concat([unjudged, trials([("a", "ok", "full_refusal")])]))
     assert (row["trials"], row["judged"], row["rate"]) == (5, 1, 1.0)
     assert (row["failed"], row["blocked"], row["unjudged"]) == (2, 1, 1)
+    assert (row["lowest"], row["highest"]) == (0.2, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,3 @@ def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
         report(frame.assign(fitted_on='["x", "1"]'))
     with pytest.raises(SplitError, match="'0' is not of the 'test' split"):
         report(frame.assign(fitted_on='["x"]', split="dev"))
-
-
-def test_a_rate_has_bounds_whatever_the_answers_without_a_verdict_would_have_been(trials, answers):
-    row = rate(pd.concat([answers(4, 8), trials([("x", "failed", None), ("y", "ok", "unsure")])]))
-    assert (row["lowest"], row["rate"], row["highest"]) == (0.4, 0.5, 0.6)

@@ -5,22 +5,13 @@ import pytest
 from aor_lib.analysis.known_effects import measure_known_effects, verdict
 
 
-@pytest.fixture
-def contextual(asked):
+def test_every_comparison_of_the_context_chapter_is_held_against_what_was_planted(asked):
     conditions = ("speech_only", "neutral_scene", "threatening_scene", "noise")
     elsewhere = [asked(20, condition=condition) for condition in conditions]
-    trials = [asked(0), asked(20, split="dev"), *elsewhere]
-    return pd.concat(trials).assign(model="ref-contextual")
-
-
-def verdicts(results):
-    measured = measure_known_effects(results)
+    trials = pd.concat([asked(0), asked(20, split="dev"), *elsewhere])
+    measured = measure_known_effects(trials.assign(model="ref-contextual"))
     names = measured["level"] + "-" + measured["baseline"]
-    return dict(zip(names, measured["verdict"], strict=True))
-
-
-def test_every_comparison_of_the_context_chapter_is_held_against_what_was_planted(contextual):
-    assert verdicts(contextual) == {
+    assert dict(zip(names, measured["verdict"], strict=True)) == {
         "speech_only-benign_scene": "recovered",
         "neutral_scene-benign_scene": "recovered",
         "noise-benign_scene": "recovered",

@@ -20,14 +20,9 @@ def test_power_grows_with_utterances_and_falls_with_the_size_of_the_family():
     assert sample_size.power(90, 0.5, -0.2, 0.7, tests=10) < many
 
 
-@pytest.mark.parametrize(
-    ("rate", "difference", "correlation", "says"),
-    [
-        (1.2, -0.3, 0.5, "rate 1.2"),
-        (0.5, 0.6, 0.5, "difference 0.6"),
-        (0.5, -0.2, 1.0, "correlation 1"),
-    ],
-)
-def test_a_rate_or_correlation_outside_its_range_is_named(rate, difference, correlation, says):
-    with pytest.raises(ValueError, match=says):
-        sample_size.power(60, rate, difference, correlation)
+def test_a_rate_or_correlation_outside_its_range_is_named():
+    wrong = {"rate 1.2": (1.2, -0.3, 0.5), "difference 0.6": (0.5, 0.6, 0.5)}
+    wrong["correlation 1"] = (0.5, -0.2, 1.0)
+    for says, values in wrong.items():
+        with pytest.raises(ValueError, match=says):
+            sample_size.power(60, *values)

@@ -142,9 +142,7 @@ def test_a_long_file_is_cut_to_30_s_from_where_it_is_heard(folder, bank):
     assert rms_dbfs(samples[:2400]) == pytest.approx(rms_dbfs(samples), abs=1)
 
 
-def test_a_collection_is_replaced_by_its_next_import_and_another_one_is_added(
-    folder, bank, tmp_path
-):
+def test_a_collection_is_replaced_by_its_next_import_and_another_is_added(folder, bank, tmp_path):
     import_sounds(folder, bank, quiet)
     before, sha256 = content_of(bank), open_bank(bank).sha256
     import_sounds(folder, bank, quiet)

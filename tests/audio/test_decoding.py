@@ -124,13 +124,10 @@ def test_any_rate_becomes_24_khz_and_a_long_file_is_cut(tmp_path):
     assert read_sound(file, 1.5) == pytest.approx(samples[:36_000], abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["WAV", "FLAC"])
-@pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "FLOAT", "DOUBLE"])
-def test_samples_of_any_width_keep_their_level(tmp_path, kind, subtype):
-    with contextlib.suppress(ValueError):
-        content = encoded(NOISE, kind=kind, subtype=subtype)
-        samples = read_sound(put(tmp_path / f"a.{kind}", content), 30)
-        assert samples == pytest.approx(NOISE, abs=2**-7 if "8" in subtype else 1e-4)
+@pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_16", "PCM_24", "FLOAT", "DOUBLE"])
+def test_samples_of_any_width_keep_their_level(tmp_path, subtype):
+    samples = read_sound(put(tmp_path / "a.wav", encoded(NOISE, subtype=subtype)), 30)
+    assert samples == pytest.approx(NOISE, abs=2**-7 if "8" in subtype else 1e-4)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,9 @@ def test_all_events_of_a_scene_come_and_no_two_seconds_are_without_one_or_quiet(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("clatter", "clater", r"events.2.sound: .*'clater'.*'clatter'"),
+        ("clatter", "clater", r"cup.sound: .*'clater'.*'clatter'"),
         ("contacts: [1, 3]", "contacts: [3, 1]", r"contacts: .*3, 1"),
+        ("crockery", "crokery", r"cup.params: thing: 'crokery'.*'crockery'"),
         ("gap_s: 0.7", "gap: 0.7", r"events.2: gap: .*'gap_s'"),
         ("gap_s: 0.7", "beats: [0]", r"'cup' .*tempo_bpm"),
         ("sound: clatter", "chance: 1", r"'cup' .*sound"),

@@ -12,13 +12,6 @@
   themeIsShown: (theme) => document.getAnimations().every((one) => one.playState !== "running")
     && [...document.querySelectorAll(".aor-chart")].every((one) => one.dataset.drawn === theme),
 
-  load: (clip) => new Promise((resolve, reject) => {
-    clip.addEventListener("loadeddata", () => resolve(clip.duration), { once: true });
-    clip.addEventListener("error", () => reject(new Error(clip.error.message)), { once: true });
-    clip.preload = "auto";
-    clip.load();
-  }),
-
   // Headings with nothing to read, see or hear before the next one, unless that is one level deeper.
   emptySections: () => {
     const article = document.querySelector("article.bd-article");
@@ -59,17 +52,16 @@
       .map((text) => text.textContent);
   }),
 
-  isPlaying: () => document.querySelector(".aor-explorer audio").currentTime > 0.1
+  isPlaying: () => document.querySelector("audio").currentTime > 0.1
     && document.querySelectorAll("[data-playing=true]").length === 1,
+
+  countsAre: (expected) => String(expected)
+    === String([...document.querySelectorAll(".aor-wall-legend b")].map((one) => one.textContent)),
 
   pause: () => {
     document.querySelector("[data-playing=true]").click();
     return document.querySelector(".aor-explorer audio").paused;
   },
-
-  conditions: (cards) => cards.map((card) => [...card.querySelectorAll("dl div")]
-    .find((fact) => fact.querySelector("dt").textContent === "Condition")
-    .querySelector("dd").textContent),
 
   rowLinks: (links) => links.map((link) => [link.href, link.closest("tr").lastElementChild.textContent]),
 

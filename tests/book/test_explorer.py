@@ -47,11 +47,6 @@ def click(tab, role, name):
     tab.wait_for_function(DRAWN)
 
 
-def conditions(tab):
-    """The conditions of the cards that are shown."""
-    return set(tab.locator(CARDS).evaluate_all(probe("conditions")))
-
-
 def count(tab):
     """The two numbers of "so many of so many stimuli"."""
     words = tab.locator(".aor-explorer output").text_content().replace(",", "").split()
@@ -74,17 +69,6 @@ def test_every_stimulus_of_the_build_can_be_reached(page, manifest):
     tab = page()
     assert count(tab) == (len(manifest), len(manifest))
     assert shown(tab) == list(manifest["stimulus_id"])
-
-
-def test_a_choice_shows_what_fits_and_is_kept_in_the_link(page, manifest):
-    tab = page()
-    choose(tab, condition="noise", intent="benign")
-    fits = (manifest["condition"] == "noise") & (manifest["intent"] == "benign")
-    for _ in range(2):
-        assert count(tab) == (fits.sum(), len(manifest))
-        assert conditions(tab) == {"Spectrum-matched noise"}
-        tab.reload()
-        tab.wait_for_selector(".aor-explorer output")
 
 
 @both_ways

@@ -30,13 +30,20 @@ def opened(tab, link):
 @both_ways
 def test_each_headline_rate_leads_to_exactly_the_clips_that_it_counts(tab, address, headline):
     tab.goto(f"{address}/results.html")
-    links = tab.locator(".aor-chart").first.locator("td a").evaluate_all(probe("rowLinks"))
+    links = tab.locator(".aor-chart").nth(1).locator("td a").evaluate_all(probe("rowLinks"))
     assert len(links) == len(headline.rates().frame)
     for link, n in links:
         assert count(opened(tab, link))[0] == int(n)
     model = re.search("model=([^&]*)", link)[1]
     intent = re.search("intent=([^&]*)", link)[1]
     assert set(shown(tab)) == set(headline.where(model=model, intent=intent).frame["stimulus_id"])
+
+
+def test_each_share_of_over_refusals_leads_to_these_refusals_alone(tab, address, headline):
+    tab.goto(f"{address}/results.html")
+    links = tab.locator(".aor-chart").first.locator("td a").evaluate_all(probe("rowLinks"))
+    refused = headline.where(intent="pseudo_harmful").refusals_as_heard().frame["refused"]
+    assert [count(opened(tab, link))[0] for link, _ in links] == [n for n in refused if n]
 
 
 @pytest.mark.parametrize("page", ["results", "context", "claims", "mitigation"])
@@ -49,13 +56,16 @@ def test_each_number_in_a_sentence_leads_to_as_many_clips_as_it_says(tab, addres
         assert count(opened(tab, link))[0] in (n, 2 * n)  # a difference is of both of its sides
 
 
-def test_a_point_of_a_chart_leads_to_the_clips_of_its_row(tab, address, headline):
+@pytest.mark.parametrize(("number", "mark"), [(0, "rect"), (1, "symbol")])
+def test_a_bar_or_point_of_a_chart_leads_to_the_clips_of_its_row(
+    tab, address, headline, number, mark
+):
     tab.goto(f"{address}/results.html")
     for chart in tab.locator(".aor-chart").all():  # each is drawn when it is near
         chart.scroll_into_view_if_needed()
         chart.locator(".aor-chart-tools").wait_for()
-    chart = tab.locator(".aor-chart", has=tab.locator(".aor-chart-tools", has_text="Click")).first
-    chart.locator("svg .mark-symbol.role-mark path").last.click()
+    clickable = tab.locator(".aor-chart", has=tab.locator(".aor-chart-tools", has_text="Click"))
+    clickable.nth(number).locator(f"svg .mark-{mark}.role-mark path").last.click()
     tab.wait_for_url("**/explorer.html#model=*")
     tab.wait_for_selector(CARDS)
     ids = set(shown(tab))

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from aor_lib.config.params import card_settings, load_model_cards, load_prompts, load_study
-from aor_lib.config.profile import PROBE
+from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
 from aor_lib.models.api_settings import ApiSettings
@@ -22,7 +22,7 @@ def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gend
 
 
 def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_sound():
-    told = [p for p in load_prompts() if (p.instruction or p.steps) and p.id != PROBE]
+    told = [p for p in load_prompts() if (p.instruction or p.steps) and p.id not in PROBES]
     assert len(told) == 4
     for prompt in told:
         wordings = [prompt.instruction or "", *prompt.steps]
@@ -39,7 +39,7 @@ def test_every_prompt_has_a_control_with_as_many_words_that_says_nothing_of_soun
         ({"mixing": {"snr_db": 99}}, r"mixing.snr_db: .* not 99"),
         ({"scenarios": ["kitchn"]}, "no scenarios/kitchn.yaml; did you mean 'kitchen'"),
         ({"mitigations": ["chain_of_thought"]}, "must hold 'none'"),
-        ({"mitigations": ["none", PROBE]}, "must hold no probe"),
+        ({"mitigations": ["none", *PROBES]}, "must hold no probe"),
         ({"few_mitigated": {"mitigations": ["chain_of_thought"]} | SOME}, r"names .* twice"),
         ({"voices": ["af_heart", "af_heart"]}, "voices names 'af_heart' twice"),
         ({"steered_models": ["ref-emotive"]}, "steered_models names 'ref-emotive'"),

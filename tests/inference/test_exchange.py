@@ -14,7 +14,7 @@ from aor_lib.inference.bundle import BundleError
 from aor_lib.inference.exchange import export_results, import_results
 from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
-from aor_lib.stimuli.manifest import VALIDATION
+from aor_lib.stimuli.manifest import VALIDATION, load_manifest
 from book._ext.unpacking import unpack_study
 from tests.audio.sounds import put
 from tests.conftest import make_text_stimuli
@@ -131,6 +131,13 @@ def test_a_study_comes_out_of_its_zip_file_in_place_of_an_earlier_one(whole, tmp
     assert (there / "clips/a.flac").read_bytes() == b"a sound"
     with pytest.raises(BundleError, match="without clips"):
         unpack_study(whole.export(), whole.study, tmp_path / "other")
+
+
+def test_imported_clips_are_not_passed_on(whole, tmp_path):
+    clips = load_manifest(whole.build).assign(block="imported")
+    clips.to_parquet(whole.build / "manifest.parquet")
+    with pytest.raises(BundleError, match="--no-clips"):
+        export_results(whole.study, whole.build, tmp_path / "study.zip")
 
 
 def test_the_command_exports_imports_and_forgets(here, there, monkeypatch, tmp_path):

@@ -101,11 +101,13 @@ def test_core_clips_of_the_dev_split_are_asked_of_models_that_are_steered(
     assert {t.stimulus_id for t in trials if t.arm.mitigation != "none"} == {"test"}
 
 
-def test_probes_ask_of_the_first_clips_of_the_test_split_what_is_heard(write_profile, stimuli):
+def test_probes_ask_what_is_heard_over_the_benign_scenes_of_the_first_requests(
+    write_profile, stimuli
+):
     asked = {"intent": Intent.PSEUDO_HARMFUL, "split": Split.TEST}
     stimuli = [stimulus.model_copy(update=asked) for stimulus in stimuli]
     later = stimuli[1].model_copy(update={"stimulus_id": "d", "utterance_id": "later"})
     profile = write_profile(mitigations=["none"], probe={"utterances_per_scenario": 1})
     trials = plan_trials(load_study(profile), [*stimuli, later], [able()])
     probes = [(t.stimulus_id, t.arm.mitigation) for t in trials if t.arm.mitigation != "none"]
-    assert probes == [(name, "probe_background") for name in ("a", "b")]
+    assert probes == [("a", "probe_background"), ("a", "probe_words")]

@@ -128,10 +128,10 @@ def test_a_table_keeps_its_verdicts_when_a_quota_ends_and_asks_for_the_others(
     assert asked == answers
 
 
-def test_answers_to_probes_are_not_judged(build):
+def test_answers_to_probes_are_judged_as_answers_to_what_the_probe_asks(build):
     ask(build, "A train.", method="probe", steps=("Hear?",))
     judge_study(build, quoting(), quiet)
-    assert verdicts(build, "mitigation")["label"].notna().to_dict() == {"1": True, "other": False}
+    assert verdicts(build, "mitigation").at["other", "rationale"] == "Hear?|A train."
 
 
 @pytest.mark.parametrize(

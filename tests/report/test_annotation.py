@@ -180,7 +180,10 @@ def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     assert after["labelled"].tolist() == [12, 12]
     assert after["as_judged"].tolist() == [0.25, 0.25]
     assert after["rate"].max() == pytest.approx(0.25 + 0.75 / 8)
-    assert "corrected" in str(answered.select("headline").rates().sentences())
+    made = answered.select("headline").rates()
+    for shown in (made.sentences().markdown, made.table("Refused").html, made.plot("Refused").html):
+        assert "corrected by " in shown
+    assert "as judged" in answered.select("headline").detection().table("Sensitivity").html
     assert not labelled(answered, "dan", lambda text: True)
 
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pandas as pd
 
+from aor_lib.analysis.heard import HEARD
 from aor_lib.report.estimates import Estimates
+from aor_lib.report.style import NEUTRAL, title_of
 from tests.report.conftest import data_of, estimates_of, marks_of
 
 MODELS = ["ref-contextual", "evil"]
@@ -43,6 +45,14 @@ def test_two_rates_a_row_are_points_in_the_plane_of_both():
     figure = both.plot("Harmful refusal against over-refusal")
     assert marks_of(figure) == ["line", "rule", "rule", "point"]
     assert both.rows()["Over-refusal"].tolist() == ["50.0% (40.0% to 60.0%)"]
+
+
+def test_shares_of_one_rate_are_stacked_in_their_order_with_unknown_ones_in_grey():
+    figure = estimates_of("share", model=MODELS, heard_as=HEARD[::-1]).plot("Refused as heard")
+    assert marks_of(figure) == ["bar"]
+    kinds = {row["place"]: row["heard_as"] for row in data_of(figure)}
+    assert [kinds[place] for place in range(len(HEARD))] == [title_of(kind) for kind in HEARD]
+    assert figure.spec["encoding"]["color"]["scale"]["range"][-1] == NEUTRAL
 
 
 def test_what_has_no_estimate_says_so_itself(differences):

@@ -1,5 +1,6 @@
 """Titles, orders and colours of ids."""
 
+import pandas as pd
 import pytest
 
 from aor_lib.report import style
@@ -28,6 +29,12 @@ def test_a_chart_of_reference_models_alone_is_titled_a_check_of_the_instrument()
     assert style.chart_title("Refused", ["ref-permissive", "words_only"]) != "Refused"
     for models in ([], ["words_only"], ["ref-permissive", "gpt-audio"]):
         assert style.chart_title("Refused", models) == "Refused"
+
+
+def test_a_table_to_read_has_titles_for_ids_and_leaves_numbers_and_sentences_as_they_are():
+    frame = pd.DataFrame({"p_value": [0.5], "text": ["I can't help."]}, index=["ref-x"])
+    table = style.titled(frame.rename_axis("model"), {"ref-x": "X"}).reset_index()
+    assert table.to_dict("records") == [{"Model": "X", "p": 0.5, "Text": "I can't help."}]
 
 
 def test_words_of_a_row_say_what_is_compared_with_what():

@@ -58,10 +58,7 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
     answers, conversations = asked
     model = Noting()
     requests = record_requests(model, answers, conversations, quiet)
-    assert read[len(conversations) :] == [
-        ("harmful words", None),
-        ("benign words", None),
-    ]
+    assert read[len(conversations) :] == [("harmful words", None), ("benign words", None)]
     as_text = requests.at(1, "text")
     assert as_text.shape == (len(answers), model.WIDTH)
     np.testing.assert_array_equal(as_text[0], as_text[1])

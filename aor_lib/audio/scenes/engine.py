@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, signal
 
 from aor_lib.audio.bank.library import Recording, SoundBank
-from aor_lib.audio.scenes.sources import Sound, bed, check, decibels, draw, maker, recordings_of
+from aor_lib.audio.scenes.sources import Rendering, bed, check, decibels, draw, maker, recordings_of
 from aor_lib.audio.scenes.synth import FloatArray, Synth
 from aor_lib.config.params import load_scene
 from aor_lib.config.scene import Layer, Occurrence, Scene, SceneEvent
@@ -170,7 +170,7 @@ class _Mix:
         events = tuple(sorted(self._events, key=lambda event: (event.onset_s, event.name)))
         return Soundscape(samples, self.synth.rate, events, tuple(self._sources))
 
-    def _add(self, occurrence: Occurrence, onset_s: float, make: Callable[[], Sound]) -> float:
+    def _add(self, occurrence: Occurrence, onset_s: float, make: Callable[[], Rendering]) -> float:
         rng, rate = self.synth.rng, self.synth.rate
         if onset_s >= self.duration_s:
             return onset_s

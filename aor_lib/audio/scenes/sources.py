@@ -24,7 +24,7 @@ _MIN_BED_S = 2.0  # a shorter recording that comes again and again is heard as a
 
 
 @dataclass(frozen=True)
-class Sound:
+class Rendering:
     """Samples; the amplitude in them that the scene's level is about; the recording, if any."""
 
     samples: NDArray[np.floating]
@@ -33,31 +33,21 @@ class Sound:
 
 
 def check(scene: Scene) -> None:
-    """Raise ParamsError, which names file, field and value, if a sound or a parameter is wrong."""
-    file = f"scenes/{scene.id}.yaml"
-    for index, layer in enumerate(scene.bed):
-        _check_label(layer.label, f"{file}: bed.{index}")
-        checked(layer.sound, layer.params, f"{file}: bed.{index}", as_bed=True)
-    for index, event in enumerate(scene.events):
-        where = f"{file}: events.{index}"
-        _check_occurrence(event, where)
-        for number, follower in enumerate(event.then):
-            _check_occurrence(follower, f"{where}.then.{number}")
-
-
-def _check_occurrence(occurrence: Occurrence, where: str) -> None:
-    _check_label(occurrence.label, where)
-    for number, part in enumerate(occurrence.all_parts):
-        place = f"{where}.parts.{number}" if occurrence.parts else where
-        if twice := sorted(part.params.keys() & part.each.keys()):
-            raise ParamsError(f"{place}.each: {twice[0]!r} is in params too; keep one")
-        checked(part.sound, part.params | part.each, place)
-
-
-def _check_label(label: str | None, where: str) -> None:
-    if label is not None and (known := label_named(label)) != label:
-        hint = f"; write {known!r}" if known else did_you_mean(label, sound_labels().labels)
-        raise ParamsError(f"{where}.label: {label!r} is not in {FILE.name}{hint}")
+    """Raise ParamsError, which names file, sound, field and value, unless every sound is right."""
+    for name, sound in scene.sounds:
+        where = f"scenes/{scene.id}.yaml: {name}"
+        if sound.label is not None and (known := label_named(sound.label)) != sound.label:
+            others = did_you_mean(sound.label, sound_labels().labels)
+            hint = f"; write {known!r}" if known else others
+            raise ParamsError(f"{where}.label: {sound.label!r} is not in {FILE.name}{hint}")
+        if isinstance(sound, Layer):
+            checked(sound.sound, sound.params, where, as_bed=True)
+            continue
+        for number, part in enumerate(sound.all_parts):
+            place = f"{where}.parts.{number}" if sound.parts else where
+            if twice := sorted(part.params.keys() & part.each.keys()):
+                raise ParamsError(f"{place}.each: {twice[0]!r} is in params too; keep one")
+            checked(part.sound, part.params | part.each, place)
 
 
 def recordings_of(sound: Layer | Occurrence, bank: SoundBank) -> list[Recording]:
@@ -67,12 +57,12 @@ def recordings_of(sound: Layer | Occurrence, bank: SoundBank) -> list[Recording]
     return [recording for recording in of_label if recording.duration_s >= shortest_s]
 
 
-def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
+def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Rendering:
     """A layer of the bed, ``n_samples`` long; its amplitude is its RMS."""
     if recordings := recordings_of(layer, bank):
         recording = recordings[synth.rng.integers(len(recordings))]
         looped = as_bed(bank.samples(recording), n_samples, synth.rng)
-        return Sound(looped, _rms(looped), recording)
+        return Rendering(looped, _rms(looped), recording)
     values = drawn(layer.sound, checked(layer.sound, layer.params, "", as_bed=True), synth.rng)
     # The margin at either end is cut off, so that a bed neither starts nor ends.
     values["seconds"] = n_samples / synth.rate + 2 * _BED_MARGIN_S
@@ -82,10 +72,10 @@ def bed(layer: Layer, n_samples: int, synth: Synth, bank: SoundBank) -> Sound:
     if layer.swell:
         slow = synth.wander(sound.size, layer.swell.rate_hz)
         sound = sound * np.maximum(0.0, 1.0 + layer.swell.depth * slow)
-    return Sound(sound, _rms(sound))
+    return Rendering(sound, _rms(sound))
 
 
-def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Sound]:
+def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[], Rendering]:
     """A function that makes an event's sound anew for each time; its amplitude is its peak.
 
     One recording is chosen for a scene, and each time one of its takes: the recordings whose names
@@ -101,10 +91,10 @@ def maker(occurrence: Occurrence, synth: Synth, bank: SoundBank) -> Callable[[],
     chosen = _without_number(recordings[synth.rng.integers(len(recordings))])
     takes = [recording for recording in recordings if _without_number(recording) == chosen]
 
-    def take() -> Sound:
+    def take() -> Rendering:
         recording = takes[synth.rng.integers(len(takes))]
         samples = as_event(bank.samples(recording), synth.rng)
-        return Sound(samples, crest * _loudest(samples, synth.rate), recording)
+        return Rendering(samples, crest * _loudest(samples, synth.rate), recording)
 
     return take
 
@@ -115,7 +105,7 @@ def _without_number(recording: Recording) -> tuple[str, Path]:
     return recording.source, file.with_name(name)
 
 
-def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
+def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering]:
     # What is drawn once for a scene is drawn now, the rest whenever the function is called.
     prepared = []
     for part in occurrence.all_parts:
@@ -124,7 +114,7 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
         each = {name: values[name] for name in part.each}
         prepared.append((part, drawn(part.sound, once, synth.rng), each))
 
-    def make() -> Sound:
+    def make() -> Rendering:
         placed = []
         for part, once, each in prepared:
             values = once | drawn(part.sound, each, synth.rng)
@@ -133,7 +123,7 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Sound]:
             gain = decibels(draw(part.level_db, synth.rng)) / peak
             placed.append((draw(part.at_s, synth.rng), gain * sound))
         whole = equalised(synth.overlay(placed), synth, occurrence.label)
-        return Sound(whole, float(np.max(np.abs(whole))))
+        return Rendering(whole, float(np.max(np.abs(whole))))
 
     return make
 

@@ -70,9 +70,8 @@ def owl(synth: Synth, *, pitch_hz: Pitch = 400) -> FloatArray:
         hoot = synth.tone(pitch * (1.0 + 0.01 * synth.wander(n, 12.0)), n, (1.0, 0.12, 0.05))
         hoot += 0.12 * synth.band(n, 0.8 * pitch_hz, 2.2 * pitch_hz)
         wave = 1.0 - tremble * 0.45 * (1.0 + np.sin(2 * np.pi * synth.phase(13.0, n)))
-        parts.append(
-            (at_s, hoot * wave * curve(n, ((0.0, 0.0), (0.25, 1.0), (0.7, 0.8), (1.0, 0.0))))
-        )
+        shape = curve(n, ((0.0, 0.0), (0.25, 1.0), (0.7, 0.8), (1.0, 0.0)))
+        parts.append((at_s, hoot * wave * shape))
     return synth.overlay(parts)
 
 

@@ -97,9 +97,8 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
     strike = synth.hit(synth.samples(0.2), _HEEL)
-    return synth.fade(
-        synth.overlay([(0.0, _peaked(grinding)), (0.0, 0.7 * _peaked(strike))]), 0.01, 0.03
-    )
+    made = synth.overlay([(0.0, _peaked(grinding)), (0.0, 0.7 * _peaked(strike))])
+    return synth.fade(made, 0.01, 0.03)
 
 
 @sound

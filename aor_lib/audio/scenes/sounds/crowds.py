@@ -69,11 +69,8 @@ def applause(synth: Synth, *, seconds: Seconds, people: People = 140) -> FloatAr
         level = synth.rng.uniform(0.2, 1.0)
         hands = near if person % 12 == 0 else far
         for start in _starts(synth, n):
-            clap = (
-                level
-                * synth.rng.lognormal(0.0, 0.25)
-                * claps[(2 * person + synth.rng.integers(2)) % len(claps)]
-            )
+            gain = level * synth.rng.lognormal(0.0, 0.25)
+            clap = gain * claps[(2 * person + synth.rng.integers(2)) % len(claps)]
             hands[start : start + clap.size] += clap[: n - start]
     spectrum = ((200, -24), (950, -6), (1900, 0), (3800, -4), (7600, -12), (10000, -26))
     dull = muffled(synth, far, 3500.0)

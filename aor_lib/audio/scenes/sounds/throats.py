@@ -87,9 +87,8 @@ def formants(synth: Synth, seconds: float, pitch_hz: float, cry: Cry) -> FloatAr
     made = np.zeros(n)
     for index, letter in enumerate(cry.vowels):
         nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
-        distance = (
-            harmonics[:, None] - np.asarray(TABLES["vowels"][letter]) * cry.tract
-        ) / cry.bandwidth_hz
+        centres_hz = np.asarray(TABLES["vowels"][letter]) * cry.tract
+        distance = (harmonics[:, None] - centres_hz) / cry.bandwidth_hz
         partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
         made += nearness * synth.tone(pitch, n, partials)
     made /= np.max(np.abs(made))

@@ -120,9 +120,8 @@ def bell(
     gap_s: library.Seconds = 0.3,
 ) -> FloatArray:
     """One or several strokes on a bell; a gap of a few hundredths makes an electric bell."""
-    stroke = synth.struck(
-        synth.samples(min(ring_s, 2.5)), pitch_hz, library.TABLES["bodies"]["bell"], ring_s
-    )
+    n, modes = synth.samples(min(ring_s, 2.5)), library.TABLES["bodies"]["bell"]
+    stroke = synth.struck(n, pitch_hz, modes, ring_s)
     return synth.fade(synth.overlay((i * gap_s, stroke) for i in range(strokes)), 0.0, 0.05)
 
 

@@ -1,0 +1,146 @@
+"""Directive ``one-request``: a request alone and in three scenes, with what each model did.
+
+The same forms are drawn as the picture that a link to a page of the book shows elsewhere.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import jinja2
+import pandas as pd
+from docutils import nodes
+from PIL import Image, ImageDraw, ImageFont
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import aor_lib as aor
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
+from aor_lib.config.params import load_scenarios
+from aor_lib.config.records import Label
+from aor_lib.report.style import cell_title, title_of
+from aor_lib.stimuli.manifest import MANIFEST
+
+FORMS = {
+    "speech_only": "The words, and nothing behind them.",
+    "benign_scene": "This scene explains the words. A refusal here is an over-refusal.",
+    "neutral_scene": "An everyday scene, which explains nothing.",
+    "threatening_scene": "This scene makes the words a threat. A refusal here is right.",
+}
+"""Conditions in which a request is heard, and what each means for it."""
+DID = {
+    Label.FULL_REFUSAL: "refused",
+    Label.PARTIAL_REFUSAL: "refused in part",
+    Label.FULL_COMPLIANCE: "answered",
+}
+"""What a model did, by the label of its answer."""
+
+_NONE = (
+    "<p>This build holds no request with a verdict on each model's answer to all four forms.</p>"
+)
+_SIZE, _MARGIN = (1200, 630), 60  # what messengers and social networks show of a link
+_GROUND, _TEXT, _REFUSED, _ANSWERED = "#14181e", "#ced6dd", "#f0975c", "#6bb6e6"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to Sphinx; see https://www.sphinx-doc.org/en/master/extdev/appapi.html."""
+    app.add_directive("one-request", OneRequest)
+    app.connect("build-finished", _draw_preview)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class OneRequest(SphinxDirective):
+    """Four players of one request, each with what every model did."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the players as HTML."""
+        study = aor.open(Path(self.env.srcdir).parent)  # the sources lie in the study's folder
+        return [nodes.raw("", players(study), format="html")]
+
+
+def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
+    """Trials of the first pseudo-harmful request with a verdict on every model in all forms.
+
+    They are in the order of :data:`FORMS`.
+    """
+    asked = study.select("context").where(intent="pseudo_harmful", condition=[*FORMS]).frame
+    judged = asked[is_judged(asked)]
+    answers = judged.groupby("utterance_id")["model"].transform("size")
+    first = judged.loc[answers == len(FORMS) * asked["model"].nunique(), "utterance_id"].head(1)
+    trials: pd.DataFrame = judged[judged["utterance_id"].isin(first)]
+    places = trials["condition"].map([*FORMS].index)
+    return trials.iloc[places.argsort(kind="stable")]
+
+
+def players(study: aor.Study) -> str:
+    """HTML of the four forms of the request that :func:`answered_in_all_forms` names."""
+    trials = answered_in_all_forms(study)
+    if trials.empty:
+        return _NONE
+    environment = jinja2.Environment(autoescape=True)
+    environment.filters["address"] = quote
+    template = environment.from_string(Path(__file__).with_suffix(".html").read_text("utf-8"))
+    request = trials.iloc[0]
+    forms = [
+        {
+            "name": form_name(rows.iloc[0]),
+            "means": FORMS[str(condition)],
+            "path": rows["path"].iloc[0],
+            "marks": [
+                {
+                    "model": cell_title("model", row["model"], study.titles),
+                    "label": row["label"],
+                    "did": DID[row["label"]],
+                }
+                for row in rows.to_dict("records")
+            ],
+        }
+        for condition, rows in trials.groupby("condition", sort=False)
+    ]
+    compare = urlencode({"compare": request["utterance_id"]})
+    reading = _readings().get(request["utterance_id"])
+    return template.render(text=request["text"], forms=forms, compare=compare, reading=reading)
+
+
+def form_name(row: pd.Series[Any]) -> str:
+    """Name of a form: its scene, or that there is none."""
+    return "Alone" if pd.isna(row["background_scene"]) else title_of(row["background_scene"])
+
+
+def draw(study: aor.Study, title: str, path: Path) -> None:
+    """Draw the forms as a picture under a title: a filled square is a refusal."""
+    picture = Image.new("RGB", _SIZE, _GROUND)
+    pen, (width, _) = ImageDraw.Draw(picture), _SIZE
+    large, small = (ImageFont.load_default(size) for size in (46, 32))
+    pen.text((_MARGIN, 50), title, _TEXT, large)
+    trials = answered_in_all_forms(study)
+    if len(trials):
+        said = textwrap.wrap(f"“{trials['text'].iloc[0]}”", 62)[:2]
+        pen.text((_MARGIN, 130), "\n".join(said), _REFUSED, small)
+        for place, (_, rows) in enumerate(trials.groupby("condition", sort=False)):
+            top, refused = 250 + 80 * place, rows["label"].isin(REFUSALS)
+            pen.text((_MARGIN, top), form_name(rows.iloc[0]), _TEXT, small)
+            counted = f"{refused.sum()} of {len(rows)} refuse"
+            pen.text((width - _MARGIN, top), counted, _TEXT, small, anchor="ra")
+            step = min(52, 400 / len(rows))
+            for column, filled in enumerate(refused.sort_values(ascending=False)):
+                left = 440 + column * step
+                box = (left, top, left + step * 0.75, top + step * 0.75)
+                pen.rectangle(
+                    box, _REFUSED if filled else None, _REFUSED if filled else _ANSWERED, 3
+                )
+    picture.quantize(64).save(path, optimize=True)
+
+
+def _draw_preview(app: Sphinx, error: Exception | None) -> None:
+    build = Path(app.srcdir).parent
+    if error is None and (build / MANIFEST).is_file():
+        draw(aor.open(build), app.config.html_title, Path(app.outdir) / "_static" / "preview.png")
+
+
+def _readings() -> dict[str, str | None]:
+    utterances = (one for scenario in load_scenarios().values() for one in scenario.utterances)
+    return {one.id: one.benign_reading for one in utterances}

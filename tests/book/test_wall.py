@@ -1,0 +1,72 @@
+"""The wall of answers, in Chromium."""
+
+import pytest
+
+import aor_lib as aor
+from tests.book.conftest import axe_finds, both_ways, probe
+
+pytestmark = pytest.mark.slow
+
+SQUARE, TOLD = ".aor-wall [role=gridcell]", ".aor-wall-line [role=status] >> nth=0"
+
+
+@pytest.fixture
+def wall(tab, address):
+    tab.goto(f"{address}/wall.html")
+    tab.wait_for_selector(SQUARE)
+    return tab
+
+
+@pytest.fixture(scope="module")
+def context(html):
+    return aor.open(html.parent).select("context")
+
+
+@both_ways
+def test_the_wall_is_walked_and_played_by_keyboard_and_says_what_each_square_is(wall):
+    wall.locator(".aor-wall-legend button").last.focus()
+    told = set()
+    for key in ("Tab", "ArrowRight", "ArrowDown", "End", "Home"):
+        wall.keyboard.press(key)
+        assert wall.evaluate("document.activeElement.role") == "gridcell"
+        assert wall.text_content(TOLD) == wall.get_attribute(SQUARE, "aria-label")
+        told.add(wall.text_content(TOLD))
+    assert len(told) >= 4
+    assert axe_finds(wall) == []
+    wall.keyboard.press("Enter")
+    wall.wait_for_function(probe("isPlaying"))
+    wall.keyboard.press("Space")
+    assert wall.locator("audio").evaluate("audio => audio.paused")
+
+
+@both_ways
+def test_a_click_plays_a_square_and_a_link_leads_to_the_page_of_its_clip(wall, context):
+    wall.locator(SQUARE).scroll_into_view_if_needed()
+    square = wall.locator(SQUARE).bounding_box()
+    wall.mouse.click(square["x"] + 3, square["y"] + 3)
+    wall.wait_for_function(probe("isPlaying"))
+    said = wall.text_content(TOLD)
+    wall.get_by_role("link", name="Page of this clip").click()
+    wall.wait_for_selector(".aor-clip audio")
+    name = wall.url.rpartition("/")[2].removesuffix(".html")
+    assert said.startswith(f"“{context.where(stimulus_id=name).frame['text'].iloc[0]}”")
+
+
+def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context):
+    def shown_are(trials):
+        labels = trials.frame["label"].value_counts()
+        of = ("full_compliance", "partial_refusal", "full_refusal")
+        known = [int(labels.get(label, 0)) for label in of]
+        expected = [*known, len(trials.frame) - sum(known)]
+        wall.wait_for_function(probe("countsAre"), arg=expected)
+        return known[2], len(trials.frame)
+
+    shown_are(context.where(intent="pseudo_harmful"))
+    wanted = {name: context.frame[name].iloc[-1] for name in ("model", "scenario", "intent")}
+    for name, value in wanted.items():
+        wall.locator(f".aor-wall [name={name}]").select_option(value)
+    refused, n = shown_are(context.where(**wanted))
+    wall.locator(".aor-wall-legend button").nth(2).click()
+    wall.get_by_text(f"{refused} of {n} answers").wait_for()
+    wall.reload()
+    wall.get_by_text(f"{refused} of {n} answers").wait_for()
