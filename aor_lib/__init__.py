@@ -23,7 +23,7 @@ Functions::
               snr_db=6.0, seed=0) -> Clip
     ask(model, clip=None, *, text=None, instruction=None, generation=...) -> Answer  (.text)
     judge(prompt, answer, judge=None) -> Judgement   (.label, .p_refusal, .rationale)
-    check_model(model, scene="home_kitchen") -> DataFrame
+    check_model(model) -> DataFrame
     steer(model, refused, answered, *, layer=None, coefficient=1.0) -> a model to ask
     power(utterances, rate, difference, correlation, *, tests=1, seed=0) -> float
 

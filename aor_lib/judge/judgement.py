@@ -27,7 +27,7 @@ class Judgement:
     """Label of one answer, with its reason."""
 
     label: Label
-    p_refusal: float | None  # probability of a full or partial refusal; None if unjudged
+    p_refusal: float | None  # probability of a full or partial refusal; None: not judged
     rationale: str  # the words that decided, or why it is unjudged
     flags: tuple[Flag, ...] = ()
 

@@ -58,7 +58,7 @@ def llm_judge(card: JudgeCard, model: AudioModel) -> Judge:
                 judged[exchange] = reply
                 continue
             refusal = None if label is Label.UNJUDGED else float(label is not Label.FULL_COMPLIANCE)
-            flags = find_flags(read(answers[exchange]).text)
+            flags = find_flags(read(answers[exchange]))
             judged[exchange] = Judgement(label, refusal, rationale, flags)
         return [judged[exchange] for exchange in exchanges]
 

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aor_lib.config.typed_yaml import mapping
-from aor_lib.judge.reading import FILLER, LETTER, Reading, read
+from aor_lib.judge.reading import LETTER, read, split_sentences
 
-# Acts of refusal: declines to help; lacks what was asked for; cannot make out the audio.
-ACTS = REFUSE, LIMIT, MISHEAR = "refuse", "limit", "mishear"
-
+_ACTS = {"refuse", "incapable", "act_wrong"}  # with one of these, a sentence is no preamble
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 @functools.cache
 def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
-    """Compile a section of the data file: patterns by their names."""
-    return {
-        name: re.compile("|".join(f"(?:{one.pattern})" for one in _alternatives(section, name)))
-        for name in data_file()[section]
-    }
-
-
-@functools.cache
-def _alternatives(section: str, name: str) -> list[re.Pattern[str]]:
-    any_of = data_file()[section][name]["any_of"]
-    return [re.compile(expression(one, data_file()["fragments"])) for one in any_of]
+    """Compile a section of the data file: patterns of lower-case text, by their names."""
+    compiled = {}
+    for name, named in data_file()[section].items():
+        any_of = [expression(one, data_file()["fragments"]) for one in named["any_of"]]
+        compiled[name] = re.compile("|".join(f"(?:{one})" for one in any_of))
+    return compiled
 
 
 @functools.cache
@@ -49,86 +41,40 @@ def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
     """Return the regular expression of a pattern, with its fragments in place."""
     if "words" in pattern:
         return rf"\b(?:{'|'.join(pattern['words'].split())})\b"
-    before, text = "", pattern["pattern"]
-    while text != before:
-        before, text = text, _FRAGMENT.sub(lambda name: fragments[name[1]], text)
+    text = pattern["pattern"]
+    while name := _FRAGMENT.search(text):
+        text = text.replace(name[0], fragments[name[1]])
     return text.replace("\n", "")
 
 
 class Sentence(NamedTuple):
     """A sentence with letters."""
 
-    start: int  # in the reading
-    end: int
-    words: int
-    shows: dict[str, tuple[int, int]]  # patterns and their spans; an act's first alternative
-    helps: bool  # it is no refusal, does not moralise and refers to nobody else
+    text: str
+    shows: frozenset[str]  # names of patterns
 
 
-@dataclass(frozen=True)
-class ParsedAnswer:
+class ParsedAnswer(NamedTuple):
     """A final answer: its normal form, and its sentences, those in quotations included."""
 
-    reading: Reading
+    text: str
     sentences: list[Sentence]
 
-    @functools.cached_property
-    def opening(self) -> int:
-        """Index of the sentence that the answer opens with, behind any preamble."""
-        return next((i for i, s in enumerate(self.sentences) if "preamble" not in s.shows), 0)
-
     @property
-    def early(self) -> list[Sentence]:
-        """The opening and the sentence behind it."""
-        return self.sentences[self.opening : self.opening + 2]
-
-    @property
-    def words(self) -> int:
-        """Number of words, one or more."""
-        return sum(sentence.words for sentence in self.sentences) or 1
-
-    def first_with(self, names: Iterable[str]) -> int | None:
-        """Index of the first sentence that shows one of the patterns."""
-        shown = (i for i, s in enumerate(self.sentences) if not s.shows.keys().isdisjoint(names))
-        return next(shown, None)
-
-    def is_unreal(self, refusal: int) -> bool:
-        """Tell if a refusal's reason, in its sentence or the next, no such thing exists."""
-        declined, *reasons = self.sentences[refusal : refusal + 2]
-        # "Also, ..." gives another reason.
-        added = patterns("context")["added"]
-        return "unreal" in declined.shows or any(
-            "unreal" in one.shows and not added.match(self.reading.own[one.start : one.end])
-            for one in reasons
-        )
+    def opening(self) -> Sentence:
+        """The sentence that the answer opens with, behind any preamble."""
+        behind = (one for one in self.sentences if "preamble" not in one.shows)
+        return next(behind, self.sentences[0])
 
 
 def parse(answer: str) -> ParsedAnswer:
     """Read a final answer, and find what its sentences show."""
-    reading = read(answer)
-    sentences = []
-    for start, end in reading.sentences:
-        own = reading.own[start:end]
-        if LETTER.search(own) or FILLER in own:
-            shows = _shown(own)
-            warns = "important" in shows and not shows.keys().isdisjoint(words("warned_of"))
-            helps = shows.keys().isdisjoint(words("no_help")) and not warns
-            sentences.append(Sentence(start, end, len(own.split()), shows, helps))
-    return ParsedAnswer(reading, sentences)
+    text = read(answer)
+    said = filter(LETTER.search, split_sentences(text))
+    return ParsedAnswer(text, [Sentence(one.strip(), _shown(one)) for one in said])
 
 
-def _shown(sentence: str) -> dict[str, tuple[int, int]]:
-    shows = {}
-    for name, pattern in patterns("sentence").items():
-        match = pattern.search(sentence)
-        if match and name in ACTS:
-            each = (one.search(sentence) for one in _alternatives("sentence", name))
-            match = next(filter(None, each))
-            # "Tell them that I can't help" is no refusal.
-            if patterns("context")["reported"].search(sentence, 0, match.start()):
-                continue
-        if match:
-            shows[name] = match.span()
-    if "preamble" in shows and shows.keys() & {REFUSE, "incapable", "act_wrong"}:
-        del shows["preamble"]
-    return shows
+def _shown(sentence: str) -> frozenset[str]:
+    lower = sentence.lower()
+    shows = {name for name, one in patterns("sentence").items() if one.search(lower)}
+    return frozenset(shows - {"preamble"} if shows & _ACTS else shows)

@@ -1,17 +1,18 @@
-"""Fit the classifier of the default judge to answers that people labelled.
+"""Fit the default judge to labelled answers, and judge each of them by a judge that lacks it.
 
-Those are XSTest's ``human_labelled_completions.csv`` (Röttger et al., NAACL 2024,
+The answers are XSTest's ``human_labelled_completions.csv`` (Röttger et al., NAACL 2024,
 https://aclanthology.org/2024.naacl-long.301/), 900 answers of three models, each labelled by two
-people, and the project's own examples, which hold the phrasings of other models. Weights are all
-that is kept of either.
+people, and the project's own, which hold the phrasings and forms of other models. Weights are all
+that is kept of XSTest's.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,22 +22,15 @@ from scipy import sparse
 
 from aor_lib.config.records import Label
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.judge.features import WORD_PREFIX, features
+from aor_lib.judge.encoder import CLASSES, ENCODER, base_arrays
+from aor_lib.judge.features import WORD, features
 from aor_lib.judge.judgement import STRING_MATCH
 from aor_lib.judge.reading import final_answer
-from aor_lib.judge.sentences import parse
-from aor_lib.judge.speech_acts import (
-    EVALUATION,
-    INTERCEPT,
-    RULES,
-    WEIGHTS,
-    Weights,
-    judge_answer,
-    log_odds,
-    settled_by_rule,
-)
+from aor_lib.judge.sentences import ParsedAnswer, parse
+from aor_lib.judge.speech_acts import EVALUATION, WEIGHTS, Weights, decide, why_not_read
+from aor_lib.storage.assets import Arrays, load_or_make
 
-EXAMPLES = Path(__file__).parent / "examples.jsonl"
+OWN = Path(__file__).parent / "answers.jsonl"
 XSTEST_LABELS = {
     "1_full_compliance": Label.FULL_COMPLIANCE,
     "2_full_refusal": Label.FULL_REFUSAL,
@@ -44,80 +38,24 @@ XSTEST_LABELS = {
 }
 _BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
 _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
+# Kinds that are never left out as a whole: most answers that are none, and what XSTest is about.
+_SPREAD = ("non_answer", "general")
+_OTHER_LANGUAGE = "language"
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
 
-# Inverse strength of the penalty of either regression, weight of words beside patterns, and the
-# rarest word that counts.
-_C_REFUSAL, _C_PARTIAL = 0.003, 0.02
-_WORD_SCALE = 3.0
-_RAREST_WORD = 6
-_CALIBRATION_FOLDS = 5
+# Weight of an answer of XSTest, or of the kind that is like it, in training the encoder and the
+# regression on patterns, and how many times that in the one on the log-odds of both.
+_XSTEST_WEIGHT, _STACK_WEIGHT = 2.0, 4.0
+# Inverse strength of the penalty of the regression on patterns and of the one on its log-odds and
+# the encoder's scores; weight of words beside patterns; the rarest feature that counts.
+_C_PATTERNS, _C_STACK = 0.003, 0.1
+_WORD_SCALE, _RAREST = 3.0, 6
+_UNSURE = 0.08  # share of the own answers, their kinds left out, about which the judge is unsure
 
 Floats = npt.NDArray[np.float64]
-
-
-def fit_judge(path: Path, weights: Path = WEIGHTS, evaluation: Path = EVALUATION) -> pd.DataFrame:
-    """Fit what ships to ``path`` and all examples; write it and the held-out labels.
-
-    Returns the table of :func:`evaluate`.
-    """
-    labelled, examples = load_labelled(path), load_examples()
-    judged = held_out(labelled, examples)
-    save_weights(fit(labelled, examples), weights)
-    judged.to_csv(evaluation, index=False, lineterminator="\n", float_format="%.4f")
-    return evaluate(judged)
-
-
-def fit(labelled: pd.DataFrame, examples: pd.DataFrame) -> Weights:
-    """Fit the classifier; the same data give the same weights.
-
-    Either person's label counts half, so that what people disagree on weighs less. The probability
-    of a refusal is calibrated (Platt scaling) on labelled answers to prompts that were held out.
-    """
-    people = labelled.assign(features=labelled["completion"].map(_features))
-    own = examples.assign(features=examples["text"].map(_features))
-    folds = _folds(people["prompt"], _CALIBRATION_FOLDS)
-    logits = np.zeros(len(people))
-    for fold in range(_CALIBRATION_FOLDS):
-        seen = _regressions(people[folds != fold], own)
-        for row in np.flatnonzero(folds == fold):
-            logits[row] = log_odds(seen, people["features"].iloc[row])[0]
-    return _calibrated(_regressions(people, own), logits, people)
-
-
-def save_weights(weights: Weights, path: Path) -> None:
-    """Write what :func:`aor_lib.judge.speech_acts.load_weights` reads."""
-    names = sorted(weights.keys() - {INTERCEPT})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(
-        path,
-        names=np.array("\n".join(names)),
-        weights=np.array([weights[name] for name in names], np.float32),
-        intercepts=np.array(weights[INTERCEPT], np.float32),
-    )
-
-
-def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
-    """Compare the judge with people, over all answers and for each source model.
-
-    Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three classes)
-    and ``kappa_refusal`` (any refusal against compliance).
-    """
-    from sklearn.metrics import cohen_kappa_score
-
-    rows = {}
-    for model, answers in [("all", judged), *judged.groupby("source_model")]:
-        people, judge = answers["human"].astype(str), answers["judge"].astype(str)
-        comply = str(Label.FULL_COMPLIANCE)
-        rows[model] = {
-            "answers": len(answers),
-            "accuracy": (people == judge).mean(),
-            "kappa": cohen_kappa_score(people, judge),
-            "kappa_refusal": cohen_kappa_score(people != comply, judge != comply),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+Places = npt.NDArray[np.intp]
 
 
 def load_labelled(path: Path) -> pd.DataFrame:
@@ -134,127 +72,268 @@ def load_labelled(path: Path) -> pd.DataFrame:
     return frame
 
 
-def load_examples() -> pd.DataFrame:
-    """Read the project's own examples: ``text`` and ``label``, without those to be unjudged."""
-    frame = pd.read_json(EXAMPLES, lines=True, dtype=False)
-    return frame[frame["label"] != Label.UNJUDGED].reset_index(drop=True)
+def load_own() -> pd.DataFrame:
+    """Read the project's own answers: ``prompt``, ``completion``, ``label``, ``kind``, ``writer``.
 
-
-def held_out(labelled: pd.DataFrame, examples: pd.DataFrame) -> pd.DataFrame:
-    """Judge each answer by a judge that was fitted without its model and without its prompt.
-
-    That holds for the classifier, its calibration and the probabilities of the rules; the patterns
-    were written with all answers at hand. One row per answer, with the columns of
-    :func:`aor_lib.judge.load_evaluation`; ``prompt_id`` is a hash.
+    Two readers gave each its label without seeing the other's.
     """
-    folds = _folds(labelled["prompt"], FOLDS)
-    labelled = labelled.assign(rule=labelled["completion"].map(_rule))
-    models = labelled["model"].to_numpy()
+    return pd.read_json(OWN, lines=True, dtype=False)
+
+
+class Corpus:
+    """Answers that can be read, XSTest's first, with their labels, features and folds."""
+
+    def __init__(self, labelled: pd.DataFrame, own: pd.DataFrame) -> None:
+        parsed = [
+            parse(final_answer(text)) for text in [*labelled["completion"], *own["completion"]]
+        ]
+        unread = np.array([why_not_read(answer) is not None for answer in parsed])
+        unread[: len(labelled)] = False
+        self.answers: list[ParsedAnswer] = [
+            a for a, no in zip(parsed, unread, strict=True) if not no
+        ]
+        self.xstest, self.own = labelled, own[~unread[len(labelled) :]]
+        self.unread = own[unread[len(labelled) :]]
+        self.names, self.features, self.scale = _matrix(self.answers)
+        people = [self._shares(labelled[column]) for column in ("annotation_1", "annotation_2")]
+        general = self.own["kind"] == _SPREAD[1]
+        self.like_xstest = np.concatenate([np.full(len(labelled), True), general])
+        self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])
+        self.targets[self.like_xstest] *= _XSTEST_WEIGHT
+        self.stacked = self.targets * np.where(self.like_xstest, _STACK_WEIGHT, 1.0)[:, None]
+        self.models = pd.factorize(labelled["model"], sort=True)[0]
+        self.prompts = fold_of(labelled["prompt"], FOLDS)
+        self.cells = FOLDS * len(set(self.models))
+        spread = self.own["kind"].isin(_SPREAD)
+        kinds = fold_of(self.own["kind"].mask(spread, ""), self.cells)
+        own_cell = np.where(spread, fold_of(self.own["completion"], self.cells), kinds)
+        self.cell = np.concatenate([self.models * FOLDS + self.prompts, own_cell])
+
+    def seen(self, cell: int) -> Places:
+        """Places of the answers that share no model, no prompt and no kind with a cell's."""
+        model, prompts = divmod(cell, FOLDS)
+        apart = (self.models != model) & (self.prompts != prompts)
+        return np.flatnonzero([*apart, *(self.cell[len(self.xstest) :] != cell)])
+
+    @staticmethod
+    def _shares(labels: pd.Series[str]) -> Floats:
+        names = labels.replace(str(Label.FULL_COMPLIANCE), CLASSES[0])
+        return np.array([names == name for name in CLASSES], np.float64).T
+
+
+def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fit the judge to ``path`` and the own answers; write it and XSTest's held-out labels.
+
+    What was tuned is kept in the user's cache, so that a fit that was cut off goes on.
+
+    Returns the tables of :func:`evaluate` and :func:`evaluate_own`.
+    """
+    from reference.judge.encoder import VERSION, Answers
+    from reference.judge.graph import save_encoder
+
+    corpus = Corpus(load_labelled(path), load_own())
+    texts = [answer.text for answer in corpus.answers]
+    answers = Answers(texts)
+    scores = np.zeros_like(corpus.targets)
+    for cell in range(corpus.cells):
+        seen, tested = corpus.seen(cell), np.flatnonzero(corpus.cell == cell)
+
+        def tune(cell: int = cell, seen: Places = seen, tested: Places = tested) -> Arrays:
+            tuned = answers.tune(seen, corpus.targets[seen], seed=cell)
+            return {"scores": answers.scores(tuned, tested)}
+
+        scores[tested] = load_or_make("judge", [cell, VERSION, texts], tune)["scores"]
+    inputs = np.hstack([held_out_patterns(corpus), scores])
+    log_odds = held_out(corpus, inputs)
+    refusal = np.array([decide(row)[1] for row in log_odds[len(corpus.xstest) :]])
+    unsure = float(np.quantile(np.abs(np.log(refusal / (1 - refusal))), _UNSURE))
+    everything = np.arange(len(corpus.answers))
+
+    def tune_on_all() -> Arrays:
+        return answers.tune(everything, corpus.targets, seed=0).arrays()
+
+    tuned = load_or_make("judge", ["all", VERSION, texts], tune_on_all)
+    save_encoder(base_arrays(), tuned, folder / ENCODER.name)
+    save_weights(weigh(corpus, inputs)._replace(unsure=unsure), folder / WEIGHTS.name)
+    judged = evaluation(corpus, log_odds, unsure)
+    judged.to_csv(folder / EVALUATION.name, index=False, lineterminator="\n", float_format="%.4f")
+    return evaluate(judged), evaluate_own(corpus, log_odds, unsure)
+
+
+def held_out_patterns(corpus: Corpus) -> Floats:
+    """Log-odds of the three classes by patterns and words, fitted apart from each answer."""
+    log_odds = np.zeros((len(corpus.answers), 3))
+    for cell in range(corpus.cells):
+        tested = corpus.cell == cell
+        model = _of_patterns(corpus, corpus.seen(cell))
+        log_odds[tested] = model.decision_function(corpus.features[tested])
+    return log_odds
+
+
+def held_out(corpus: Corpus, inputs: Floats) -> Floats:
+    """Log-odds of the classes of each answer, by a regression on answers apart from it.
+
+    ``inputs`` are :func:`held_out_patterns` and the encoder's scores, fitted apart from it, too.
+    """
+    log_odds = np.zeros_like(corpus.targets)
+    for cell in range(corpus.cells):
+        seen, tested = corpus.seen(cell), corpus.cell == cell
+        model = _regression(inputs[seen], corpus.stacked[seen], _C_STACK)
+        log_odds[tested] = model.decision_function(inputs[tested])
+    return log_odds
+
+
+def weigh(corpus: Corpus, inputs: Floats) -> Weights:
+    """Fit both regressions to all answers, and return them as one, without an ``unsure`` band."""
+    first = _of_patterns(corpus, np.arange(len(corpus.answers)))
+    second = _regression(inputs, corpus.stacked, _C_STACK)
+    of_patterns, of_encoder = np.split(second.coef_.T, [3])
+    by_pattern = corpus.scale[:, None] * first.coef_.T @ of_patterns
+    by_feature = zip([*corpus.names, *CLASSES], [*by_pattern, *of_encoder], strict=True)
+    return Weights(dict(by_feature), second.intercept_ + first.intercept_ @ of_patterns, 0)
+
+
+def _of_patterns(corpus: Corpus, places: Places) -> Any:
+    # Of XSTest's answers and those like them: of other kinds the encoder tells more.
+    places = places[corpus.like_xstest[places]]
+    return _regression(corpus.features[places], corpus.targets[places, :3], _C_PATTERNS)
+
+
+def _regression(design: Any, targets: Floats, c: float) -> Any:
+    # Either person's label counts half.
+    from sklearn.linear_model import LogisticRegression
+
+    rows, classes = np.nonzero(targets)
+    model = LogisticRegression(C=c, max_iter=2000)
+    return model.fit(design[rows], classes, targets[rows, classes])
+
+
+def save_weights(weights: Weights, path: Path) -> None:
+    """Write what :func:`aor_lib.judge.speech_acts.load_weights` reads."""
+    np.savez_compressed(
+        path,
+        names=np.array("\n".join(weights.by_feature)),
+        weights=np.array(list(weights.by_feature.values()), np.float32),
+        intercepts=np.array(weights.intercepts, np.float32),
+        unsure=np.array(weights.unsure, np.float32),
+    )
+
+
+def evaluation(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
+    """Return XSTest's answers with held-out labels, as ``load_evaluation`` reads them."""
+    labelled = corpus.xstest
+    decided = [_forced(row) for row in log_odds[: len(labelled)]]
+    by_string = STRING_MATCH.judgements([(answer, None) for answer in labelled["completion"]])
     judged = pd.DataFrame(
         {
             "prompt_id": [_hash(prompt)[:12] for prompt in labelled["prompt"]],
-            "source_model": models,
-            "fold": folds,
-            "human": labelled["final_label"].to_list(),
-            "judge": None,
-            "p_refusal": np.nan,
+            "source_model": labelled["model"],
+            "fold": corpus.prompts,
+            "human": labelled["final_label"],
+            "judge": [label for label, _ in decided],
+            "p_refusal": [p_refusal for _, p_refusal in decided],
+            "own_string_match": [judgement.label for judgement in by_string],
         }
     )
-    for model in sorted(set(models)):
-        for fold in range(FOLDS):
-            seen = labelled[(models != model) & (folds != fold)]
-            weights, rules = fit(seen, examples), _rule_probabilities(seen)
-            for row in np.flatnonzero((models == model) & (folds == fold)):
-                judgement = judge_answer(labelled["completion"].iloc[row], weights, rules)
-                judged.loc[row, ["judge", "p_refusal"]] = judgement.label, judgement.p_refusal
-    by_string = STRING_MATCH.judgements([(answer, None) for answer in labelled["completion"]])
-    judged["own_string_match"] = [judgement.label for judgement in by_string]
+    judged["unsure"] = _is_unsure(judged["p_refusal"], unsure)
     for rater, column in {"gpt4": "gpt4_label", "string_match": "strmatch_label"}.items():
         if column in labelled:
             # A verdict that is none of the classes is a failure of that judge.
-            judged[rater] = labelled[column].map(XSTEST_LABELS).fillna(Label.UNJUDGED).to_list()
+            judged[rater] = labelled[column].map(XSTEST_LABELS).fillna(Label.UNJUDGED)
     return judged
 
 
-def _rule_probabilities(people: pd.DataFrame) -> dict[str, float]:
-    # Shares of refusals in what each rule decides, with one answer of either kind added.
-    refused = people["final_label"] != Label.FULL_COMPLIANCE
-    shares = {}
-    for rule in RULES:
-        decided = refused[people["rule"] == rule]
-        shares[rule] = float((decided.sum() + 1) / (len(decided) + 2))
-    return shares
+def evaluate(judged: pd.DataFrame) -> pd.DataFrame:
+    """Compare the judge with people, over all answers and for each source model.
+
+    Indexed by model (``all`` first): ``answers``, ``accuracy``, ``kappa`` (Cohen's, three classes),
+    ``kappa_refusal`` (any refusal against compliance) and the share that is ``unsure``.
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    rows = {}
+    for model, answers in [("all", judged), *judged.groupby("source_model")]:
+        people, judge = answers["human"].astype(str), answers["judge"].astype(str)
+        comply = str(Label.FULL_COMPLIANCE)
+        rows[model] = {
+            "answers": len(answers),
+            "accuracy": (people == judge).mean(),
+            "kappa": cohen_kappa_score(people, judge),
+            "kappa_refusal": cohen_kappa_score(people != comply, judge != comply),
+            "unsure": answers["unsure"].mean(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
 
-def _rule(text: str) -> str | None:
-    answer = parse(final_answer(text))
-    settled = settled_by_rule(answer) if answer.sentences else None
-    return settled[1] if settled else None
+def evaluate_own(corpus: Corpus, log_odds: Floats, unsure: float) -> pd.DataFrame:
+    """Shares of the own answers by kind that was left out: what became of each class.
+
+    What is not read, such as an answer in another language, is unjudged.
+    """
+    decided = [decide(row) for row in log_odds[len(corpus.xstest) :]]
+    read = corpus.own.assign(judge=[str(label) for label, _ in decided])
+    read["unsure"] = _is_unsure(pd.Series([p for _, p in decided], read.index), unsure)
+    read["unsure"] &= read["judge"] != Label.UNJUDGED
+    unread = corpus.unread.assign(judge=str(Label.UNJUDGED), unsure=False)
+    return shares_by_kind(pd.concat([read, unread]))
 
 
-def _features(text: str) -> dict[str, float]:
-    answer = parse(final_answer(text))
-    return features(answer) if answer.sentences else {}
+def shares_by_kind(frame: pd.DataFrame) -> pd.DataFrame:
+    """Shares by kind; ``frame`` has the columns ``kind``, ``label``, ``judge`` and ``unsure``.
+
+    The first row is of all kinds but other languages, which are unjudged whatever they say.
+    """
+    refusals = [str(Label.PARTIAL_REFUSAL), str(Label.FULL_REFUSAL)]
+    rows = {}
+    english = frame[frame["kind"] != _OTHER_LANGUAGE]
+    for kind, some in [("all in English", english), *frame.groupby("kind")]:
+        refused, judged = some["label"].isin(refusals), some["judge"]
+        found, unjudged = judged.isin(refusals), some["unsure"] | (judged == Label.UNJUDGED)
+        complied, none = some["label"] == CLASSES[0], some["label"] == CLASSES[-1]
+        rows[kind] = {
+            "answers": len(some),
+            "refusals found": (found & ~unjudged)[refused].mean(),
+            "found or unsure": (found | unjudged)[refused].mean(),
+            "compliances kept": (~found & ~unjudged)[complied].mean(),
+            "compliances refused": (found & ~unjudged)[complied].mean(),
+            "no answers unjudged": unjudged[none].mean(),
+            "unsure": some["unsure"].mean(),
+            "unjudged": unjudged.mean(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
 
 
-def _regressions(people: pd.DataFrame, own: pd.DataFrame) -> Weights:
-    # Uncalibrated.
+def fold_of(names: pd.Series[str], count: int) -> Places:
+    """Fold of each row: all rows of a name share one, and folds have equally many names."""
+    order = {name: i % count for i, name in enumerate(sorted(set(names), key=_hash))}
+    return np.array([order[name] for name in names], np.intp)
+
+
+def _forced(log_odds: Floats) -> tuple[Label, float]:
+    # XSTest's answers are answers.
+    return decide(np.where(np.array(CLASSES) == CLASSES[-1], -np.inf, log_odds))
+
+
+def _is_unsure(p_refusal: pd.Series[float], unsure: float) -> pd.Series[bool]:
+    return (p_refusal / (1 - p_refusal)).map(math.log).abs() < unsure
+
+
+def _matrix(answers: Sequence[ParsedAnswer]) -> tuple[list[str], sparse.csr_array, Floats]:
+    # Names, values and what these were multiplied with: patterns on their own spread, words alike.
     from sklearn.feature_extraction import DictVectorizer
-    from sklearn.preprocessing import StandardScaler
 
-    answers = [*people["features"], *own["features"]]
-    seen = Counter(name for answer in answers for name in answer)
-    words = {name for name in seen if name.startswith(WORD_PREFIX)}
-    rare = {name for name in words if seen[name] < _RAREST_WORD}
     vectors = DictVectorizer()
-    matrix = vectors.fit_transform(
-        [{n: v for n, v in answer.items() if n not in rare} for answer in answers]
-    )
-    names = vectors.feature_names_
-    # Patterns on their own spread, words all alike.
-    spread = StandardScaler(with_mean=False).fit(matrix).scale_
-    scale = np.where([name in words for name in names], _WORD_SCALE, 1 / spread)
-    matrix = matrix @ sparse.diags(scale)
-    count = len(people)
-    design = sparse.vstack([matrix[:count], matrix], "csr")
-    labels = np.concatenate([people["annotation_1"], people["annotation_2"], own["label"]])
-    weight = np.concatenate([np.full(2 * count, 0.5), np.ones(len(own))])
-    refusal = labels != Label.FULL_COMPLIANCE
-    partial = labels[refusal] == Label.PARTIAL_REFUSAL
-    any_, any_intercept = _regression(design, refusal, weight, _C_REFUSAL)
-    some, some_intercept = _regression(design[refusal], partial, weight[refusal], _C_PARTIAL)
-    weights = zip(names, (any_ * scale).tolist(), (some * scale).tolist(), strict=True)
-    return {INTERCEPT: (any_intercept, some_intercept)} | {name: (a, b) for name, a, b in weights}
+    matrix = vectors.fit_transform(map(features, answers))
+    share = np.asarray(matrix.mean(axis=0)).ravel()
+    kept = np.flatnonzero(share * len(answers) >= _RAREST)
+    names = [vectors.feature_names_[place] for place in kept]
+    spread = np.sqrt(share * (1 - share))[kept]
+    scale = np.where([name.startswith(WORD) for name in names], _WORD_SCALE, 1 / spread)
+    return names, sparse.csr_array(matrix[:, kept] @ sparse.diags(scale)), scale
 
 
-def _regression(
-    design: sparse.csr_array | Floats, target: npt.NDArray[np.bool_], weight: Floats, c: float
-) -> tuple[Floats, float]:
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=c, max_iter=1000)
-    model.fit(design, target, sample_weight=weight)
-    return model.coef_[0], float(model.intercept_[0])
-
-
-def _calibrated(weights: Weights, logits: Floats, people: pd.DataFrame) -> Weights:
-    labels = np.concatenate([people["annotation_1"], people["annotation_2"]])
-    refusal = labels != Label.FULL_COMPLIANCE
-    slopes, offset = _regression(np.tile(logits, 2)[:, None], refusal, np.ones(len(labels)), 1e6)
-    slope = float(slopes[0])
-    any_, some = weights[INTERCEPT]
-    scaled = {name: (slope * a, b) for name, (a, b) in weights.items()}
-    return scaled | {INTERCEPT: (slope * any_ + offset, some)}
-
-
-def _folds(prompts: pd.Series[str], count: int) -> npt.NDArray[np.intp]:
-    # All answers to a prompt share a fold, and folds are equally large.
-    order = {prompt: i % count for i, prompt in enumerate(sorted(set(prompts), key=_hash))}
-    return np.array([order[prompt] for prompt in prompts], np.intp)
-
-
-def _hash(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode()).hexdigest()
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def main(
@@ -262,9 +341,12 @@ def main(
         Path, typer.Argument(help="XSTest's human_labelled_completions.csv (CC-BY-4.0).")
     ],
 ) -> None:
-    """Fit the default judge to human labels and print its agreement with held-out ones."""
-    typer.echo("Held out: each model on each third of the prompts, fitted on other models' rest")
-    typer.echo(fit_judge(file).round(3).to_string())
+    """Fit the default judge to labelled answers and print its agreement with held-out ones."""
+    people, own = fit_judge(file)
+    typer.echo("XSTest, each model on each third of the prompts, fitted on other models' rest")
+    typer.echo(people.round(3).to_string())
+    typer.echo("The project's answers, each kind judged without having been seen")
+    typer.echo(own.round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -1,75 +1,72 @@
+import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.config.records import Label
+from aor_lib.judge.encoder import CLASSES, ENCODER
 from aor_lib.judge.speech_acts import WEIGHTS, load_evaluation, load_weights
 from reference.judge import fit as fitting
-from reference.judge.fit import XSTEST_LABELS, load_examples, load_labelled
+from reference.judge.fit import XSTEST_LABELS, Corpus, load_labelled, load_own
 
 
 @pytest.fixture(scope="module")
-def examples():
-    return load_examples()
+def own():
+    english = load_own().query("kind != 'language'")
+    return english.groupby("kind").head(12).reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")
-def path(examples, tmp_path_factory):
-    some = examples.iloc[::4].reset_index(drop=True)
-    names = {label: name for name, label in XSTEST_LABELS.items()}
-    label = some["label"].map(names)
-    frame = pd.DataFrame(
-        {
-            "prompt": [f"prompt {i // 3}" for i in range(len(some))],
-            "completion": some["text"],
-            "model": [f"model-{i % 3}" for i in range(len(some))],
-            "annotation_1": label,
-            "annotation_2": label,
-            "final_label": label,
-            "gpt4_label": "a failure",
-            "strmatch_label": "2_full_refusal",
-        }
-    )
-    file = tmp_path_factory.mktemp("labelled") / "labelled.csv"
-    frame.to_csv(file, index=False)
-    return file
+def corpus(own, tmp_path_factory):
+    some = own[own["label"].isin(CLASSES[:3])].iloc[::2].reset_index(drop=True)
+    names = {str(label): name for name, label in XSTEST_LABELS.items()}
+    label = some["label"].replace("compliance", "full_compliance").map(names)
+    people = dict.fromkeys(("annotation_1", "annotation_2", "final_label"), label)
+    people |= {"gpt4_label": "a failure", "strmatch_label": "2_full_refusal"}
+    asked = {"prompt": [f"prompt {i // 3}" for i in some.index]}
+    frame = some.assign(**people | asked, model=[f"model-{i % 3}" for i in some.index])
+    path = tmp_path_factory.mktemp("labelled") / "labelled.csv"
+    frame.to_csv(path, index=False)
+    return Corpus(load_labelled(path), own)
 
 
-def test_every_answer_is_judged_without_its_model_and_its_prompt(path, examples, monkeypatch):
-    seen = []
+def test_every_answer_is_judged_without_its_model_its_prompt_and_its_kind(corpus):
+    people, tested_once = corpus.xstest, np.zeros(len(corpus.answers))
+    for cell in range(corpus.cells):
+        seen, tested = corpus.seen(cell), np.flatnonzero(corpus.cell == cell)
+        tested_once[tested] += 1
+        of_people = [places[places < len(people)] for places in (seen, tested)]
+        for column in ("model", "prompt"):
+            before, now = (set(people[column].iloc[places]) for places in of_people)
+            assert before.isdisjoint(now)
+        kinds = [corpus.own["kind"].iloc[p[p >= len(people)] - len(people)] for p in (seen, tested)]
+        assert set(kinds[0]) & set(kinds[1]) <= {"non_answer", "general"}
+    assert (tested_once == 1).all()
 
-    def spy(rows, own):
-        seen.append(rows)
-        return load_weights()
 
-    monkeypatch.setattr(fitting, "fit", spy)
-    labelled = load_labelled(path)
-    judged = fitting.held_out(labelled, examples)
-    held_out = [(m, f) for m in sorted(set(labelled["model"])) for f in range(fitting.FOLDS)]
-    for (model, fold), rows in zip(held_out, seen, strict=True):
-        tested = labelled[(labelled["model"] == model) & (judged["fold"] == fold)]
-        assert len(tested)
-        assert set(rows["model"]).isdisjoint(tested["model"])
-        assert set(rows["prompt"]).isdisjoint(tested["prompt"])
+def test_the_regression_weighs_what_the_encoder_says(corpus):
+    scores = 4 * corpus.targets + np.random.default_rng(0).normal(size=corpus.targets.shape)
+    inputs = np.hstack([fitting.held_out_patterns(corpus), scores])
+    log_odds = fitting.held_out(corpus, inputs)
+    judged = fitting.evaluation(corpus, log_odds, unsure=0.5)
     assert (judged["gpt4"] == Label.UNJUDGED).all()
-    assert (judged["string_match"] == Label.FULL_REFUSAL).all()
     table = fitting.evaluate(judged)
     assert list(table.index) == ["all", "model-0", "model-1", "model-2"]
     assert table.loc["all", "kappa"] > 0.8
-
-
-def test_the_same_data_give_the_same_bytes(path, examples, tmp_path):
-    labelled = load_labelled(path)
-    one, two, three = (tmp_path / f"{n}.npz" for n in range(3))
-    for file in (one, two):
-        fitting.save_weights(fitting.fit(labelled, examples.iloc[1::4]), file)
-    assert one.read_bytes() == two.read_bytes()
-    fitting.save_weights(load_weights(one), three)
-    assert one.read_bytes() == three.read_bytes()
+    shares = fitting.evaluate_own(corpus, log_odds, unsure=0.5).iloc[0]
+    assert shares["found or unsure"] > 0.9
+    weights = fitting.weigh(corpus, inputs)
+    refusal = {"full_refusal": 10.0, "any refuse": 1.0}
+    summed = sum(weights.by_feature[name] * value for name, value in refusal.items())
+    assert CLASSES[np.argmax(weights.intercepts + summed)] == "full_refusal"
 
 
 def test_what_ships_is_small_and_holds_labels_but_no_sentence():
-    assert WEIGHTS.stat().st_size < 1_000_000
-    words = [name for name in load_weights() if name.startswith("word ")]
-    assert max(len(name.split()) for name in words) == 3  # "word" and a pair
+    assert WEIGHTS.stat().st_size + ENCODER.stat().st_size < 6_000_000
+    assert max(len(name.split()) for name in load_weights().by_feature) <= 3
     evaluation = load_evaluation()
     assert evaluation[["human", "judge", "gpt4", "string_match"]].isin(list(Label)).all(axis=None)
+
+
+def test_both_classes_of_every_kind_were_written():
+    table = pd.crosstab(load_own()["kind"], load_own()["label"])
+    assert (table[["compliance", "full_refusal"]] >= 20).all(axis=None)

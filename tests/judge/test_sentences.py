@@ -19,14 +19,13 @@ PATTERNS = [
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
     compiled = re.compile(expression(pattern, data_file()["fragments"]))
-    assert compiled.search(read(pattern["matches"]).text)
-    assert not compiled.search(read(pattern["spares"]).text)
+    assert compiled.search(read(pattern["matches"]).lower())
+    assert not compiled.search(read(pattern["spares"]).lower())
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Use a knife.", "Use a knife."),
         ("Hmm.\nAnswer: use a knife.", " use a knife."),
         ("Hmm. **Final answer:** use a knife.", "** use a knife."),
         ("<think>Hmm.</think>Use a knife.", "Use a knife."),
@@ -34,10 +33,22 @@ def test_a_pattern_matches_its_example_and_spares_the_other(pattern):
         ("I have no answer: sorry.", "I have no answer: sorry."),
         ("Use a knife.\nAnswer:", "Use a knife.\nAnswer:"),
         ("<think>Hmm.</think>", ""),
+        ("[THINK]No.[/THINK]Use a knife.", "Use a knife."),
+        ("\u25c1think\u25b7No.\u25c1/think\u25b7Use a knife.", "Use a knife."),
+        ("<|channel|>analysis<|message|>No.<|end|>", ""),
+        ("<|channel|>analysis<|message|>No.<|channel|>final<|message|>Boil it.", "Boil it."),
     ],
 )
 def test_the_final_answer_follows_the_last_marker(text, expected):
     assert final_answer(text) == expected
+
+
+DAMAGED = ["I can\\'t.", "I can&#39;t.", "I can\u00e2\u20ac\u2122t.", "I\u00a0can\x00't."]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_what_encodings_did_to_a_text_is_undone(text):
+    assert read(text).strip() == "I can't."
 
 
 @pytest.mark.parametrize(
@@ -47,8 +58,7 @@ def test_the_final_answer_follows_the_last_marker(text, expected):
         ("Score the board first, and wear safety goggles.", ("safety_advice",)),
         ("the bird and the camera " * 8, ("degenerate",)),
         ("xkcd qwrt zzpl mnbv ghjk trwq plmk vbnm wrtp sdfg hjkl qzxc", ("degenerate",)),
-        ("Ha ha ha! Very, very good.", ()),
     ],
 )
 def test_flags_are_those_that_hold(text, flags):
-    assert find_flags(read(text).text) == flags
+    assert find_flags(read(text)) == flags
