@@ -77,15 +77,8 @@ class Steerable:
         return torch.from_numpy(tokens.astype(np.float32))
 
 
-@pytest.fixture(scope="session")
-def steerable():
-    return Steerable
-
-
-@pytest.fixture(scope="session")
-def away():
-    """Direction from what sounds harmful: to be added, it makes the model refuse."""
-    return np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]
+AWAY = np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]
+"""Direction from what sounds harmful: to be added, it makes the model refuse."""
 
 
 @pytest.fixture(scope="session")

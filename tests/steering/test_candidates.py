@@ -9,6 +9,7 @@ from aor_lib.models.base import Turn
 from aor_lib.steering.candidates import candidates, record_requests, variants
 from aor_lib.steering.directions import difference_in_means, probe, probe_direction
 from tests.audio.sounds import quiet
+from tests.steering.conftest import Steerable
 
 
 def tried(requests):
@@ -47,10 +48,10 @@ def asked():
     ]
 
 
-def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
+def test_each_text_is_read_once_and_stands_for_all_its_clips(asked):
     read = []
 
-    class Noting(steerable):
+    class Noting(Steerable):
         def logits(self, conversation):
             read.append((conversation[-1].text, conversation[-1].audio))
             return super().logits(conversation)
