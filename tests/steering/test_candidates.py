@@ -34,21 +34,15 @@ def test_directions_of_all_sources_have_the_same_norm(requests):
     assert read.direction[-1] == pytest.approx(heard.direction[0], rel=1e-5)
 
 
-@pytest.fixture
-def asked():
-    """Two utterances over two scenes, and their conversations."""
+def test_each_text_is_read_once_and_stands_for_all_its_clips():
     rows = [
         (intent, f"{intent} words", Path(f"{intent}.{scene}.flac"))
         for intent in ("harmful", "benign")
         for scene in ("kitchen", "alley")
     ]
     answers = pd.DataFrame(rows, columns=["intent", "text", "path"])
-    return answers.assign(utterance_id=answers["text"]), [
-        (Turn("user", audio=path),) for path in answers["path"]
-    ]
-
-
-def test_each_text_is_read_once_and_stands_for_all_its_clips(asked):
+    answers = answers.assign(utterance_id=answers["text"])
+    conversations = [(Turn("user", audio=path),) for path in answers["path"]]
     read = []
 
     class Noting(Steerable):
@@ -56,7 +50,6 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips(asked):
             read.append((conversation[-1].text, conversation[-1].audio))
             return super().logits(conversation)
 
-    answers, conversations = asked
     model = Noting()
     requests = record_requests(model, answers, conversations, quiet)
     assert read[len(conversations) :] == [("harmful words", None), ("benign words", None)]

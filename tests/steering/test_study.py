@@ -11,7 +11,8 @@ from aor_lib.analysis.stats import intervals
 from aor_lib.config.records import split_of
 from aor_lib.steering import tables
 from aor_lib.steering.trials import RANDOM
-from tests.steering.conftest import Steerable
+from tests.inference.conftest import STUDY
+from tests.steering.conftest import Steerable, answer_study, steer
 
 pytestmark = pytest.mark.slow
 
@@ -58,9 +59,7 @@ def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harm
     assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
 
 
-def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
-    steered_build, answer_study, steer, tmp_path
-):
+def test_answers_to_the_test_split_change_neither_vectors_nor_choice(steered_build, tmp_path):
     class Contrary(Steerable):
         """Answers otherwise, to utterances of the test split alone."""
 
@@ -88,7 +87,7 @@ def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
 
 
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
-    steered_build, steer, monkeypatch
+    steered_build, monkeypatch
 ):
     class Wordier(Steerable):
         ANSWERS = tuple(f"{text} Again." for text in Steerable.ANSWERS)
@@ -101,9 +100,7 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
-def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
-    study, answer_study, steer, tmp_path, monkeypatch
-):
+def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path, monkeypatch):
     build, obliging, closed = tmp_path / "build", Steerable(lambda name: "benign"), Steerable()
     assert tables.load(build, tables.POINTS).empty
     answer_study(build, obliging)
@@ -114,6 +111,6 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     # By another version: where nothing has changed, no model is looked at again.
     monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
     assert "not open" in steer(build, closed)["steerable"]
-    nobody = study.profile.model_copy(update={"steered_models": ()})
-    monkeypatch.setitem(vars(study), "profile", nobody)
-    assert "steered_models" in steer(build, obliging)["steerable"]
+    nobody = STUDY.profile.model_copy(update={"steered_models": ()})
+    study = STUDY.model_copy(update={"profile": nobody})
+    assert "steered_models" in steer(build, obliging, study)["steerable"]
