@@ -12,6 +12,7 @@ from aor_lib.cli import answers
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import StudyParams
+from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
     from aor_lib.study import Study
@@ -25,8 +26,7 @@ Stage = tuple[str, Callable[[], object]]
 @app.command()
 def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
-    study, folder = study_of(params, build)
-    run_stages(stages(params, study, folder))
+    run(params, build)
 
 
 def run(params: Path | str, build: Path | str | None = None) -> "Study":
@@ -75,7 +75,7 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
 
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
-        raise ModelError(f"{'; '.join(unable)}; 'aor models list' says what each needs")
+        raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' says what each needs")
 
     return [
         ("stimuli", partial(data, params, folder)),
@@ -87,6 +87,10 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
 
 
 def _ask(study: StudyParams, folder: Path) -> None:
+    from aor_lib.inference.engine import run_study
+
+    with progress("trials") as report:
+        lacking = run_study(study, folder, report, partial(typer.echo, err=True))
     # What a content filter blocks is never answered: the study is judged without it.
-    if answers.ask_models(study, folder) - {"blocked"}:
+    if lacking - {"blocked"}:
         raise typer.Exit(1)

@@ -40,7 +40,7 @@ def run_texts(
     path: Path,
     models,
     stimuli,
-    report=lambda progress: None,
+    report=lambda done, of: None,
     settings_sha256="0" * 64,
     arms=None,
     max_failures=1e9,
@@ -54,7 +54,9 @@ def run_texts(
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
-        return Run(trials, models, stimuli, path.parent, store, share).answer(report)
+        run = Run(trials, models, stimuli, path.parent, store, share)
+        run.answer(report)
+    return run
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:

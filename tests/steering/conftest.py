@@ -153,7 +153,7 @@ def answer_study(study, stimuli):
         trials = plan_trials(study, stimuli, [model])
         with Store(build / STORE) as store:
             store.set_plan(trials)
-            Run(trials, [model], stimuli, build, store).answer(lambda progress: None)
+            Run(trials, [model], stimuli, build, store).answer(lambda done, of: None)
         judge_study(build, JUDGES["speech-acts"], lambda done, of: None)
 
     return run
