@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,12 +61,7 @@ def run_stages(stages: Sequence[Stage]) -> None:
         typer.echo(f"{number} of {len(stages)}: {title}")
         began = time.monotonic()
         stage()
-        typer.echo(f"    {title} took {duration(time.monotonic() - began)}")
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: whole minutes from two minutes on."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        typer.echo(f"    {title} took {timedelta(seconds=round(time.monotonic() - began))}")
 
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:

@@ -23,7 +23,7 @@ from aor_lib.inference.asking import Batch, Outcome, ask, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
-from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, ModelError
+from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
@@ -204,17 +204,17 @@ class Run:
             self.finished |= self._store.finished(batch)  # by another run, until just now
             if left := self._left(batch):
                 self._locks[left[0].key] = lock
-                yield Batch(left, [self._conversation(trial) for trial in left])
+                turns = [
+                    conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
+                    for trial in left
+                ]
+                yield Batch(left, turns)
             else:
                 _unlock(lock)
 
     def _left(self, batch: Sequence[str]) -> list[Trial]:
         left = [key for key in batch if key not in self.finished and key not in self.failed]
         return [self._trials[key] for key in left]
-
-    def _conversation(self, trial: Trial) -> Conversation:
-        stimulus, arm = self._stimuli[trial.stimulus_id], trial.arm
-        return conversation(stimulus, self._build, arm.instruction, arm.steps)
 
     def _record(self, model: AudioModel, outcome: Outcome) -> None:
         name, results = model.card.id, outcome.results
