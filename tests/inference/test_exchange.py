@@ -2,6 +2,7 @@
 
 import hashlib
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -44,8 +45,9 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     by_model = load_results(here.build).groupby("model")
     assert by_model.size().to_dict() == {"other": 6, "own": 6}
     theirs = load_results(there.build)
-    for column in ("response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"):
-        assert by_model.get_group("other")[column].to_list() == theirs[column].to_list()
+    same = ["response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"]
+    others = by_model.get_group("other")[same].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, theirs[same].reset_index(drop=True))
     assert load_cards(here.build)["other"].title == "The model other"
     origins = load_provenance(here.build).set_index("model")
     assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}
