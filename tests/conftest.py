@@ -124,16 +124,6 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
     hf._loaded.clear()
 
 
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="session")
 def conversations(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clips")
@@ -163,27 +153,15 @@ def conversations(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def study():
-    rows = [
-        {"condition": condition, "intent": "pseudo_harmful", "number": n, "refused": n < refused}
-        for condition, refused in CONDITIONS.items()
-        for n in range(20)
-    ]
-    rows += [
-        {"condition": condition, "intent": "harmful", "number": 100 + n, "refused": n < 9}
-        for condition in CONDITIONS
-        for n in range(10)
-    ]
-    trials = pd.DataFrame(rows).assign(
-        model="a", revision="1", split="test", block="core", status="ok", flags="[]", voice="v"
-    )
-    trials = trials.assign(
-        variant=0, arm="none", method="none", is_control=False, mitigation="none"
-    )
-    trials["utterance_id"] = "u" + trials.pop("number").astype(str)
-    trials["stimulus_id"] = trials["utterance_id"] + "." + trials["condition"]
-    labels = {True: "full_refusal", False: "full_compliance"}
-    trials["label"] = trials.pop("refused").map(labels)
-    trials["scenario"] = "kitchen"
+    asked = [(c, "pseudo_harmful", n, n < CONDITIONS[c]) for c in CONDITIONS for n in range(20)]
+    asked += [(c, "harmful", 100 + n, n < 9) for c in CONDITIONS for n in range(10)]
+    trials = pd.DataFrame(asked, columns=["condition", "intent", "utterance_id", "label"])
+    trials["utterance_id"] = "u" + trials["utterance_id"].astype(str)
+    trials["label"] = trials["label"].map({True: "full_refusal", False: "full_compliance"})
+    about = {"model": "a", "revision": "1", "split": "test", "block": "core", "variant": 0}
+    about |= {"status": "ok", "flags": "[]", "voice": "v", "scenario": "kitchen"}
+    about |= {"arm": "none", "method": "none", "is_control": False, "mitigation": "none"}
+    trials = trials.assign(**about, stimulus_id=trials["utterance_id"] + "." + trials["condition"])
     dev = trials.head(10).assign(split="dev")
     probes = trials.head(3).assign(method="probe", arm="probe_background")
     study = Study(Path("nowhere"))

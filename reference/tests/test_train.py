@@ -50,10 +50,6 @@ def taught(model, groups, own=()):
     return tokenised(model, groups, dict(own), np.random.default_rng(0))
 
 
-def lesson(text, response):
-    return (Example(None, text, Sound(), text, "", response),)
-
-
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
@@ -112,7 +108,8 @@ def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model
 @pytest.mark.slow
 def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
     model = smollm_weights.language_model()
-    ((learnt,),) = taught(model, [lesson("Why?", None)], {"Why?": ("Because.", False)})
+    asked = Example(None, "Why?", Sound(), "Why?", "", None)
+    ((learnt,),) = taught(model, [(asked,)], {"Why?": ("Because.", False)})
     assert model.tokenizer.decode(learnt.response) == "Because."
     example = Example(
         "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."

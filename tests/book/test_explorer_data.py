@@ -21,12 +21,6 @@ def build(tmp_path_factory):
     return folder
 
 
-def received(build, name):
-    """Data that a script hands to the page."""
-    script = (build / "explorer" / f"{name}.js").read_text("ascii")
-    return json.loads(script.removeprefix(f'aorExplorer.receive("{name}",').strip()[:-1])
-
-
 def test_no_file_holds_what_was_answered_to_a_harmful_utterance(build):
     scripts = "".join(path.read_text("ascii") for path in (build / "explorer").iterdir())
     results = load_results(build)

@@ -45,6 +45,14 @@ def aor(monkeypatch, capsys):
     return aor
 
 
+@pytest.fixture
+def sounds(tmp_path, monkeypatch):
+    """A folder with a recording to import into a cache of its own."""
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+    put(tmp_path / "sounds/LICENSE", "CC0")
+    return put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0))).parents[1]
+
+
 def one_line_error(done):
     assert done.code == 1
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("aor: error:"))
@@ -121,30 +129,20 @@ def test_why_a_models_server_cannot_be_started_is_said(aor, monkeypatch):
     assert "'ref-permissive'?" in one_line_error(aor("models", "launch", "ref-permissiv"))
 
 
-@pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])
-def test_an_import_ends_with_1_where_a_file_could_not_be_read(
-    aor, tmp_path, monkeypatch, content, code
-):
-    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
-    put(tmp_path / "sounds/dog/b.wav", content)  # the same sound again is none that failed
-    done = aor("import", tmp_path / "sounds", "--sounds")
+@pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1, 3.0)), 0)])
+def test_an_import_ends_with_1_where_a_file_could_not_be_read(aor, sounds, content, code):
+    put(sounds / "rain/b.wav", content)  # the same sound again is none that failed
+    done = aor("import", sounds, "--sounds")
     assert done.code == code
-    assert done.stdout.startswith(f"Sounds added to {tmp_path / 'cache' / 'bank'}: 1")
-    assert "dog/b.wav: " in done.stderr
+    assert done.stdout.startswith(f"Sounds added to {sounds.parent / 'cache' / 'bank'}: 1")
+    assert "rain/b.wav: " in done.stderr
 
 
-def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesised(
-    aor, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesised(aor, sounds):
     empty = aor("scenes", "list", "--sounds")
     assert "aor import" in empty.stderr
     assert "recording" not in empty.stdout.partition("\n")[2]
-    put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0)))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    aor("import", tmp_path / "sounds", "--sounds")
+    aor("import", sounds, "--sounds")
     assert all(name in aor("scenes", "list").stdout for name in scene_ids())
     assert "creak" in aor("scenes", "list", "--procedural").stdout
     listed = aor("scenes", "list", "--sounds").stdout.splitlines()
@@ -188,14 +186,12 @@ def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
 
 
 def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
-    aor, tmp_path, monkeypatch
+    aor, sounds, monkeypatch
 ):
-    monkeypatch.setenv("AOR_CACHE", str(put(tmp_path / "file", b"") / "cache"))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
-    lines = [aor("import", tmp_path / "sounds", "--sounds").stderr]
+    monkeypatch.setenv("AOR_CACHE", str(put(sounds.parent / "file", b"") / "cache"))
+    lines = [aor("import", sounds, "--sounds").stderr]
     monkeypatch.delenv("AOR_CACHE")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~nobody-here").expanduser())
-    lines.append(aor("import", tmp_path / "sounds", "--sounds").stderr)
+    lines.append(aor("import", sounds, "--sounds").stderr)
     for line in lines:
         assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")

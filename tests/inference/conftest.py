@@ -36,26 +36,16 @@ STUDY = StudyParams(
 )
 
 
-def run_texts(
-    path: Path,
-    models,
-    stimuli,
-    report=lambda done, of: None,
-    settings_sha256="0" * 64,
-    arms=None,
-    max_failures=1e9,
-):
-    """Run a trial of each stimulus for each model, or arm, on a store, however many fail."""
-    arms = arms or [
-        Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models
-    ]
+def run_texts(path: Path, models, stimuli, settings_sha256="0" * 64, max_failures=1e9):
+    """Run a trial of each stimulus for each model on a store, however many fail."""
+    arms = [Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     share = Share(max_failures=max_failures)
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
         run = Run(trials, models, stimuli, path.parent, store, share)
-        run.answer(report)
+        run.answer(lambda done, of: None)
     return run
 
 

@@ -85,16 +85,15 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
     assert with_copy() != same
 
 
-def clip_of(sound):
-    return SoundTags((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
-
-
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
     model = language_model()
     questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36, 3)]
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
     asked = [{"role": "user", "content": format_clip("What do you hear?")}]
-    rain, siren = (model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren"))
+    rain, siren = (
+        model.prompt(asked, [SoundTags((((name, 1.0),),) * SEGMENTS, ())])
+        for name in ("rain", "siren")
+    )
     prompts += [rain, siren]
 
     def answers(batch):
