@@ -74,8 +74,8 @@ def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_othe
     merged = smollm_weights.merge_adapter(base, tmp_path)
     torch.testing.assert_close(logits(merged), logits(model.network), atol=1e-3, rtol=0)
     assert not torch.allclose(logits(merged), untrained, atol=1e-2)
-    monkeypatch.setattr(smollm_weights, "revision", lambda: "another")
-    with pytest.raises(ModelError, match=r"is for the base model \w+, not another"):
+    monkeypatch.setattr(smollm_weights.assets, "revision", lambda asset: "another")
+    with pytest.raises(ModelError, match=r"is for \w+, and this is another"):
         smollm_weights.merge_adapter(tiny_model().network, tmp_path)
 
 

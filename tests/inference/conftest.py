@@ -44,7 +44,9 @@ def run_texts(path: Path, models, stimuli, settings_sha256="0" * 64, max_failure
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
-        return Run(trials, models, stimuli, path.parent, store, share).answer(lambda progress: None)
+        run = Run(trials, models, stimuli, path.parent, store, share)
+        run.answer(lambda done, of: None)
+    return run
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:

@@ -135,7 +135,7 @@ def answer_study(build, model):
     trials = plan_trials(STUDY, STIMULI, [model])
     with Store(build / STORE) as store:
         store.set_plan(trials)
-        Run(trials, [model], STIMULI, build, store).answer(lambda progress: None)
+        Run(trials, [model], STIMULI, build, store).answer(quiet)
     judge_study(build, JUDGES["speech-acts"], quiet)
 
 
