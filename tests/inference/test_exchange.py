@@ -45,8 +45,9 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     by_model = load_results(here.build).groupby("model")
     assert by_model.size().to_dict() == {"other": 6, "own": 6}
     theirs = load_results(there.build)
-    for column in ("response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"):
-        assert by_model.get_group("other")[column].to_list() == theirs[column].to_list()
+    columns = ["response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"]
+    imported = by_model.get_group("other")[columns].reset_index(drop=True)
+    assert imported.equals(theirs[columns])
     assert load_cards(here.build)["other"].title == "The model other"
     origins = load_provenance(here.build).set_index("model")
     assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}

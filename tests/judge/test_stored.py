@@ -97,7 +97,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_is_asked_again_by_the_next_call
     with pytest.raises(ModelError, match=r"1 of 4 .*503 Service"):
         judge_study(build, unavailable, quiet)
     found = verdicts(build)["label"]
-    assert found.isna().to_dict() == {"s0": False, "s2": False, "stop": False, "s1": True}
+    assert found.isna().to_dict() == {"s0": False, "s2": False, "s3": False, "s1": True}
     judge, asked = failing(lambda answer: False, "")
     assert judge_study(build, judge, quiet) == 1
     assert asked == ["Yes."]
