@@ -11,7 +11,7 @@ import soundfile
 import yaml
 from hypothesis import settings
 
-from aor_lib.config.params import PARAMS, ModelCard
+from aor_lib.config.params import ModelCard, load_study
 from aor_lib.config.records import Condition, Intent, Stimulus, content_hash, split_of
 from aor_lib.models.base import Answer, Capabilities, Failure, Turn
 from aor_lib.study import Study
@@ -47,13 +47,7 @@ def write_profile(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def params() -> Path:
-    return PARAMS
-
-
-@pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
-    from aor_lib.config.params import load_study
     from aor_lib.stimuli.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("tiny")

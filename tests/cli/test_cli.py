@@ -12,7 +12,7 @@ import soundfile
 import yaml
 
 from aor_lib.cli import main
-from aor_lib.config.params import load_model_cards, scene_ids
+from aor_lib.config.params import PARAMS, load_model_cards, scene_ids
 from aor_lib.models.base import Answer, Capabilities, Failure
 from tests.audio.sounds import encoded, hiss, put
 from tests.conftest import ScriptedModel
@@ -80,7 +80,7 @@ def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
     assert not (build / "results.sqlite").exists()
 
 
-def test_models_are_listed_with_those_that_can_run_here_first(aor, params, monkeypatch):
+def test_models_are_listed_with_those_that_can_run_here_first(aor, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     done = aor("models", "list")
     assert done.code == 0
@@ -89,7 +89,7 @@ def test_models_are_listed_with_those_that_can_run_here_first(aor, params, monke
     rows = done.stdout.splitlines()[1:]
     states = [line.split()[-1] == "ready" for line in rows if line[0] != " "]
     assert states == sorted(states, reverse=True)
-    assert "cannot run here" in one_line_error(aor("models", "list", params / "full.yaml"))
+    assert "cannot run here" in one_line_error(aor("models", "list", PARAMS / "full.yaml"))
 
 
 def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):

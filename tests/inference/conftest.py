@@ -91,18 +91,13 @@ def path(tmp_path) -> Path:
     return tmp_path / STORE
 
 
-@pytest.fixture(scope="session")
-def model():
-    def model(
-        name: str,
-        answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
-        **card: object,
-    ) -> ScriptedModel:
-        made = ScriptedModel(answer, name)
-        made.card = made.card.model_copy(update={"title": f"The model {name}"} | card)
-        return made
-
-    return model
+def model(
+    name: str,
+    answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
+) -> ScriptedModel:
+    made = ScriptedModel(answer, name)
+    made.card = made.card.model_copy(update={"title": f"The model {name}"})
+    return made
 
 
 @pytest.fixture
@@ -115,5 +110,5 @@ def machine(tmp_path):
 
 
 @pytest.fixture
-def here(machine, model):
+def here(machine):
     return machine("here").ask(model("own"))

@@ -14,12 +14,6 @@ def trial(name: str, **changes: object) -> Trial:
     return Trial(name, content_hash(name), replace(ARM, **changes))
 
 
-@pytest.fixture
-def store(path):
-    with Store(path) as store:
-        yield store
-
-
 def test_everything_that_can_change_an_answer_changes_the_key():
     base = trial("a")
     others = [
@@ -35,15 +29,16 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     assert base.key == replace(base, stimulus_id="b").key
 
 
-def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
+def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(path):
     old, new = trial("a"), trial("b")
-    store.set_plan([old])
-    store.record([response_of(old.key, Answer("Sure.", 3), 0.1)])
-    store.set_plan([new])
-    assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
-    store.set_plan([old, new])
-    assert store.finished() == {old.key}
-    assert store.frame("rules")["status"].isna().tolist() == [False, True]
+    with Store(path) as store:
+        store.set_plan([old])
+        store.record([response_of(old.key, Answer("Sure.", 3), 0.1)])
+        store.set_plan([new])
+        assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
+        store.set_plan([old, new])
+        assert store.finished() == {old.key}
+        assert store.frame("rules")["status"].isna().tolist() == [False, True]
 
 
 def test_a_file_that_is_no_store_is_named(path):

@@ -40,11 +40,6 @@ def in_scene():
     return (Turn("user", audio=make_clip(WORDS, scene="home_kitchen", snr_db=20)),)
 
 
-@pytest.fixture(scope="module")
-def alone():
-    return (Turn("user", audio=make_clip(WORDS)),)
-
-
 def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_nowhere(in_scene):
     model = cascade("ref-contextual")
     (answer,) = model.answer([in_scene], GREEDY)
@@ -57,9 +52,8 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_
     assert "home kitchen" not in prompt  # a kitchen timer is a sound
 
 
-def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(
-    in_scene, alone, monkeypatch
-):
+def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(in_scene, monkeypatch):
+    alone = (Turn("user", audio=make_clip(WORDS)),)
     for name, same in (("ref-contextual", False), ("ref-wordbound", True)):
         model = cascade(name)
         assert model.logits(in_scene).equal(model.logits(alone)) is same, name
