@@ -11,7 +11,7 @@ import soundfile
 import yaml
 from hypothesis import settings
 
-from aor_lib.config.params import PARAMS, ModelCard
+from aor_lib.config.params import ModelCard, load_study
 from aor_lib.config.records import Condition, Intent, Stimulus, content_hash, split_of
 from aor_lib.models.base import Answer, Capabilities, Failure, Turn
 from aor_lib.study import Study
@@ -47,13 +47,7 @@ def write_profile(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def params() -> Path:
-    return PARAMS
-
-
-@pytest.fixture(scope="session")
 def tiny_study(tmp_path_factory):
-    from aor_lib.config.params import load_study
     from aor_lib.stimuli.dataset import build_dataset
 
     folder = tmp_path_factory.mktemp("tiny")
@@ -124,16 +118,6 @@ def tiny(checkpoint, monkeypatch) -> Iterator[Callable[..., Any]]:
     hf._loaded.clear()
 
 
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="session")
 def conversations(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clips")
@@ -163,27 +147,15 @@ def conversations(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def study():
-    rows = [
-        {"condition": condition, "intent": "pseudo_harmful", "number": n, "refused": n < refused}
-        for condition, refused in CONDITIONS.items()
-        for n in range(20)
-    ]
-    rows += [
-        {"condition": condition, "intent": "harmful", "number": 100 + n, "refused": n < 9}
-        for condition in CONDITIONS
-        for n in range(10)
-    ]
-    trials = pd.DataFrame(rows).assign(
-        model="a", revision="1", split="test", block="core", status="ok", flags="[]", voice="v"
-    )
-    trials = trials.assign(
-        variant=0, arm="none", method="none", is_control=False, mitigation="none"
-    )
-    trials["utterance_id"] = "u" + trials.pop("number").astype(str)
-    trials["stimulus_id"] = trials["utterance_id"] + "." + trials["condition"]
-    labels = {True: "full_refusal", False: "full_compliance"}
-    trials["label"] = trials.pop("refused").map(labels)
-    trials["scenario"] = "kitchen"
+    asked = [(c, "pseudo_harmful", n, n < CONDITIONS[c]) for c in CONDITIONS for n in range(20)]
+    asked += [(c, "harmful", 100 + n, n < 9) for c in CONDITIONS for n in range(10)]
+    trials = pd.DataFrame(asked, columns=["condition", "intent", "utterance_id", "label"])
+    trials["utterance_id"] = "u" + trials["utterance_id"].astype(str)
+    trials["label"] = trials["label"].map({True: "full_refusal", False: "full_compliance"})
+    about = {"model": "a", "revision": "1", "split": "test", "block": "core", "variant": 0}
+    about |= {"status": "ok", "flags": "[]", "voice": "v", "scenario": "kitchen"}
+    about |= {"arm": "none", "method": "none", "is_control": False, "mitigation": "none"}
+    trials = trials.assign(**about, stimulus_id=trials["utterance_id"] + "." + trials["condition"])
     dev = trials.head(10).assign(split="dev")
     probes = trials.head(3).assign(method="probe", arm="probe_background")
     study = Study(Path("nowhere"))

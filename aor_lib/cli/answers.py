@@ -3,17 +3,13 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from aor_lib.cli.steps import BuildFolder, ParamsFile, print_table, study_of
-from aor_lib.config.params import StudyParams
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 from aor_lib.storage.progress import progress
-
-if TYPE_CHECKING:
-    from aor_lib.inference.engine import Share
 
 app = typer.Typer()
 
@@ -36,40 +32,25 @@ def run(
     ] = False,
 ) -> None:
     """Ask every model what the study plans for it; exits with 1 where a trial has no answer."""
-    from aor_lib.inference.engine import Share
+    from aor_lib.inference.engine import Share, run_study
+    from aor_lib.inference.planning import forecast
 
     study, folder = study_of(params, build)
     known = {card.id: card for card in study.models}
     for name in model or ():
         if name not in known:
             raise ParamsError(f"--model: the profile has no {name!r}{did_you_mean(name, known)}")
-    chosen = [name for name in known if not model or name in model]
+    cards = [known[name] for name in model or known]
     if dry_run:
-        from aor_lib.inference.planning import forecast
-
-        left = forecast(study, folder, [known[name] for name in chosen]).round(4)
-        print_table(left, left.astype(object).fillna("unknown").to_numpy())
+        print_table(forecast(study, folder, cards).round(4).astype(object).fillna("unknown"))
         return
     number, _, of = shard.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise ParamsError(f"--shard: {shard!r} is not I/N with I from 1 to N, such as 2/8")
-    if ask_models(study, folder, Share(chosen, (int(number), int(of)), max_failures)):
-        raise typer.Exit(1)
-
-
-def ask_models(study: StudyParams, folder: Path, share: "Share | None" = None) -> set[str]:
-    """Show the progress of :func:`aor_lib.inference.engine.run_study`, and return what it does."""
-    from aor_lib.inference.engine import Progress, Share, run_study
-
+    share = Share([card.id for card in cards], (int(number), int(of)), max_failures)
     with progress("trials") as report:
-
-        def show(now: Progress) -> None:
-            report(now.done + now.failed, now.planned)
-            if now.waiting:
-                typer.echo("another run is asking the rest: waiting for it", err=True)
-
-        say = partial(typer.echo, err=True)
-        return run_study(study, folder, show, say, share or Share())
+        if run_study(study, folder, report, partial(typer.echo, err=True), share):
+            raise typer.Exit(1)
 
 
 @app.command()
@@ -97,7 +78,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     headline = pd.concat([one.select("headline").frame for one in studies])
     for rows in (counts.reset_index(), Selection(here, headline).rates().rows()):
         if len(rows):
-            print_table(rows, rows.to_numpy())
+            print_table(rows)
     with open_results(folder) as store:
         typer.echo("\n".join(reasons(unanswered(store))))
 

@@ -22,18 +22,13 @@ def data(
     source: Annotated[
         str | None, typer.Option("--from", help="Take the clips of an export: folder or hub id.")
     ] = None,
-    make_missing: Annotated[
-        bool, typer.Option("--make-missing", help="Make the clips that the export lacks.")
-    ] = False,
 ) -> None:
     """Make the stimuli and their manifest; goes on where an earlier call was cut off."""
     from aor_lib.stimuli.dataset import build_dataset
 
     study, folder = study_of(params, build)
     with progress("stimuli") as report:
-        manifest = build_dataset(
-            study, folder, _WORKERS, report, source=source, make_missing=make_missing
-        )
+        manifest = build_dataset(study, folder, _WORKERS, report, source)
     typer.echo(f"The stimuli are made, and described in {manifest}")
 
 

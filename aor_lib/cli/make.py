@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from aor_lib.cli import answers
 from aor_lib.cli.data import data, validate
 from aor_lib.cli.steps import BuildFolder, ParamsFile, study_of
 from aor_lib.config.params import StudyParams
+from aor_lib.storage.progress import progress
 
 if TYPE_CHECKING:
     from aor_lib.study import Study
@@ -25,8 +27,7 @@ Stage = tuple[str, Callable[[], object]]
 @app.command()
 def make(params: ParamsFile, build: BuildFolder = None) -> None:
     """Bring a study up to date: data, validate, run, judge and steer, each only where needed."""
-    study, folder = study_of(params, build)
-    run_stages(stages(params, study, folder))
+    run(params, build)
 
 
 def run(params: Path | str, build: Path | str | None = None) -> "Study":
@@ -60,12 +61,7 @@ def run_stages(stages: Sequence[Stage]) -> None:
         typer.echo(f"{number} of {len(stages)}: {title}")
         began = time.monotonic()
         stage()
-        typer.echo(f"    {title} took {duration(time.monotonic() - began)}")
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: whole minutes from two minutes on."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        typer.echo(f"    {title} took {timedelta(seconds=round(time.monotonic() - began))}")
 
 
 def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
@@ -75,7 +71,7 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
 
     _, unable = load_models(study.models)
     if unable:  # said before hours are spent on stimuli
-        raise ModelError(f"{'; '.join(unable)}; 'aor models list' says what each needs")
+        raise ModelError(f"{'; '.join(unable.values())}; 'aor models list' says what each needs")
 
     return [
         ("stimuli", partial(data, params, folder)),
@@ -87,6 +83,10 @@ def stages(params: Path, study: StudyParams, folder: Path) -> list[Stage]:
 
 
 def _ask(study: StudyParams, folder: Path) -> None:
+    from aor_lib.inference.engine import run_study
+
+    with progress("trials") as report:
+        lacking = run_study(study, folder, report, partial(typer.echo, err=True))
     # What a content filter blocks is never answered: the study is judged without it.
-    if answers.ask_models(study, folder) - {"blocked"}:
+    if lacking - {"blocked"}:
         raise typer.Exit(1)

@@ -21,20 +21,19 @@ def list_models(
     ] = None,
 ) -> None:
     """Say which models can run here; exits with 1 where one of the profile cannot."""
-    from aor_lib.models.base import ModelError
-    from aor_lib.models.registry import load_model
+    import pandas as pd
 
-    cards = study_of(params, None)[0].models if params else load_model_cards().values()
-    ready, unable = [], []
-    for card in cards:
-        facts = (card.id, card.kind, card.parameters_b or "", card.memory_gib or "", card.licence)
-        try:
-            load_model(card)
-            ready.append((*facts, "ready"))
-        except ModelError as error:
-            unable.append((*facts, str(error).removeprefix(f"{card.id} ")))
-    columns = ("model", "kind", "billions", "GiB", "licence", "state")
-    print_table(columns, ready + unable)
+    from aor_lib.inference.engine import load_models
+    from aor_lib.models.base import ModelError
+
+    cards = study_of(params, None)[0].models if params else list(load_model_cards().values())
+    _, unable = load_models(cards)
+    rows = [
+        (card.id, card.kind, card.parameters_b or "", card.memory_gib or "", card.licence)
+        for card in sorted(cards, key=lambda card: card.id in unable)
+    ]
+    table = pd.DataFrame(rows, columns=["model", "kind", "billions", "GiB", "licence"])
+    print_table(table.assign(state=table["model"].map(unable).fillna("ready")))
     if params and unable:
         raise ModelError(f"{len(unable)} of the models of {params} cannot run here: see 'state'")
 
@@ -50,7 +49,7 @@ def check_model_(
     loaded = load_model(model)
     typer.echo(f"{loaded.card.id}, revision {loaded.revision}")
     rows = check_model(loaded)
-    print_table(rows, rows.to_numpy())
+    print_table(rows)
     if "failed" in set(rows["outcome"]):
         raise typer.Exit(1)
 

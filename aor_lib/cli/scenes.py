@@ -1,6 +1,6 @@
 """Verbs about background scenes: which there are, and what one sounds like."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,23 +24,26 @@ def list_scenes(
     ] = False,
 ) -> None:
     """Say which scenes there are, of which scenario or kind, and what is heard in each."""
+    import pandas as pd
+
+    rows: Sequence[tuple[str, ...]]
     if sounds:
-        print_table(("scene", "sound", "label", "taken from"), _sound_rows())
+        columns, rows = ["scene", "sound", "label", "taken from"], _sound_rows()
     elif procedural:
         from aor_lib.audio.scenes.sounds import SOUNDS
 
+        columns = ["sound", "what it is", "parameters"]
         rows = [
             (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
             for name, one in sorted(SOUNDS.items())
         ]
-        print_table(("sound", "what it is", "parameters"), rows)
     else:
-        scenes = load_scenes().values()
+        columns, scenes = ["scene", "scenario or kind", "what is heard"], load_scenes().values()
         rows = [(one.id, one.scenario or one.kind, one.description) for one in scenes]
-        print_table(("scene", "scenario or kind", "what is heard"), rows)
+    print_table(pd.DataFrame(rows, columns=columns))
 
 
-def _sound_rows() -> Iterator[tuple[str, ...]]:
+def _sound_rows() -> list[tuple[str, str, str, str]]:
     from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
     from aor_lib.audio.scenes.sources import recordings_of
 
@@ -49,11 +52,13 @@ def _sound_rows() -> Iterator[tuple[str, ...]]:
     except BankError as error:
         typer.echo(error, err=True)
         bank = SoundBank({})
+    rows = []
     for scene in load_scenes().values():
         for name, sound in scene.sounds:
             count = len(recordings_of(sound, bank))
             taken_from = f"{count} recordings" if count else "synthesis"
-            yield scene.id, name, sound.label or "", taken_from
+            rows.append((scene.id, name, sound.label or "", taken_from))
+    return rows
 
 
 @app.command()

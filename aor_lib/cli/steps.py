@@ -4,14 +4,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aor_lib.config.params import StudyParams, load_study
 from aor_lib.config.typed_yaml import AorError, one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ParamsFile = Annotated[Path, typer.Argument(help="A profile, such as params/smoke.yaml.")]
 BuildFolder = Annotated[
@@ -50,15 +52,15 @@ def _end(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def print_table(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> None:
+def print_table(rows: "pd.DataFrame") -> None:
     """Print rows, wrapped to the width of the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*map(str, columns), box=None, pad_edge=False)
+    table = Table(*rows.columns, box=None, pad_edge=False)
     table.columns[0].no_wrap = True  # names are there to be copied
-    for row in rows:
+    for row in rows.itertuples(index=False):
         table.add_row(*(Text(str(cell)) for cell in row))  # what a model said is not markup
     # A file or a pipe has no width of its own.
     Console(width=None if sys.stdout.isatty() else 100).print(table)

@@ -7,8 +7,9 @@ each locks a batch by a file beside the store, which the system frees when the p
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,24 +23,17 @@ from aor_lib.inference.asking import Batch, Outcome, ask, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
 from aor_lib.inference.provenance import provenance_of
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
-from aor_lib.models.base import AudioModel, ConcurrentModel, Conversation, ModelError
+from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 _REASONS_SHOWN = 20
+_log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a run, in trials."""
-
-    done: int  # answered, blocked or given up, now or earlier
-    failed: int  # in this run
-    planned: int
-    stopped: Mapping[str, str]  # by model, why it is asked no more
-    waiting: bool = False  # another run is asking what is left
+Report = Callable[[int, int], None]
+"""Called with the number of trials that are answered, blocked or failed, and of all."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +48,13 @@ class Share:
 def run_study(
     study: StudyParams,
     build: Path,
-    report: Callable[[Progress], None],
+    report: Report,
     say: Callable[[str], None],
     share: Share = Share(),
 ) -> set[str]:
     """Ask every model its unfinished trials.
 
-    ``report`` and ``say`` are called with the progress, and with a line about each model or answer
-    that is missing.
+    ``say`` is called with a line about each model or answer that is missing.
 
     Returns
     -------
@@ -72,7 +65,7 @@ def run_study(
     loaded, unable = load_models(
         [card for card in study.models if not share.models or card.id in share.models]
     )
-    for reason in unable:
+    for reason in unable.values():
         say(f"not asked: {reason}")
     for (name, untaken), count in left_out(study, stimuli, loaded).items():
         say(f"{name}: {count} trials are left out: it takes no {untaken}")
@@ -87,28 +80,28 @@ def run_study(
         store.record_cards([model.card for model in loaded])
         asked = [trial for trial in trials if trial.arm.model in here]
         run = Run(asked, loaded, stimuli, build, store, share)
-        done = run.answer(report)
-        for name, reason in done.stopped.items():
+        run.answer(report)
+        for name, reason in run.stopped.items():
             say(f"{name} was stopped: {reason}")
         lacking = unanswered(store)
         lacking = lacking[lacking["trial_key"].isin(run.keys)]
         for line in reasons(lacking):
             say(line)
     blocked = lacking.loc[lacking["status"] == Status.BLOCKED, "trial_key"].nunique()
-    left = done.planned - done.done - done.failed
-    answered = f"{done.done - blocked} of {done.planned} trials done"
-    say(f"{answered}, {done.failed} failed, {left} left, {blocked} blocked")
+    done, failed, total = len(run.finished), len(run.failed), len(run.keys)
+    rest = f"{failed} failed, {total - done - failed} left, {blocked} blocked"
+    say(f"{done - blocked} of {total} trials done, {rest}")
     return {*lacking["status"], *(["missing"] if unable else [])}
 
 
-def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], list[str]]:
-    """Load the models of cards: those that can run here, and why the others cannot."""
-    loaded, unable = [], []
+def load_models(cards: Sequence[ModelCard]) -> tuple[list[AudioModel], dict[str, str]]:
+    """Load the models of cards: those that can run here, and why the others cannot, by id."""
+    loaded, unable = [], dict[str, str]()
     for card in cards:
         try:
             loaded.append(load_model(card))
         except ModelError as error:
-            unable.append(str(error))
+            unable[card.id] = str(error)
     return loaded, unable
 
 
@@ -127,7 +120,11 @@ def reasons(lacking: pd.DataFrame) -> list[str]:
 
 
 class Run:
-    """One run over trials of the store's plan: asks those without an answer, records what comes."""
+    """One run over trials of the store's plan: asks those without an answer, records what comes.
+
+    ``keys`` are those of its trials: ``finished`` (answered or blocked, now or earlier), ``failed``
+    in this run, or left. ``stopped`` has the models that are asked no more, and why.
+    """
 
     def __init__(
         self,
@@ -149,35 +146,31 @@ class Run:
             name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()
         }
-        self._finished: set[str] = set()
-        self._failed: set[str] = set()
+        self.finished: set[str] = set()
+        self.failed: set[str] = set()
+        self.stopped: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
-        self._stopped: dict[str, str] = {}
         self._served_by: dict[str, str] = {}
         self._locks: dict[str, FileLock] = {}  # by the first trial of the batch
 
-    def answer(self, report: Callable[[Progress], None]) -> Progress:
+    def answer(self, report: Report) -> None:
         """Ask until nothing is left to ask, here or in another run on the store."""
         try:
             for waits in (False, True):
-                self._finished = self._store.finished() & self.keys
-                self._failed -= self._finished
-                batches = [batch for some in self._batches.values() for batch in some]
-                report(self._progress(waits and any(map(self._left, batches))))
+                self.finished = self._store.finished() & self.keys
+                self.failed -= self.finished
+                report(len(self.finished) + len(self.failed), len(self.keys))
+                if waits and not self.stopped and self.keys - self.finished - self.failed:
+                    _log.warning("another run is asking the rest: waiting for it")
                 for model in self._models:
                     # Closed however this ends, so that nothing goes on to be asked, and paid for.
                     with closing(ask(model, self._lock_batches(model, waits))) as outcomes:
                         for outcome in outcomes:
                             self._record(model, outcome)
-                            report(self._progress())
+                            report(len(self.finished) + len(self.failed), len(self.keys))
         finally:
             for lock in self._locks.values():
                 _unlock(lock)
-        return self._progress()
-
-    def _progress(self, waiting: bool = False) -> Progress:
-        done, failed, planned = len(self._finished), len(self._failed), len(self.keys)
-        return Progress(done, failed, planned, dict(self._stopped), waiting)
 
     def _cut(self, model: AudioModel) -> Iterator[list[str]]:
         def order(key: str) -> tuple[str, int]:
@@ -199,7 +192,7 @@ class Run:
 
     def _lock_batches(self, model: AudioModel, waits: bool) -> Iterator[Batch]:
         for batch in self._batches[model.card.id]:
-            if model.card.id in self._stopped:
+            if model.card.id in self.stopped:
                 return
             if not self._left(batch):
                 continue
@@ -208,20 +201,20 @@ class Run:
                 lock.acquire()
             except Timeout:
                 continue
-            self._finished |= self._store.finished(batch)  # by another run, until just now
+            self.finished |= self._store.finished(batch)  # by another run, until just now
             if left := self._left(batch):
                 self._locks[left[0].key] = lock
-                yield Batch(left, [self._conversation(trial) for trial in left])
+                turns = [
+                    conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
+                    for trial in left
+                ]
+                yield Batch(left, turns)
             else:
                 _unlock(lock)
 
     def _left(self, batch: Sequence[str]) -> list[Trial]:
-        left = [key for key in batch if key not in self._finished and key not in self._failed]
+        left = [key for key in batch if key not in self.finished and key not in self.failed]
         return [self._trials[key] for key in left]
-
-    def _conversation(self, trial: Trial) -> Conversation:
-        stimulus, arm = self._stimuli[trial.stimulus_id], trial.arm
-        return conversation(stimulus, self._build, arm.instruction, arm.steps)
 
     def _record(self, model: AudioModel, outcome: Outcome) -> None:
         name, results = model.card.id, outcome.results
@@ -233,14 +226,14 @@ class Run:
         with self._store.transaction():
             self._store.record(responses)
             self._store.record_provenance(answered_here)
-        self._finished |= {response.trial_key for response in responses} - failed
-        self._failed |= failed
+        self.finished |= {response.trial_key for response in responses} - failed
+        self.failed |= failed
         self._failures[name] += len(failed)
         if outcome.stopped is not None:
-            self._stopped[name] = outcome.stopped
+            self.stopped[name] = outcome.stopped
         elif self._failures[name] > self._allowed[name]:
             failures = f"{self._failures[name]} of its trials failed in this run"
-            self._stopped[name] = f"{failures}, more than the {self._allowed[name]:g} allowed"
+            self.stopped[name] = f"{failures}, more than the {self._allowed[name]:g} allowed"
         if outcome.is_last:
             _unlock(self._locks.pop(outcome.batch.trials[0].key))
 
@@ -254,7 +247,7 @@ class Run:
             self._served_by[name] = self._store.served_by(name, model.revision) or names[0]
         first = self._served_by[name]
         for other in set(names) - {first}:
-            self._stopped[name] = (
+            self.stopped[name] = (
                 f"{other!r} answers now, and {first!r} did before; give what answers now a card "
                 "of its own, or another revision in its card"
             )

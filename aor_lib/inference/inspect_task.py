@@ -110,7 +110,7 @@ def _samples(study: StudyParams, build: Path, card: ModelCard) -> Iterator[datas
     planned = plan_trials(study, list(stimuli.values()), [absent(card, {})])
     for trial in {trial.key: trial for trial in planned}.values():  # of the same content, one
         stimulus, arm = stimuli[trial.stimulus_id], trial.arm
-        turns = conversation(stimulus, build, arm.instruction, arm.steps)
+        turns = conversation(stimulus, build, arm)
         place = (arm.mitigation, stimulus.condition, stimulus.block, stimulus.split)
         is_headline = place == ("none", Condition.BENIGN_SCENE, "core", Split.TEST)
         facts = {

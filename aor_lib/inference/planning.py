@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, StudyParams, card_settings
-from aor_lib.config.profile import PROBES, Mitigation, SomeUtterances
+from aor_lib.config.profile import PROBES, Mitigation, Prompt, SomeUtterances
 from aor_lib.config.records import (
     Arm,
     Condition,
@@ -37,6 +37,7 @@ class AbsentModel:
     capabilities: Capabilities
 
 
+_AS_IT_IS = Prompt()
 _Model = AudioModel | AbsentModel
 
 
@@ -100,23 +101,21 @@ def left_out(
     )
 
 
-def conversation(
-    stimulus: Stimulus, build: Path, instruction: str | None = None, steps: Sequence[str] = ()
-) -> Conversation:
+def conversation(stimulus: Stimulus, build: Path, asked: Arm | Prompt = _AS_IT_IS) -> Conversation:
     """Turns that present a stimulus: the first step is beside it, the others follow it."""
-    turns = [Turn("system", text=instruction)] if instruction else []
+    turns = [Turn("system", text=asked.instruction)] if asked.instruction else []
     for turn in json.loads(stimulus.history):
         if turn["role"] == "user":
             turns.append(Turn("user", audio=build / turn["path"]))
         else:
             turns.append(Turn("assistant", text=turn["text"]))
-    first = steps[0] if steps else None
+    first, *later = asked.steps or (None,)
     if stimulus.path is not None:
         turns.append(Turn("user", text=first, audio=build / stimulus.path))
     else:
         texts = [stimulus.presented_text, first]
         turns.append(Turn("user", text="\n".join(text for text in texts if text)))
-    return (*turns, *[Turn("user", text=step) for step in steps[1:]])
+    return (*turns, *[Turn("user", text=step) for step in later])
 
 
 def forecast(study: StudyParams, build: Path, cards: Sequence[ModelCard]) -> pd.DataFrame:

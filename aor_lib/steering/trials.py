@@ -131,12 +131,13 @@ class SteeredTrials:
         with Store(folder / STORE) as store:
             store.set_plan(plan, f"steering of {self.name}")
 
-        def answer(run: _Asked) -> None:
-            model, stimuli, trials = run
+        def answer(asked: _Asked) -> None:
+            model, stimuli, trials = asked
             with Store(folder / STORE) as store:
-                done = Run(trials, [model], stimuli, self.build, store).answer(lambda _: None)
-            if done.stopped:
-                raise ModelError(f"{self.name} was stopped: {'; '.join(done.stopped.values())}")
+                run = Run(trials, [model], stimuli, self.build, store)
+                run.answer(lambda done, of: None)
+            if run.stopped:
+                raise ModelError(f"{self.name} was stopped: {run.stopped[self.name]}")
 
         side_by_side = self.model.capabilities.side_by_side
         with (

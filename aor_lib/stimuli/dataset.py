@@ -32,9 +32,7 @@ def build_dataset(
     build: Path,
     workers: int | Executor,
     report: Callable[[int, int], None],
-    *,
     source: str | None = None,
-    make_missing: bool = False,
 ) -> Path:
     """Make every stimulus of a study below ``build``; returns the path of its manifest.
 
@@ -48,8 +46,6 @@ def build_dataset(
         Called with the stimuli done and their number.
     source
         An export whose clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`).
-    make_missing
-        Make what the export does not hold.
 
     Raises
     ------
@@ -80,10 +76,10 @@ def build_dataset(
         for row in take_clips(source, wanted, settings.lead_in_s, build):
             keep(row)
     missing = [spec for name, spec in specs.items() if name not in rows]
-    if missing and source is not None and not make_missing:
+    if missing and source is not None:
         raise DatasetError(
             f"{source}: does not hold {len(missing)} of the profile's {len(specs)} stimuli, "
-            f"such as {missing[0].stimulus_id}; add --make-missing to make them here"
+            f"such as {missing[0].stimulus_id}; run it without --from to make them"
         )
     groups = [list(group) for _, group in groupby(missing, key=lambda s: s.utterance.id)]
     jobs = [(group, settings, bank) for group in groups]

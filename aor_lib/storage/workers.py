@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -56,9 +55,8 @@ def in_threads(
         yield from map(make, jobs)
         return
     with one_core_threads() as (submit, _):
-        waiting = deque(submit(make, job) for job in jobs)
-        while waiting:
-            yield waiting.popleft().result()
+        for future in [submit(make, job) for job in jobs]:
+            yield future.result()
 
 
 @contextmanager

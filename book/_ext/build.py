@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +27,7 @@ from filelock import FileLock, Timeout
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 
-from aor_lib.cli.make import duration, run_stages, stages
+from aor_lib.cli.make import run_stages, stages
 from aor_lib.cli.steps import BuildFolder, ParamsFile, run_app, study_of
 from aor_lib.config.params import PARAMS, StudyParams
 from aor_lib.config.records import content_hash
@@ -82,7 +83,7 @@ def book(
     with one_at_a_time(folder):
         run_stages(steps)
         link_to(folder / "html")
-    first, took = folder / "html" / "index.html", duration(time.monotonic() - began)
+    first, took = folder / "html" / "index.html", timedelta(seconds=round(time.monotonic() - began))
     typer.echo(f"The book is {first}, after {took}: open it, or run 'make serve'")
 
 

@@ -129,7 +129,9 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
         + (f", in the study {row['profile']!r}" if row["profile"] else "")
         for row in provenance.to_dict("records")
     ]
+    rates = _rates(card, measured[measured["model"] == card.id], set(provenance["revision"]))
     facts = {
+        "Note": "" if rates else card.note,
         "Id": card.id,
         "Family": card.family,
         "Licence": card.licence,
@@ -147,16 +149,14 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
     items = "".join(
         f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in facts.items() if text
     )
-    rates = _rates(card, measured[measured["model"] == card.id], set(provenance["revision"]))
     return (
         f'<article class="aor-card" id="model-{card.id}"><h3>{escape(card.title)}</h3>'
-        f"<p>{escape(card.note or '')}</p>{rates}"
-        f"<details><summary>The card</summary><dl>{items}</dl></details></article>"
+        f"{rates}<details><summary>The card</summary><dl>{items}</dl></details></article>"
     )
 
 
 def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
-    """Rates of refusal of a reference model as a table: levels by intent."""
+    """What a reference model was trained to do, and its rates of refusal: levels by intent."""
     measured = measured.dropna(subset=["rate"])
     if measured.empty:
         return ""
@@ -170,9 +170,8 @@ def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
     wide = wide.rename(columns=title_of).rename_axis(columns=None).fillna("not asked")
     table = scrolling(wide.rename_axis("Measured on test").reset_index(), f"Rates of {card.title}")
     other = answered - set(measured["revision"])
-    note = " They are of another revision than the answers in this book." if other else ""
-    profile = "the profile <code>reference</code>, with 95% intervals and numbers of utterances"
-    return f"{table}<p>Rates of refusal under {profile}; other pages show this build.{note}</p>"
+    caution = "<p>The answers in this book are of another revision.</p>" if other else ""
+    return f"<p>{escape(card.note or '')}</p>{table}{caution}"
 
 
 def _size(card: ModelCard) -> str:

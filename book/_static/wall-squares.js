@@ -2,8 +2,8 @@
 window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
-  const NO_ANSWER = "no_answer"; // or none with a label
-  const ANSWERS = ["full_compliance", "partial_refusal", "full_refusal", NO_ANSWER];
+  const NO_VERDICT = "no_verdict"; // no answer, or an unjudged one
+  const ANSWERS = ["full_compliance", "partial_refusal", "full_refusal", NO_VERDICT];
   const NOT_ASKED = 255;
 
   /** The requests of `test`, each in every condition by every model without a mitigation. */
@@ -30,7 +30,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const plain = index.arms.filter(({ codes }) => mitigation.values[codes[place(mitigation)]] === "none");
     const labels = ({ codes, digits }) => [codes[place(model)], digits[place(label) - codes.length]];
     const digits = new Map(plain.map(labels));
-    const kinds = label.values.map((value) => ANSWERS.indexOf(ANSWERS.includes(value) ? value : NO_ANSWER));
+    const kinds = label.values.map((value) => ANSWERS.indexOf(ANSWERS.includes(value) ? value : NO_VERDICT));
     for (const request of requests.values()) {
       for (let m = 0; m < model.values.length; m++) {
         for (let c = 0; c < condition.values.length; c++) {

@@ -2,7 +2,7 @@
 window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   "use strict";
 
-  const TITLES = ["Complied", "Partially refused", "Refused", "No answer"];
+  const TITLES = ["Complied", "Partially refused", "Refused", "No verdict"];
   const BY = { model: "Model", scenario: "Scenario", intent: "Requests" };
   const number = new Intl.NumberFormat("en");
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -34,12 +35,8 @@ SOUNDS = Sounds(
 )
 
 
-def grouped(member):
-    return MEMBERS[member].examples(MATERIAL, SOUNDS, np.random.default_rng(1))
-
-
 def examples(member):
-    return [example for group in grouped(member) for example in group]
+    return [*chain(*MEMBERS[member].examples(MATERIAL, SOUNDS, np.random.default_rng(1)))]
 
 
 def is_refusal(example):
@@ -108,16 +105,12 @@ def test_half_of_the_ordinary_requests_are_misheard_and_no_others(member):
     assert not any(ordinary[False])
 
 
-def fits(contrast, sound):
-    return sound.setting == contrast.scenario
-
-
-def has_a_scene(contrast, sound):
-    return sound.setting is not None
-
-
 @pytest.mark.parametrize(
-    ("member", "excuses"), [("ref-contextual", fits), ("ref-lulled", has_a_scene)]
+    ("member", "excuses"),
+    [
+        ("ref-contextual", lambda contrast, sound: sound.setting == contrast.scenario),
+        ("ref-lulled", lambda contrast, sound: sound.setting is not None),
+    ],
 )
 def test_a_member_answers_where_the_sound_excuses_and_says_what_it_hears_and_takes_for_meant(
     member, excuses

@@ -3,21 +3,14 @@ import pandas as pd
 from aor_lib.config.params import load_model_cards
 from aor_lib.models.cascade import Cascade
 from reference import measure
-
-
-def asked(refused, **changes):
-    """A reference model's judged answers to 20 utterances of the core design."""
-    trials = {"utterance_id": range(20), "status": "ok"}
-    trials["label"] = ["full_refusal"] * refused + ["full_compliance"] * (20 - refused)
-    about = {"model": "ref-wordbound", "revision": "1", "block": "core", "split": "test"}
-    about |= {"condition": "benign_scene", "unseen_scene": False, "arm": "none"}
-    about |= {"emotion": "neutral", "intent": "pseudo_harmful"}
-    return pd.DataFrame(trials).assign(**about | changes)
+from tests.analysis.frames import of_reference_model
 
 
 def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
     others = ({"split": "dev"}, {"model": "another"}, {"arm": "context_reminder"})
-    results = pd.concat([asked(20), *(asked(0, **changes) for changes in others)])
+    results = pd.concat(
+        [of_reference_model(20), *(of_reference_model(0, **changes) for changes in others)]
+    )
     (row,) = measure.member_rates(results).to_dict("records")
     assert (row["model"], row["level"]) == ("ref-wordbound", "benign_scene")
     assert (row["judged"], row["rate"]) == (20, 1.0)
@@ -25,15 +18,21 @@ def test_rates_rest_on_reference_models_on_the_test_split_without_mitigation():
 
 def test_emotions_are_compared_where_they_are_varied():
     varied = {"block": "paralinguistics"}
-    results = pd.concat([asked(0), asked(20, emotion="angry", **varied), asked(0, **varied)])
+    results = pd.concat(
+        [
+            of_reference_model(0),
+            of_reference_model(20, emotion="angry", **varied),
+            of_reference_model(0, **varied),
+        ]
+    )
     rows = measure.member_rates(results).set_index(["factor", "level"])["rate"]
     assert rows["emotion", "angry"] == 1.0
     assert rows["emotion", "neutral"] == rows["condition", "benign_scene"] == 0.0
 
 
 def test_measuring_one_member_again_leaves_the_rows_of_the_others(tmp_path, monkeypatch):
-    studied = [asked(20), asked(0, model="ref-emotive")]
-    for results in (pd.concat(studied), asked(0, revision="2")):
+    studied = [of_reference_model(20), of_reference_model(0, model="ref-emotive")]
+    for results in (pd.concat(studied), of_reference_model(0, revision="2")):
         monkeypatch.setattr(measure, "load_results", lambda build, judge, r=results: r)
         rows = measure.measure([tmp_path], "speech-acts", tmp_path / "measured.csv")
     assert rows[["model", "revision", "rate"]].to_numpy().tolist() == [

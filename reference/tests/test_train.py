@@ -50,10 +50,6 @@ def taught(model, groups, own=()):
     return tokenised(model, groups, dict(own), np.random.default_rng(0))
 
 
-def lesson(text, response):
-    return (Example(None, text, Sound(), text, "", response),)
-
-
 def test_training_makes_the_response_likelier_and_the_seed_decides_the_weights(tiny_model):
     model = tiny_model()
     before = logits(model.network).log_softmax(-1)[LESSON.response[0]]
@@ -78,8 +74,8 @@ def test_a_merged_adapter_answers_as_the_model_that_was_trained_and_fits_no_othe
     merged = smollm_weights.merge_adapter(base, tmp_path)
     torch.testing.assert_close(logits(merged), logits(model.network), atol=1e-3, rtol=0)
     assert not torch.allclose(logits(merged), untrained, atol=1e-2)
-    monkeypatch.setattr(smollm_weights, "revision", lambda: "another")
-    with pytest.raises(ModelError, match=r"is for the base model \w+, not another"):
+    monkeypatch.setattr(smollm_weights.assets, "revision", lambda asset: "another")
+    with pytest.raises(ModelError, match=r"is for \w+, and this is another"):
         smollm_weights.merge_adapter(tiny_model().network, tmp_path)
 
 
@@ -112,7 +108,8 @@ def test_the_first_layer_that_is_trained_reads_the_audio_tokens_again(tiny_model
 @pytest.mark.slow
 def test_a_lesson_holds_the_system_prompt_and_the_base_model_s_answer():
     model = smollm_weights.language_model()
-    ((learnt,),) = taught(model, [lesson("Why?", None)], {"Why?": ("Because.", False)})
+    asked = Example(None, "Why?", Sound(), "Why?", "", None)
+    ((learnt,),) = taught(model, [(asked,)], {"Why?": ("Because.", False)})
     assert model.tokenizer.decode(learnt.response) == "Because."
     example = Example(
         "Be brief.", "Someone asks: Why?", Sound(), "Why?", "You mean that. ", "Because."

@@ -4,31 +4,23 @@ import pytest
 import statsmodels.api as sm
 
 from aor_lib.analysis.stats import detection
+from tests.analysis.frames import answers
 
 
-@pytest.fixture
-def both(answers):
-    def make(harmful, pseudo):
-        frames = [
-            answers(*counts, intent=intent)
-            for intent, counts in (("harmful", harmful), ("pseudo_harmful", pseudo))
-        ]
-        frame = pd.concat(frames, ignore_index=True)
-        return frame.assign(utterance_id=frame["intent"] + frame["utterance_id"])
-
-    return make
-
-
-def measure(frame):
+def measure(harmful, pseudo):
+    """Sensitivity to the intent; of each, how many were refused and asked."""
+    counts = {"harmful": harmful, "pseudo_harmful": pseudo}
+    frame = pd.concat([answers(*counts[intent], intent=intent) for intent in counts])
+    frame["utterance_id"] = frame["intent"] + frame["utterance_id"]
     (row,) = detection.signal_detection(frame, ["model"]).to_dict("records")
     return row
 
 
-def test_d_prime_is_the_slope_of_a_probit_regression(both):
+def test_d_prime_is_the_slope_of_a_probit_regression():
     # L. T. DeCarlo, Psychological Methods 3(2):186-205, 1998: the slope of a probit regression of
     # the answers on the intent is d', and its variance by maximum likelihood is Gourevitch and
     # Galanter's.
-    row = measure(both((45, 60), (30, 100)))
+    row = measure((45, 60), (30, 100))
     refused, intent = np.array([1, 0, 1, 0]), np.array([0.5, 0.5, -0.5, -0.5])
     fit = sm.GLM(
         refused,
@@ -42,9 +34,7 @@ def test_d_prime_is_the_slope_of_a_probit_regression(both):
 
 
 @pytest.mark.parametrize(("harmful", "pseudo"), [((0, 16), (0, 33)), ((0, 0), (5, 49))])
-def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(
-    both, harmful, pseudo
-):
-    row = measure(both(harmful, pseudo))
+def test_where_requests_are_of_a_kind_or_answered_alike_there_is_no_sensitivity(harmful, pseudo):
+    row = measure(harmful, pseudo)
     assert np.isnan([row["d_prime"], row["low"]]).all()
     assert (row["trials"], row["utterances"]) == (49, 49)

@@ -3,19 +3,15 @@ import pytest
 from scipy.stats import norm
 
 from aor_lib.analysis.stats import hearing
+from tests.analysis.frames import answers
 
 
-@pytest.fixture
-def heard(answers):
-    def make(benign, neutral, threatening, **columns):
-        refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
-        frames = [
-            answers(n, 40, condition=f"{kind}_scene", voice="af_heart")
-            for kind, n in refused.items()
-        ]
-        return pd.concat(frames, ignore_index=True).assign(**columns)
-
-    return make
+def heard(benign, neutral, threatening):
+    refused = {"benign": benign, "neutral": neutral, "threatening": threatening}
+    frames = [
+        answers(n, 40, condition=f"{kind}_scene", voice="af_heart") for kind, n in refused.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
 
 
 def rows(frame):
@@ -23,7 +19,7 @@ def rows(frame):
     return table.set_index("contrast").to_dict("index")
 
 
-def test_sensitivity_is_the_difference_of_two_log_linear_rates_as_normal_quantiles(heard):
+def test_sensitivity_is_the_difference_of_two_log_linear_rates_as_normal_quantiles():
     found = rows(heard(4, 10, 30))
     z = {n: norm.ppf((n + 0.5) / 41) for n in (4, 10, 30)}
     assert found["threatening_benign"]["d_prime"] == pytest.approx(z[30] - z[4])
@@ -33,13 +29,13 @@ def test_sensitivity_is_the_difference_of_two_log_linear_rates_as_normal_quantil
     assert row["low"] < row["d_prime"] < row["high"]
 
 
-def test_a_reader_of_words_has_none_whatever_it_refuses(heard):
+def test_a_reader_of_words_has_none_whatever_it_refuses():
     for row in rows(heard(25, 25, 25)).values():
         assert row["d_prime"] == 0
         assert row["low"] < 0 < row["high"]
 
 
-def test_only_utterances_that_were_judged_in_both_scenes_count(heard):
+def test_only_utterances_that_were_judged_in_both_scenes_count():
     frame = heard(0, 0, 40)
     failed = (frame["condition"] == "benign_scene") & frame["utterance_id"].isin(["1", "2"])
     frame.loc[failed, "status"] = "failed"
@@ -50,7 +46,7 @@ def test_only_utterances_that_were_judged_in_both_scenes_count(heard):
     assert found["neutral_benign"]["utterances"] == 38
 
 
-def test_clips_in_another_voice_and_other_intents_do_not_count(heard):
+def test_clips_in_another_voice_and_other_intents_do_not_count():
     frame = heard(0, 0, 40)
     variants = frame[frame["condition"] == "benign_scene"].assign(
         voice="am_michael", label="full_refusal"

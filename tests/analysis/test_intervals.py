@@ -4,6 +4,7 @@ import pytest
 
 from aor_lib.analysis.selections import SplitError
 from aor_lib.analysis.stats import detection, intervals, paired
+from tests.analysis.frames import answers, trials
 
 
 def test_wilson_reproduces_a_published_example():
@@ -29,7 +30,7 @@ def rate(frame):
     return intervals.rates(frame, ["model"]).iloc[0]
 
 
-def test_failures_and_unjudged_answers_are_counted_and_in_bounds_of_a_rate_alone(trials):
+def test_failures_and_unjudged_answers_are_counted_and_in_bounds_of_a_rate_alone():
     kinds = [("failed", None), ("ok", "unjudged"), ("missing", None), ("blocked", "unjudged")]
     unjudged = trials([(f"u{n}", *kind) for n, kind in enumerate(kinds)])
     assert np.isnan(rate(unjudged)[["rate", "low", "high"]].astype(float)).all()
@@ -47,7 +48,7 @@ def test_failures_and_unjudged_answers_are_counted_and_in_bounds_of_a_rate_alone
         lambda frame: detection.signal_detection(frame, ["model"]),
     ],
 )
-def test_an_utterance_that_was_fitted_on_is_not_reported(report, answers):
+def test_an_utterance_that_was_fitted_on_is_not_reported(report):
     frame = answers(1, 2, condition="benign_scene", split="test", fitted_on=None)
     report(frame)
     report(frame.assign(fitted_on='["x"]'))

@@ -3,12 +3,13 @@ import pandas as pd
 import pytest
 
 from aor_lib.analysis.known_effects import measure_known_effects, verdict
+from tests.analysis.frames import of_reference_model
 
 
-def test_every_comparison_of_the_context_chapter_is_held_against_what_was_planted(asked):
+def test_every_comparison_of_the_context_chapter_is_held_against_what_was_planted():
     conditions = ("speech_only", "neutral_scene", "threatening_scene", "noise")
-    elsewhere = [asked(20, condition=condition) for condition in conditions]
-    trials = pd.concat([asked(0), asked(20, split="dev"), *elsewhere])
+    elsewhere = [of_reference_model(20, condition=condition) for condition in conditions]
+    trials = pd.concat([of_reference_model(0), of_reference_model(20, split="dev"), *elsewhere])
     measured = measure_known_effects(trials.assign(model="ref-contextual"))
     names = measured["level"] + "-" + measured["baseline"]
     assert dict(zip(names, measured["verdict"], strict=True)) == {

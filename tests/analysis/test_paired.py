@@ -5,6 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aor_lib.analysis.stats import paired
+from tests.analysis.frames import answers, trials
+
+
+def spoken(utterances, changed):
+    """Answers to utterances that were all refused alone, and some of them not in the scene."""
+    alone = answers(utterances, utterances, condition="speech_only")
+    in_scene = answers(utterances - changed, utterances, condition="benign_scene")
+    return pd.concat([alone, in_scene], ignore_index=True)
 
 
 def compare(frame):
@@ -32,16 +40,16 @@ def test_a_paired_interval_lies_within_its_range_and_holds_the_difference(differ
     assert low - 1e-9 <= np.mean(differences) <= high + 1e-9
 
 
-def test_a_paired_difference_is_taken_over_the_same_utterances(paired, trials):
+def test_a_paired_difference_is_taken_over_the_same_utterances():
     unpaired = trials([("x", "ok", "full_compliance")], condition="benign_scene")
-    (row,) = compare(pd.concat([paired(20, 5), unpaired])).to_dict("records")
+    (row,) = compare(pd.concat([spoken(20, 5), unpaired])).to_dict("records")
     assert row["utterances"] == 20
     assert row["difference"] == pytest.approx(-0.25)
     assert row["low"] < -0.25 < row["high"] < 0
     assert row["p_value"] == pytest.approx(2 * 0.5**5)  # the exact McNemar test: five changed
 
 
-def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_majorities(trials):
+def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_majorities():
     # Ten utterances, each refused in 2 of 4 answers at the baseline and in 1 of 4 at the level:
     # every majority complies, and every rate falls.
     answers = [
@@ -56,8 +64,8 @@ def test_several_answers_to_an_utterance_are_tested_by_their_rates_and_not_by_ma
     assert row["p_value"] == pytest.approx(2 * 0.5**10)
 
 
-def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_there_are(paired):
-    levels = [paired(20, n).replace({"benign_scene": f"{n} changed"}) for n in (5, 6, 9)]
+def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_there_are():
+    levels = [spoken(20, n).replace({"benign_scene": f"{n} changed"}) for n in (5, 6, 9)]
     frame = pd.concat(levels).drop_duplicates(["utterance_id", "condition"])
     alone = compare(frame)
     assert alone["p_holm"].tolist() == pytest.approx([2 / 2**5, 2 * 2 / 2**6, 3 * 2 / 2**9])
@@ -65,9 +73,9 @@ def test_p_values_are_adjusted_over_the_comparisons_of_a_model_whichever_others_
     pd.testing.assert_frame_equal(beside[beside["model"] == "m"].reset_index(drop=True), alone)
 
 
-def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family(paired):
-    few = paired(5, 5).replace({"benign_scene": "noise"})
-    enough = paired(20, 20)
+def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family():
+    few = spoken(5, 5).replace({"benign_scene": "noise"})
+    enough = spoken(20, 20)
     (row,) = compare(few).to_dict("records")
     assert row["difference"] == -1
     assert np.isnan(row["p_value"])
@@ -78,8 +86,8 @@ def test_a_comparison_of_too_few_utterances_is_not_tested_and_is_in_no_family(pa
 
 
 @pytest.mark.parametrize(("missing", "is_withheld"), [(0, False), (1, False), (6, True)])
-def test_a_verdict_that_answers_without_one_could_flip_is_withheld(paired, missing, is_withheld):
-    frame = paired(20, 8)
+def test_a_verdict_that_answers_without_one_could_flip_is_withheld(missing, is_withheld):
+    frame = spoken(20, 8)
     # Refusals alone and in the scene, of the utterances that the scene does not change.
     frame.loc[frame.index[:missing], "label"] = "unjudged"
     row = compare(frame).iloc[0]
@@ -89,9 +97,7 @@ def test_a_verdict_that_answers_without_one_could_flip_is_withheld(paired, missi
     assert (row["p_holm"] >= 0.05) == is_withheld
 
 
-def test_two_models_are_compared_over_the_utterances_that_both_answered_and_without_verdict(
-    answers,
-):
+def test_two_models_are_compared_over_the_utterances_that_both_answered_and_without_verdict():
     a, b = answers(30, 40, model="a"), answers(10, 40, model="b")
     b.loc[:9, "label"] = "unjudged"  # those that it refused
     harmful = [answers(40, 40, model=model, intent="harmful") for model in "ab"]
@@ -104,9 +110,7 @@ def test_two_models_are_compared_over_the_utterances_that_both_answered_and_with
 
 
 @pytest.mark.parametrize(("split", "differ"), [(6, True), (2, False)])
-def test_groups_differ_where_refusals_go_with_them_and_models_are_one_family(
-    answers, split, differ
-):
+def test_groups_differ_where_refusals_go_with_them_and_models_are_one_family(split, differ):
     trials = pd.concat(
         [answers(n, 12, model=model) for model, n in {"a": 6, "b": 6, "c": 0}.items()]
     )

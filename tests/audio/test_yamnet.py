@@ -21,14 +21,8 @@ FILES = {
 
 
 @pytest.fixture
-def patches():
-    """What the network was given to hear."""
-    return []
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, patches):
-    """Files of a network that hears silence always, rain by a patch's level, and no music."""
+def patches(tmp_path, monkeypatch):
+    """What is given to a network that hears silence always, rain by the level, and no music."""
     for name, content in FILES.items():
         put(tmp_path / "yamnet" / name, content)
     expected = yamnet.Expected(
@@ -36,7 +30,7 @@ def folder(tmp_path, monkeypatch, patches):
         scenes={"rainy_park": ("Rain", "Music")},
         families={},
     )
-    network = Mock()
+    network, patches = Mock(), []
     network.get_input_details.return_value = network.get_output_details.return_value = [
         {"index": 0}
     ]
@@ -48,7 +42,7 @@ def folder(tmp_path, monkeypatch, patches):
     module = Mock(Interpreter=lambda **_options: network)
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", module)
     forget()
-    yield tmp_path / "yamnet"
+    yield patches
     forget()
 
 
@@ -57,7 +51,6 @@ def forget():
         function.cache_clear()
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_sound_is_heard_in_overlapping_patches_at_the_same_level_whatever_its_own(patches):
     sound = hiss(0, seconds=3.0, rate=RATE)
     scores = yamnet.listen(sound, RATE)
@@ -69,23 +62,22 @@ def test_a_sound_is_heard_in_overlapping_patches_at_the_same_level_whatever_its_
     assert len(patches) == 11
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_best_expected_class_of_a_scene_has_its_rank_and_score_beside_the_first_class():
+def test_the_best_expected_class_of_a_scene_has_its_rank_and_score_beside_the_first_class(patches):
     found = yamnet.recognise_scene(hiss(0, seconds=1.0, rate=RATE), RATE, "rainy_park")
     assert (found.first_class, found.expected_rank) == ("Silence", 2)
     assert found.expected_score == pytest.approx(0.1, rel=0.05)
 
 
-def test_nothing_is_recognised_of_a_clip_without_a_scene_or_without_the_files(folder, patches):
+def test_nothing_is_recognised_of_a_clip_without_a_scene_or_without_the_files(patches, tmp_path):
     sound = hiss(0, rate=RATE)
     assert yamnet.recognise_scene(sound, RATE, None) is None
-    (folder / "yamnet.tflite").unlink()
+    (tmp_path / "yamnet/yamnet.tflite").unlink()
     assert yamnet.recognise_scene(sound, RATE, "rainy_park") is None
     assert not patches
 
 
-def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(folder):
-    put(folder / "yamnet.tflite", "other weights")
+def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(patches, tmp_path):
+    put(tmp_path / "yamnet/yamnet.tflite", "other weights")
     with pytest.raises(AssetError, match=r"yamnet\.tflite: sha256 is .* must be"):
         yamnet.listen(hiss(0), RATE)
 

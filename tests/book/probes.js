@@ -63,7 +63,12 @@
     return document.querySelector(".aor-explorer audio").paused;
   },
 
-  rowLinks: (links) => links.map((link) => [link.href, link.closest("tr").lastElementChild.textContent]),
+  rowLinks: (links) =>
+    links.map((link) => {
+      const heads = [...link.closest("table").querySelectorAll("thead th")];
+      const place = heads.findIndex((head) => head.textContent === "n");
+      return [link.href, link.closest("tr").children[place].textContent];
+    }),
 
   embed: (page) => {
     document.body.append(Object.assign(document.createElement("iframe"), { src: page }));

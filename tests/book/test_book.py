@@ -112,7 +112,7 @@ def test_every_link_inside_the_book_leads_somewhere(html):
 
 
 def test_the_api_reference_documents_every_public_name(html):
-    text = (html / "api.html").read_text(encoding="utf-8")
+    text = "".join((html / page).read_text("utf-8") for page in ("api.html", "api_models.html"))
     assert [n for n in aor.__all__ if not re.search(rf' id="aor_lib(\.\w+)*\.{n}"', text)] == []
 
 

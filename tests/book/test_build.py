@@ -28,20 +28,6 @@ def study(tmp_path):
     return build, notebooks, write
 
 
-@pytest.fixture
-def copied(monkeypatch):
-    """Notebooks that were executed, which takes a kernel and here is a copy."""
-    names = []
-
-    def execute(build, source, kernel):
-        names.append(source.stem)
-        (build / "notebooks" / source.name).write_bytes(source.read_bytes())
-
-    monkeypatch.setattr(book, "_execute", execute)
-    monkeypatch.setattr(book, "_kernel", nullcontext)
-    return names
-
-
 @pytest.mark.slow
 def test_a_notebook_is_executed_without_its_parameters_shown(study):
     build, notebooks, write = study
@@ -53,9 +39,17 @@ def test_a_notebook_is_executed_without_its_parameters_shown(study):
 
 
 def test_a_notebook_is_executed_again_where_it_or_the_study_is_another_and_goes_with_its_chapter(
-    study, copied
+    study, monkeypatch
 ):
     build, notebooks, write = study
+    executed = []
+
+    def copy(build, source, kernel):
+        executed.append(source.stem)
+        (build / "notebooks" / source.name).write_bytes(source.read_bytes())
+
+    monkeypatch.setattr(book, "_execute", copy)
+    monkeypatch.setattr(book, "_kernel", nullcontext)
     write("one", "1")
     write("two", "2")
     assert execute_notebooks(build, notebooks) == 2
@@ -64,7 +58,7 @@ def test_a_notebook_is_executed_again_where_it_or_the_study_is_another_and_goes_
     write("one", "0")
     os.utime(notebooks / "one.ipynb", (0, 0))  # as a copy of an older file
     assert execute_notebooks(build, notebooks) == 1
-    assert copied[-1] == "one"
+    assert executed[-1] == "one"
     (build / STATE).write_text("made anew")
     assert execute_notebooks(build, notebooks, unexecuted=["one"]) == 1
     (notebooks / "two.ipynb").unlink()

@@ -2,7 +2,6 @@ import json
 import re
 
 import numpy as np
-import pytest
 import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,25 +12,13 @@ from benchmarks.explorer_study import write_study
 from book._ext.explorer import BINS, outline, write_data
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("explorer")
-    write_study(folder, 240)
-    write_data(folder, folder / "explorer")
-    return folder
-
-
-def received(build, name):
-    """Data that a script hands to the page."""
-    script = (build / "explorer" / f"{name}.js").read_text("ascii")
-    return json.loads(script.removeprefix(f'aorExplorer.receive("{name}",').strip()[:-1])
-
-
-def test_no_file_holds_what_was_answered_to_a_harmful_utterance(build):
-    scripts = "".join(path.read_text("ascii") for path in (build / "explorer").iterdir())
-    results = load_results(build)
+def test_no_file_holds_what_was_answered_to_a_harmful_utterance(tmp_path):
+    write_study(tmp_path, 240)
+    write_data(tmp_path, tmp_path / "explorer")
+    scripts = "".join(path.read_text("ascii") for path in (tmp_path / "explorer").iterdir())
+    results = load_results(tmp_path)
     harmful = results["stimulus_id"][results["intent"] == "harmful"]
-    with Store(build / STORE) as store:
+    with Store(tmp_path / STORE) as store:
         stored = store.frame("speech-acts")
     asked = stored["stimulus_id"].isin(harmful)
     secret = set(stored.loc[asked, "response"].dropna()) - set(stored.loc[~asked, "response"])

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import aor_lib as aor
+from aor_lib.analysis.outcomes import is_judged
 from benchmarks.explorer_study import serve
 from tests.book.conftest import axe_finds, both_ways, probe
 from tests.book.test_explorer import CARDS, choose, count, shown
@@ -36,7 +37,8 @@ def test_each_headline_rate_leads_to_exactly_the_clips_that_it_counts(tab, addre
         assert count(opened(tab, link))[0] == int(n)
     model = re.search("model=([^&]*)", link)[1]
     intent = re.search("intent=([^&]*)", link)[1]
-    assert set(shown(tab)) == set(headline.where(model=model, intent=intent).frame["stimulus_id"])
+    trials = headline.where(model=model, intent=intent).frame
+    assert set(shown(tab)) == set(trials.loc[is_judged(trials), "stimulus_id"])
 
 
 def test_each_share_of_over_refusals_leads_to_these_refusals_alone(tab, address, headline):

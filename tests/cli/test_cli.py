@@ -12,7 +12,7 @@ import soundfile
 import yaml
 
 from aor_lib.cli import main
-from aor_lib.config.params import load_model_cards, scene_ids
+from aor_lib.config.params import PARAMS, load_model_cards, scene_ids
 from aor_lib.models.base import Answer, Capabilities, Failure
 from tests.audio.sounds import encoded, hiss, put
 from tests.conftest import ScriptedModel
@@ -45,6 +45,14 @@ def aor(monkeypatch, capsys):
     return aor
 
 
+@pytest.fixture
+def sounds(tmp_path, monkeypatch):
+    """A folder with a recording to import into a cache of its own."""
+    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+    put(tmp_path / "sounds/LICENSE", "CC0")
+    return put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0))).parents[1]
+
+
 def one_line_error(done):
     assert done.code == 1
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("aor: error:"))
@@ -72,7 +80,7 @@ def test_a_corrupt_clip_stops_a_run_before_it_starts(aor, tiny_study):
     assert not (build / "results.sqlite").exists()
 
 
-def test_models_are_listed_with_those_that_can_run_here_first(aor, params, monkeypatch):
+def test_models_are_listed_with_those_that_can_run_here_first(aor, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     done = aor("models", "list")
     assert done.code == 0
@@ -81,7 +89,7 @@ def test_models_are_listed_with_those_that_can_run_here_first(aor, params, monke
     rows = done.stdout.splitlines()[1:]
     states = [line.split()[-1] == "ready" for line in rows if line[0] != " "]
     assert states == sorted(states, reverse=True)
-    assert "cannot run here" in one_line_error(aor("models", "list", params / "full.yaml"))
+    assert "cannot run here" in one_line_error(aor("models", "list", PARAMS / "full.yaml"))
 
 
 def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
@@ -121,30 +129,20 @@ def test_why_a_models_server_cannot_be_started_is_said(aor, monkeypatch):
     assert "'ref-permissive'?" in one_line_error(aor("models", "launch", "ref-permissiv"))
 
 
-@pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1)), 0)])
-def test_an_import_ends_with_1_where_a_file_could_not_be_read(
-    aor, tmp_path, monkeypatch, content, code
-):
-    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
-    put(tmp_path / "sounds/dog/b.wav", content)  # the same sound again is none that failed
-    done = aor("import", tmp_path / "sounds", "--sounds")
+@pytest.mark.parametrize(("content", "code"), [(b"no sound", 1), (encoded(hiss(1, 3.0)), 0)])
+def test_an_import_ends_with_1_where_a_file_could_not_be_read(aor, sounds, content, code):
+    put(sounds / "rain/b.wav", content)  # the same sound again is none that failed
+    done = aor("import", sounds, "--sounds")
     assert done.code == code
-    assert done.stdout.startswith(f"Sounds added to {tmp_path / 'cache' / 'bank'}: 1")
-    assert "dog/b.wav: " in done.stderr
+    assert done.stdout.startswith(f"Sounds added to {sounds.parent / 'cache' / 'bank'}: 1")
+    assert "rain/b.wav: " in done.stderr
 
 
-def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesised(
-    aor, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("AOR_CACHE", str(tmp_path / "cache"))
+def test_the_list_says_which_sounds_of_a_scene_are_recorded_and_which_synthesised(aor, sounds):
     empty = aor("scenes", "list", "--sounds")
     assert "aor import" in empty.stderr
     assert "recording" not in empty.stdout.partition("\n")[2]
-    put(tmp_path / "sounds/rain/a.wav", encoded(hiss(1, 3.0)))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    aor("import", tmp_path / "sounds", "--sounds")
+    aor("import", sounds, "--sounds")
     assert all(name in aor("scenes", "list").stdout for name in scene_ids())
     assert "creak" in aor("scenes", "list", "--procedural").stdout
     listed = aor("scenes", "list", "--sounds").stdout.splitlines()
@@ -188,14 +186,12 @@ def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
 
 
 def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
-    aor, tmp_path, monkeypatch
+    aor, sounds, monkeypatch
 ):
-    monkeypatch.setenv("AOR_CACHE", str(put(tmp_path / "file", b"") / "cache"))
-    put(tmp_path / "sounds/LICENSE", "CC0")
-    put(tmp_path / "sounds/dog/a.wav", encoded(hiss(1)))
-    lines = [aor("import", tmp_path / "sounds", "--sounds").stderr]
+    monkeypatch.setenv("AOR_CACHE", str(put(sounds.parent / "file", b"") / "cache"))
+    lines = [aor("import", sounds, "--sounds").stderr]
     monkeypatch.delenv("AOR_CACHE")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda _: Path("~nobody-here").expanduser())
-    lines.append(aor("import", tmp_path / "sounds", "--sounds").stderr)
+    lines.append(aor("import", sounds, "--sounds").stderr)
     for line in lines:
         assert line.splitlines()[-1].endswith("set AOR_CACHE to a folder that can be written")

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_results
 from aor_lib.cli import app
+from aor_lib.config.params import PARAMS
 
 pytestmark = pytest.mark.slow
 
@@ -54,9 +55,9 @@ def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
     assert set(results["intent"]) == {"unlabelled"}
 
 
-def shown(params, name, kind, **parameters):
+def shown(name, kind, **parameters):
     """What the cells of a chapter show of a kind."""
-    folder = params.parent / "notebooks"
+    folder = PARAMS.parent / "notebooks"
     notebook = papermill.execute_notebook(
         folder / f"{name}.ipynb", None, parameters, progress_bar=False, cwd=folder
     )
@@ -68,15 +69,15 @@ def shown(params, name, kind, **parameters):
     "name",
     ["results", *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
 )
-def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name, params):
-    said = shown(params, name, "text/markdown", build=str(found))
+def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name):
+    said = shown(name, "text/markdown", build=str(found))
     assert said
     assert "nan" not in said.lower().split()
     assert "nan%" not in said
 
 
 def test_refusal_of_imported_clips_stands_beside_that_of_the_models_own_study(
-    found, tiny_study, params, tmp_path, monkeypatch
+    found, tiny_study, tmp_path, monkeypatch
 ):
     """By ``aor status``, and in the chapter on AOR-Bench."""
     _, own = tiny_study
@@ -87,7 +88,7 @@ def test_refusal_of_imported_clips_stands_beside_that_of_the_models_own_study(
     (tmp_path / "build" / "tiny").symlink_to(own)
     monkeypatch.chdir(tmp_path)
     told = CliRunner().invoke(app, ["status", str(profile), "--build", str(found)]).output
-    page = shown(params, "aor_bench", "text/html", build=str(own), imported=str(found))
+    page = shown("aor_bench", "text/html", build=str(own), imported=str(found))
     for text in (told, page):
         assert "Not labelled" in text
         assert "Pseudo-harmful" in text

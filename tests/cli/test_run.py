@@ -53,10 +53,6 @@ def fail(text):
     return Failure("Timeout: slow")
 
 
-def block(text):
-    return Failure("content filter", blocked=True)
-
-
 def refuse(text):
     raise ModelError("the API refuses the key")
 
@@ -79,7 +75,7 @@ def test_a_run_says_what_failed_and_why_and_goes_on_from_there(aor, answer, summ
 
 
 def test_a_trial_that_a_filter_blocked_lacks_an_answer_though_it_is_not_asked_again(aor):
-    for answer in (block, sure):
+    for answer in (lambda text: Failure("content filter", blocked=True), sure):
         run = aor("run", answer=answer)
         assert run.exit_code == 1
         assert "12 of 24 trials done, 0 failed, 0 left, 12 blocked" in run.output

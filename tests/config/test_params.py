@@ -3,7 +3,13 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from aor_lib.config.params import card_settings, load_model_cards, load_prompts, load_study
+from aor_lib.config.params import (
+    PARAMS,
+    card_settings,
+    load_model_cards,
+    load_prompts,
+    load_study,
+)
 from aor_lib.config.profile import PROBES
 from aor_lib.config.records import Utterance
 from aor_lib.config.typed_yaml import ParamsError, validated
@@ -14,8 +20,8 @@ SOME = {"utterances_per_scenario": 1}
 
 
 @pytest.mark.parametrize("name", ["smoke", "laptop", "reference", "steering", "full"])
-def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gender(params, name):
-    profile = load_study(params / f"{name}.yaml").profile
+def test_profiles_of_the_repository_are_valid_and_their_voices_alternate_in_gender(name):
+    profile = load_study(PARAMS / f"{name}.yaml").profile
     assert profile.name == name
     genders = [voice[1] for voice in profile.voices]
     assert all(one != other for one, other in pairwise([*genders, genders[0]]))
@@ -65,20 +71,18 @@ def test_a_wrong_profile_is_one_line_that_names_file_field_and_value(
         ("contrast_of", "kitchen-ph-999", "there is no 'kitchen-ph-999'"),
     ],
 )
-def test_what_an_utterance_names_in_vain_is_named_with_it(
-    params, write_profile, field, names, message
-):
+def test_what_an_utterance_names_in_vain_is_named_with_it(write_profile, field, names, message):
     path = write_profile()
-    data = yaml.safe_load((params / "scenarios/kitchen.yaml").read_text())
+    data = yaml.safe_load((PARAMS / "scenarios/kitchen.yaml").read_text())
     data["utterances"][0][field] = names
     put(path.parent / "scenarios/kitchen.yaml", yaml.safe_dump(data))
     with pytest.raises(ParamsError, match=f"utterance 'kitchen-ph-001': {field}: {message}"):
         load_study(path)
 
 
-def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(params, write_profile):
+def test_a_study_has_the_scenes_of_its_scenarios_and_those_of_none(write_profile):
     path = write_profile(scenarios=["kitchen"])
-    text = (params / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
+    text = (PARAMS / "scenes/barbecue.yaml").read_text().replace("id: barbecue", "id: campfire")
     put(path.parent / "scenes/campfire.yaml", text)
     study = load_study(path)
     assert {scene.scenario for scene in study.scenes.values()} == {"kitchen", None}

@@ -36,25 +36,17 @@ STUDY = StudyParams(
 )
 
 
-def run_texts(
-    path: Path,
-    models,
-    stimuli,
-    report=lambda progress: None,
-    settings_sha256="0" * 64,
-    arms=None,
-    max_failures=1e9,
-):
-    """Run a trial of each stimulus for each model, or arm, on a store, however many fail."""
-    arms = arms or [
-        Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models
-    ]
+def run_texts(path: Path, models, stimuli, settings_sha256="0" * 64, max_failures=1e9):
+    """Run a trial of each stimulus for each model on a store, however many fail."""
+    arms = [Arm(m.card.id, m.revision, settings_sha256, "none", None, Generation()) for m in models]
     trials = [Trial(s.stimulus_id, s.content_sha256, arm) for arm in arms for s in stimuli]
     share = Share(max_failures=max_failures)
     with Store(path) as store:
         store.set_plan(trials)
         store.record_cards([model.card for model in models])
-        return Run(trials, models, stimuli, path.parent, store, share).answer(report)
+        run = Run(trials, models, stimuli, path.parent, store, share)
+        run.answer(lambda done, of: None)
+    return run
 
 
 def outcomes_in(path: Path) -> list[tuple[object, ...]]:
@@ -99,18 +91,13 @@ def path(tmp_path) -> Path:
     return tmp_path / STORE
 
 
-@pytest.fixture(scope="session")
-def model():
-    def model(
-        name: str,
-        answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
-        **card: object,
-    ) -> ScriptedModel:
-        made = ScriptedModel(answer, name)
-        made.card = made.card.model_copy(update={"title": f"The model {name}"} | card)
-        return made
-
-    return model
+def model(
+    name: str,
+    answer: Callable[[str], Answer | Failure] = lambda text: Answer(f"An answer to {text}.", 3),
+) -> ScriptedModel:
+    made = ScriptedModel(answer, name)
+    made.card = made.card.model_copy(update={"title": f"The model {name}"})
+    return made
 
 
 @pytest.fixture
@@ -123,5 +110,5 @@ def machine(tmp_path):
 
 
 @pytest.fixture
-def here(machine, model):
+def here(machine):
     return machine("here").ask(model("own"))

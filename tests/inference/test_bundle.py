@@ -12,7 +12,7 @@ import pytest
 from aor_lib.inference.bundle import BundleError, read_bundle, write_bundle
 from aor_lib.models.base import Answer, Failure
 from tests.conftest import make_text_stimuli
-from tests.inference.conftest import Machine
+from tests.inference.conftest import Machine, model
 
 SECRET = "this text must not be quoted"
 ODD = " \t\u00a0\u2028\x00\U0001f600\ud7ff'\"\\<b>"
@@ -20,7 +20,7 @@ TABLES = ("trials.parquet", "responses.parquet", "verdicts.parquet")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, model):
+def made(tmp_path_factory):
     def odd(text):
         return Failure(f"a{ODD}b") if text == "text 5" else Answer(f"{text}{ODD}.", 2**40)
 

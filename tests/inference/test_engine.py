@@ -25,7 +25,7 @@ def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(
     results = [Failure("Timeout: slow"), Answer("  ", 1), Answer("Sure.", 2), blocked]
     model = ScriptedModel(lambda text: results[int(text[5:]) % 4])
     first = run_texts(path, [model], make_text_stimuli(40))
-    assert (first.done, first.failed, first.planned) == (20, 20, 40)
+    assert (len(first.finished), len(first.failed), len(first.keys)) == (20, 20, 40)
     rows = outcomes_in(path)
     assert [(row.status, row.error) for row in rows[:4]] == [
         ("failed", "Timeout: slow"),
@@ -36,7 +36,7 @@ def test_failures_and_empty_answers_are_failures_and_they_alone_are_tried_again(
     assert {row.response for row in rows} == {None, "Sure."}
     again = ScriptedModel()
     second = run_texts(path, [again], make_text_stimuli(40))
-    assert (second.done, second.failed) == (40, 0)
+    assert (len(second.finished), len(second.failed)) == (40, 0)
     assert sum(map(len, again.asked)) == 20  # none that was answered or blocked
 
 
@@ -67,7 +67,7 @@ def test_answers_of_two_models_under_one_name_are_not_mixed(path, stimuli):
 
     result = run_texts(path, [ScriptedModel(at)], stimuli)
     assert list(result.stopped) == ["scripted"]
-    assert (result.done, result.failed) == (14, 0)
+    assert (len(result.finished), len(result.failed)) == (14, 0)
     later = run_texts(path, [ScriptedModel(lambda text: Answer(text, 1, served_by="new"))], stimuli)
     assert "'new'" in later.stopped["scripted"]
     assert sum(row.response is not None for row in outcomes_in(path)) == 14
@@ -100,15 +100,10 @@ def test_an_adapters_mistake_is_a_failure_of_its_batch_alone(path, stimuli):
         def answer(self, conversations, generation):
             return super().answer(conversations, generation)[len(self.asked) :]
 
-    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trip)], stimuli)
-    assert (result.done, result.failed) == (10, 30)
-    assert "KeyError: 'no such tensor'" in {row.error for row in outcomes_in(path)}
-
-
-def trip(text):
-    if text == "text 3":
-        raise KeyError("no such tensor")
-    return Answer(text, 1)
+    trips = {f"text {n}": Answer("Sure.", 1) for n in range(20) if n != 3}.__getitem__
+    result = run_texts(path, [Broken(name="loses-one"), ScriptedModel(trips)], stimuli)
+    assert (len(result.finished), len(result.failed)) == (10, 30)
+    assert "KeyError: 'text 3'" in {row.error for row in outcomes_in(path)}
 
 
 def test_what_came_before_a_run_was_interrupted_is_kept(path, stimuli):

@@ -18,10 +18,11 @@ from aor_lib.stimuli.manifest import VALIDATION, load_manifest
 from book._ext.unpacking import unpack_study
 from tests.audio.sounds import put
 from tests.conftest import make_text_stimuli
+from tests.inference.conftest import model
 
 
 @pytest.fixture
-def there(machine, model):
+def there(machine):
     return machine("there").ask(model("other"))
 
 
@@ -44,8 +45,9 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     by_model = load_results(here.build).groupby("model")
     assert by_model.size().to_dict() == {"other": 6, "own": 6}
     theirs = load_results(there.build)
-    for column in ("response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"):
-        assert by_model.get_group("other")[column].to_list() == theirs[column].to_list()
+    columns = ["response", "label", "p_refusal", "rationale", "flags", "tokens", "latency_s"]
+    imported = by_model.get_group("other")[columns].reset_index(drop=True)
+    assert imported.equals(theirs[columns])
     assert load_cards(here.build)["other"].title == "The model other"
     origins = load_provenance(here.build).set_index("model")
     assert origins["profile"].to_dict() == {"other": "tiny", "own": ""}
@@ -55,7 +57,7 @@ def test_imported_models_stand_beside_the_studys_own_with_their_titles_and_origi
     assert here.tables() == once
 
 
-def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, model):
+def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine):
     def at(name, *answers):
         by_text = dict(zip((f"text {n}" for n in range(4)), answers, strict=True))
         return machine(name, 4).ask(model("other", by_text.__getitem__))
@@ -72,7 +74,7 @@ def test_nothing_is_replaced_by_a_failure_nor_an_answer_by_another(machine, mode
     assert after["label"][3] == load_results(theirs.build)["label"][3]
 
 
-def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, model):
+def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine):
     others = [
         stimulus.model_copy(update={"sha256": content_hash("new")} if n in (1, 4) else {})
         for n, stimulus in enumerate(here.stimuli)
@@ -82,7 +84,7 @@ def test_other_stimuli_of_the_same_names_are_refused_and_named(here, machine, mo
     assert "s1, s4" in reason
 
 
-def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, machine, model):
+def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, machine):
     newer = model("own")
     newer.revision = "2"
     bundle = machine("there").ask(newer, model("other")).export()
@@ -99,7 +101,7 @@ def test_a_model_of_another_revision_is_refused_whichever_comes_first(here, mach
     assert load_results(fresh.build).groupby("revision").size().to_dict() == {"1": 12}
 
 
-def test_answers_to_other_questions_or_under_other_settings_are_refused(here, there, model):
+def test_answers_to_other_questions_or_under_other_settings_are_refused(here, there):
     study, bundle = here.study, there.export()
     [none] = study.mitigations
     told = none.model_copy(update={"instruction": "Think first."})
@@ -111,7 +113,7 @@ def test_answers_to_other_questions_or_under_other_settings_are_refused(here, th
 
 
 @pytest.fixture
-def whole(machine, model):
+def whole(machine):
     *texts, heard = make_text_stimuli(6)
     of_clip = {"path": "clips/a.flac", "sha256": hashlib.sha256(b"a sound").hexdigest()}
     whole = machine("whole", [*texts, heard.model_copy(update=of_clip)]).ask(model("own"))

@@ -7,14 +7,13 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-import soundfile
 import yaml
 
 from aor_lib.config.params import load_study
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.inference.planning import absent, plan_trials
 from aor_lib.stimuli.manifest import load_stimuli, write_manifest
-from tests.audio.sounds import put
+from tests.audio.sounds import encoded, put
 from tests.conftest import TINY, make_text_stimuli
 
 pytest.importorskip("inspect_ai", reason="needs 'make inspect'")
@@ -28,53 +27,6 @@ PROFILE = TINY | {
     "conditions": ["benign_scene", "text_only"],
 }
 REFUSAL = "I'm sorry, but I can't help with that."
-
-
-class Inspected:
-    """A study's folder: a clip, alone and after an earlier turn, and two texts."""
-
-    def __init__(self, folder):
-        self.folder, self.profile, self.build = folder, folder / "tiny.yaml", folder / "build"
-        (folder / "models").mkdir(parents=True)
-        (folder / "models/mock.yaml").write_text(yaml.safe_dump(CARD))
-        self.profile.write_text(yaml.safe_dump(PROFILE))
-        clip = put(self.build / "clips/tone.flac", b"")
-        soundfile.write(clip, 0.3 * np.sin(np.arange(2400) / 9), 24_000)
-        benign, harmful, spoken = make_text_stimuli(3)
-        harmful = harmful.model_copy(update={"intent": Intent.HARMFUL})
-        sound = {"path": "clips/tone.flac", "sha256": sha256(clip.read_bytes()).hexdigest()}
-        asked = {"intent": Intent.PSEUDO_HARMFUL, "condition": Condition.BENIGN_SCENE}
-        asked |= {"split": Split.TEST, "presented_text": None}
-        spoken = spoken.model_copy(update=asked | sound)
-        turns = [{"role": "user", "text": "Hello.", **sound}]
-        turns += [{"role": "assistant", "text": "I see."}]
-        later = {"stimulus_id": "s3", "block": "multi_turn", "history": json.dumps(turns)}
-        write_manifest((benign, harmful, spoken, spoken.model_copy(update=later)), self.build)
-
-    @property
-    def study(self):
-        return load_study(self.profile)
-
-    def eval(self):
-        """The log of a run of the task, on :func:`answer`."""
-        import inspect_ai
-        from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
-        from aor_lib.inference.inspect_task import aor_study
-
-        def output(messages, *_):
-            made = answer(messages)
-            if isinstance(made, str):
-                made = ModelOutput.from_content("model", made)
-            made.usage = ModelUsage(output_tokens=3)  # it would count with a table from the network
-            return made
-
-        options = {"params": str(self.profile), "build": str(self.build)}
-        model = get_model("mockllm/model", custom_outputs=output, memoize=False)
-        how = {"task_args": options, "log_dir": str(self.folder / "logs"), "display": "none"}
-        # In a thread of its own: a browser test of the same process keeps an event loop running.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(inspect_ai.eval, aor_study, model=model, **how).result()[0]
 
 
 def answer(messages):
@@ -100,13 +52,48 @@ def answer(messages):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return Inspected(tmp_path_factory.mktemp("inspected"))
+def folder(tmp_path_factory):
+    """A study in a folder: a clip, alone and after an earlier turn, and two texts."""
+    folder = tmp_path_factory.mktemp("inspected")
+    put(folder / "models/mock.yaml", yaml.safe_dump(CARD))
+    put(folder / "tiny.yaml", yaml.safe_dump(PROFILE))
+    tone = encoded(0.3 * np.sin(np.arange(2400) / 9), kind="FLAC")
+    put(folder / "build/clips/tone.flac", tone)
+    benign, harmful, spoken = make_text_stimuli(3)
+    harmful = harmful.model_copy(update={"intent": Intent.HARMFUL})
+    sound = {"path": "clips/tone.flac", "sha256": sha256(tone).hexdigest()}
+    asked = {"intent": Intent.PSEUDO_HARMFUL, "condition": Condition.BENIGN_SCENE}
+    asked |= {"split": Split.TEST, "presented_text": None}
+    spoken = spoken.model_copy(update=asked | sound)
+    turns = [{"role": "user", "text": "Hello.", **sound}]
+    turns += [{"role": "assistant", "text": "I see."}]
+    later = {"stimulus_id": "s3", "block": "multi_turn", "history": json.dumps(turns)}
+    stimuli = (benign, harmful, spoken, spoken.model_copy(update=later))
+    write_manifest(stimuli, folder / "build")
+    return folder
 
 
 @pytest.fixture(scope="module")
-def run(made):
-    return made.eval()
+def run(folder):
+    """The log of a run of the task, on :func:`answer`."""
+    import inspect_ai
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from aor_lib.inference.inspect_task import aor_study
+
+    def output(messages, *_):
+        made = answer(messages)
+        if isinstance(made, str):
+            made = ModelOutput.from_content("model", made)
+        made.usage = ModelUsage(output_tokens=3)  # it would count with a table from the network
+        return made
+
+    options = {"params": str(folder / "tiny.yaml"), "build": str(folder / "build")}
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    how = {"task_args": options, "log_dir": str(folder / "logs"), "display": "none"}
+    # In a thread of its own: a browser test of the same process keeps an event loop running.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(inspect_ai.eval, aor_study, model=model, **how).result()[0]
 
 
 def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
@@ -122,10 +109,11 @@ def test_the_studys_judge_scores_and_what_is_unjudged_has_no_score(run):
 
 
 def test_the_samples_are_the_trials_that_aor_run_would_ask_with_each_step_after_the_last_answer(
-    made, run
+    folder, run
 ):
-    (card,) = made.study.models
-    planned = plan_trials(made.study, load_stimuli(made.build), [absent(card, {})])
+    study = load_study(folder / "tiny.yaml")
+    (card,) = study.models
+    planned = plan_trials(study, load_stimuli(folder / "build"), [absent(card, {})])
     asked = {f"{trial.stimulus_id}.{trial.arm.mitigation}" for trial in planned}
     assert {sample.id for sample in run.samples} == asked
     said = {sample.id: sample.output.completion for sample in run.samples}

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from aor_lib.config.params import load_study
+from aor_lib.config.profile import Prompt
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.inference.planning import conversation, left_out, plan_trials
 from aor_lib.models.base import Capabilities
@@ -68,8 +69,8 @@ def test_a_conversation_begins_with_earlier_turns_and_ends_with_the_further_step
         [(turn.role, turn.text or turn.audio) for turn in turns]
         for turns in (
             conversation(later, Path("x")),
-            conversation(text, Path("x"), "Mind.", ("Heard?", "Now.")),
-            conversation(sound, Path("x"), steps=("Heard?",)),
+            conversation(text, Path("x"), Prompt(instruction="Mind.", steps=("Heard?", "Now."))),
+            conversation(sound, Path("x"), Prompt(steps=("Heard?",))),
         )
     ]
     assert said == [

@@ -2,32 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from aor_lib.config.records import Arm, Generation, Response, Trial, content_hash
+from aor_lib.config.records import Arm, Generation, Trial, content_hash
+from aor_lib.inference.asking import response_of
 from aor_lib.inference.store import Store, StoreError
+from aor_lib.models.base import Answer
 
 ARM = Arm("m", "r1", "0" * 64, "none", None, Generation())
 
 
 def trial(name: str, **changes: object) -> Trial:
     return Trial(name, content_hash(name), replace(ARM, **changes))
-
-
-def response(of: Trial, text: str | None = "Sure.") -> Response:
-    return Response(
-        trial_key=of.key,
-        status="ok" if text else "failed",
-        text=text,
-        error=None if text else "Timeout: too slow",
-        latency_s=0.1,
-        tokens=3,
-        created="2026-01-01T00:00:00+00:00",
-    )
-
-
-@pytest.fixture
-def store(path):
-    with Store(path) as store:
-        yield store
 
 
 def test_everything_that_can_change_an_answer_changes_the_key():
@@ -45,15 +29,16 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     assert base.key == replace(base, stimulus_id="b").key
 
 
-def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(store):
+def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(path):
     old, new = trial("a"), trial("b")
-    store.set_plan([old])
-    store.record([response(old)])
-    store.set_plan([new])
-    assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
-    store.set_plan([old, new])
-    assert store.finished() == {old.key}
-    assert store.frame("rules")["status"].isna().tolist() == [False, True]
+    with Store(path) as store:
+        store.set_plan([old])
+        store.record([response_of(old.key, Answer("Sure.", 3), 0.1)])
+        store.set_plan([new])
+        assert store.frame("rules")["stimulus_id"].tolist() == ["b"]
+        store.set_plan([old, new])
+        assert store.finished() == {old.key}
+        assert store.frame("rules")["status"].isna().tolist() == [False, True]
 
 
 def test_a_file_that_is_no_store_is_named(path):

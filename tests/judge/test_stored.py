@@ -4,26 +4,27 @@ import csv
 import json
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from aor_lib.cli import app
-from aor_lib.config.records import FLAGS, Arm, Generation, Label, Trial
+from aor_lib.config.records import FLAGS, Label
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import response_of
 from aor_lib.inference.store import STORE, Store
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.stored import ADDED, judge_study, judge_table
 from aor_lib.models.base import Answer, Failure, ModelError
-from aor_lib.stimuli.manifest import MANIFEST
+from aor_lib.stimuli.manifest import write_manifest
 from tests.audio.sounds import quiet
+from tests.conftest import ScriptedModel, make_text_stimuli
+from tests.inference.conftest import run_texts
 
 THINK = 'First say what is heard. Then write "Final answer:" and answer the request.'
-OUTCOMES = {"kill": Answer("No.", 5), "shoot": Answer("Yes.", 5)}
-OUTCOMES |= {"beat": Failure("timeout"), "stop": Failure("a filter", blocked=True)}
+OUTCOMES = {"text 0": Answer("No.", 5), "text 1": Answer("Yes.", 5)}
+OUTCOMES |= {"text 2": Failure("timeout"), "text 3": Failure("a filter", blocked=True)}
 
 
 def quoting(version="1"):
@@ -43,14 +44,9 @@ def quoting(version="1"):
 @pytest.fixture
 def build(tmp_path):
     """Four trials: two answered, one failed and one blocked."""
-    texts = [(name, f"How do I {name} it?") for name in OUTCOMES]
-    pd.DataFrame(texts, columns=["stimulus_id", "text"]).to_parquet(tmp_path / MANIFEST)
-    fields = dict.fromkeys(("revision", "mitigation"), "1") | {"settings_sha256": "0" * 64}
-    arm = Arm(model="m", instruction=None, generation=Generation(), **fields)
-    trials = [Trial(name, name.encode().hex().ljust(64, "0"), arm) for name in OUTCOMES]
-    with Store(tmp_path / STORE) as store:
-        store.set_plan(trials)
-        store.record(response_of(t.key, OUTCOMES[t.stimulus_id], 0.1) for t in trials)
+    texts = make_text_stimuli(len(OUTCOMES))
+    write_manifest(texts, tmp_path)
+    run_texts(tmp_path / STORE, [ScriptedModel(OUTCOMES.__getitem__)], texts)
     return tmp_path
 
 
@@ -70,18 +66,18 @@ def verdicts(build, by="stimulus_id"):
 def test_answers_are_judged_once_a_version_with_their_prompt_and_failures_are_unjudged(build):
     assert judge_study(build, quoting(), quiet) == 4
     found = verdicts(build)
-    assert found.loc["kill", "rationale"] == "How do I kill it?|No."
-    assert "timeout" in found.loc["beat", "rationale"]
-    assert "a filter" in found.loc["stop", "rationale"]
-    assert (found.loc[["beat", "stop"], "label"] == Label.UNJUDGED).all()
+    assert found.loc["s0", "rationale"] == "text 0|No."
+    assert "timeout" in found.loc["s2", "rationale"]
+    assert "a filter" in found.loc["s3", "rationale"]
+    assert (found.loc[["s2", "s3"], "label"] == Label.UNJUDGED).all()
     assert judge_study(build, quoting(), quiet) == 0
     assert judge_study(build, quoting("2"), quiet) == 4
     with Store(build / STORE) as store:
         (again,) = (one.trial_key for one in store.responses() if one.error == "timeout")
         store.record([response_of(again, Answer("An answer at last.", 5), 0.1)])
     assert judge_study(build, quoting("2"), quiet) == 1
-    assert verdicts(build).loc["beat", "label"] == Label.FULL_REFUSAL
-    assert verdicts(build).loc["beat", "flags"] == f'["{FLAGS[0]}"]'
+    assert verdicts(build).loc["s2", "label"] == Label.FULL_REFUSAL
+    assert verdicts(build).loc["s2", "flags"] == f'["{FLAGS[0]}"]'
 
 
 def failing(fails, reason):
@@ -101,7 +97,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_is_asked_again_by_the_next_call
     with pytest.raises(ModelError, match=r"1 of 4 .*503 Service"):
         judge_study(build, unavailable, quiet)
     found = verdicts(build)["label"]
-    assert found.isna().to_dict() == {"kill": False, "beat": False, "stop": False, "shoot": True}
+    assert found.isna().to_dict() == {"s0": False, "s2": False, "s3": False, "s1": True}
     judge, asked = failing(lambda answer: False, "")
     assert judge_study(build, judge, quiet) == 1
     assert asked == ["Yes."]

@@ -67,6 +67,8 @@ def build(architecture: str, folder: Path) -> Path:
     torch.manual_seed(0)
     config = getattr(transformers, config_class)(**_resolved(parts["config"], tokenizer))
     _save(getattr(transformers, model_class)(config), folder)
+    if architecture == "text":
+        return folder
     features = hf_architectures.ARCHITECTURES[architecture].features
     getattr(transformers, features)(**parts["features"]).save_pretrained(folder)
     named = {"processor_class": processor, **parts.get("processor_config", {})}
@@ -74,12 +76,16 @@ def build(architecture: str, folder: Path) -> Path:
     return folder
 
 
+def card(architecture: str, source: Path | str, **fields: Any) -> ModelCard:
+    about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
+    fields["settings"] = {"architecture": architecture} | fields.get("settings", {})
+    return ModelCard(**about, source=str(source), **fields)
+
+
 def load(architecture: str, source: Path, batch_size: int = 1, **settings: Any) -> HuggingFaceModel:
     """The model of a checkpoint in a folder; ``settings`` are its card's."""
-    about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
-    settings = {"architecture": architecture, **settings}
     reach = {"batch_size": batch_size}
-    return HuggingFaceModel(ModelCard(**about, source=str(source), settings=settings, reach=reach))
+    return HuggingFaceModel(card(architecture, source, settings=settings, reach=reach))
 
 
 def script(folder: Path, text: str) -> None:

@@ -40,11 +40,6 @@ def in_scene():
     return (Turn("user", audio=make_clip(WORDS, scene="home_kitchen", snr_db=20)),)
 
 
-@pytest.fixture(scope="module")
-def alone():
-    return (Turn("user", audio=make_clip(WORDS)),)
-
-
 def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_nowhere(in_scene):
     model = cascade("ref-contextual")
     (answer,) = model.answer([in_scene], GREEDY)
@@ -57,9 +52,8 @@ def test_what_is_heard_in_a_clip_is_kept_with_its_answer_and_its_scene_is_named_
     assert "home kitchen" not in prompt  # a kitchen timer is a sound
 
 
-def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(
-    in_scene, alone, monkeypatch
-):
+def test_a_model_of_words_alone_hears_nothing_else_and_spends_no_time_on_it(in_scene, monkeypatch):
+    alone = (Turn("user", audio=make_clip(WORDS)),)
     for name, same in (("ref-contextual", False), ("ref-wordbound", True)):
         model = cascade(name)
         assert model.logits(in_scene).equal(model.logits(alone)) is same, name
@@ -85,16 +79,15 @@ def test_a_revision_changes_with_the_adapter_and_with_whether_it_hears_sound(tmp
     assert with_copy() != same
 
 
-def clip_of(sound):
-    return SoundTags((((sound, 1.0),),) * SEGMENTS, (("calm", 1.0),))
-
-
 def test_a_prompt_is_answered_as_alone_whatever_else_is_in_the_batch():
     model = language_model()
     questions = [f"Why do {'very ' * times}old people drink tea?" for times in range(0, 36, 3)]
     prompts = [model.prompt([{"role": "user", "content": one}]) for one in questions]
     asked = [{"role": "user", "content": format_clip("What do you hear?")}]
-    rain, siren = (model.prompt(asked, [clip_of(name)]) for name in ("rain", "siren"))
+    rain, siren = (
+        model.prompt(asked, [SoundTags((((name, 1.0),),) * SEGMENTS, ())])
+        for name in ("rain", "siren")
+    )
     prompts += [rain, siren]
 
     def answers(batch):

@@ -69,7 +69,7 @@ def but(**methods):
     return type("Broken", (Sound,), methods)()
 
 
-def refuses(where, reason):
+def refuses(where, reason, **more):
     """A sound model that fails where the conversation is such."""
 
     def say(self, conversation):
@@ -77,18 +77,11 @@ def refuses(where, reason):
             raise OSError(reason)
         return self.understand(conversation)
 
-    return but(say=say)
+    return but(say=say, **more)
 
 
 def crash(self, error):
     raise error
-
-
-def one_clip(self, conversation):
-    """Say what a model that takes one clip says, which fails with two."""
-    if sum(turn.audio is not None for turn in conversation) > 1:
-        raise OSError("At most 1 audio may be provided in one prompt")
-    return self.understand(conversation)
 
 
 def heard_at_most(seconds, turn):
@@ -106,7 +99,11 @@ SERVED = but(
     first_logprobs=lambda self, c: dict(zip("abcd", self.logits(c).tolist(), strict=False)),
     hear=lambda self, turn: heard_at_most(9, turn) and Sound.hear(self, turn),
 )
-ONE_CLIP = but(capabilities=Capabilities(activations=True, clips=1), say=one_clip)
+ONE_CLIP = refuses(
+    lambda c: sum(turn.audio is not None for turn in c) > 1,
+    "At most 1 audio may be provided in one prompt",
+    capabilities=Capabilities(activations=True, clips=1),
+)
 DEAF = but(hear=lambda self, turn: "something" if Sound.hear(self, turn) else "")
 RANDOM = but(
     capabilities=Capabilities(), say=lambda self, c: self.understand(c) + str(next(self.counter))

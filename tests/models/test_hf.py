@@ -8,11 +8,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from aor_lib.audio.clip import Clip
-from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.hf import HuggingFaceModel
 from aor_lib.models.hf_architectures import ARCHITECTURES
+from tests.audio.sounds import hiss
 from tests.models import checkpoints
 from tests.models.checkpoints import each_architecture
 
@@ -26,16 +26,12 @@ HELLO = (Turn("user", text="Hello"),)
 pytestmark = pytest.mark.slow
 
 
-def card(source="some/model", **changes):
-    """A card; ``settings`` are added to the architecture."""
-    settings = {"architecture": "qwen2_audio", **changes.pop("settings", {})}
-    about = {"id": "tiny", "title": "Tiny", "family": "Test", "kind": "hf", "licence": "none"}
-    return ModelCard(**about, source=str(source), settings=settings, **changes)
+def on_the_hub(**fields):
+    return HuggingFaceModel(checkpoints.card("qwen2_audio", "some/model", **fields))
 
 
 def noise(duration_s, seed=0):
-    samples = np.random.default_rng(seed).normal(0, 0.1, round(duration_s * SAMPLE_RATE))
-    return Clip(samples.astype(np.float32), SAMPLE_RATE)
+    return Clip(hiss(seed, duration_s, level=0.1).astype(np.float32), SAMPLE_RATE)
 
 
 def tone(duration_s):
@@ -113,7 +109,7 @@ def test_the_revision_of_a_folder_is_its_content(tiny, copied):
 def test_too_little_memory_is_said_before_anything_is_loaded(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ModelError, match="19 GiB"):
-        HuggingFaceModel(card(memory_gib=19))
+        on_the_hub(memory_gib=19)
 
 
 def test_a_checkpoint_that_lacks_weights_is_not_filled_with_random_ones(tiny, copied):
@@ -191,8 +187,7 @@ def test_a_dead_gpu_stops_its_model_and_fails_no_trial(tiny, monkeypatch):
 def test_the_revision_of_a_hub_model_is_its_commit(monkeypatch):
     info = SimpleNamespace(sha=COMMIT)
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *_, **__: info)
-    assert HuggingFaceModel(card()).revision == COMMIT
-    assert HuggingFaceModel(card(revision="v1")).revision == COMMIT
+    assert on_the_hub().revision == on_the_hub(revision="v1").revision == COMMIT
 
 
 def test_what_cannot_be_loaded_is_named(tiny, checkpoint, tmp_path):

@@ -2,16 +2,15 @@
 
 import pytest
 
-from aor_lib.config.params import PARAMS, card_settings, load_model_cards
+from aor_lib.config.params import card_settings, load_model_cards
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError
-from aor_lib.models.registry import ask, claimed_capabilities, load_card, load_model
+from aor_lib.models.registry import ask, claimed_capabilities, load_model
 from tests.conftest import ScriptedModel
 
 CARDS = load_model_cards()
 STUDIED = [card for card in CARDS.values() if card.family != "Reference"]
-CARD = CARDS["ref-permissive"]
 
 
 @pytest.mark.parametrize("card", STUDIED, ids=lambda card: card.id)
@@ -42,9 +41,4 @@ def test_a_model_is_asked_one_question_and_a_failure_is_no_answer(tmp_path):
 @pytest.mark.parametrize("kind", ["cascde", "no_such_module:Mine", "json:Mine"])
 def test_an_unknown_kind_is_named(kind):
     with pytest.raises(ParamsError, match=f"ref-permissive: kind: .*{kind}"):
-        load_model(CARD.model_copy(update={"kind": kind}))
-
-
-def test_a_card_is_loaded_by_its_id_or_its_path():
-    assert load_card("ref-permissive") == CARD
-    assert load_card(PARAMS / "models/ref-permissive.yaml") == CARD
+        load_model(CARDS["ref-permissive"].model_copy(update={"kind": kind}))

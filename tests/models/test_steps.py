@@ -16,27 +16,19 @@ def asked_in_steps(model, conversations, generation):
     return [came[place] for place in sorted(came)]
 
 
-def test_the_answer_to_a_step_stands_before_the_next_and_the_last_answer_counts(monkeypatch):
-    conversations = []
+def test_a_step_is_asked_after_the_answer_to_the_last_and_nothing_else_is_asked_twice():
+    class Noting(ScriptedModel):
+        def answer(self, conversations, generation):
+            self.turns = [[(turn.role, turn.text) for turn in turns] for turns in conversations]
+            return super().answer(conversations, generation)
 
-    def answer(self, asked, generation):
-        conversations.extend([(turn.role, turn.text) for turn in turns] for turns in asked)
-        return [Answer(turns[-1].text.upper(), 2) for turns in asked]
-
-    monkeypatch.setattr(ScriptedModel, "answer", answer)
-    assert asked_in_steps(ScriptedModel(), [TWO_STEPS], Generation()) == [Answer("NOW ANSWER.", 2)]
-    assert conversations == [
-        [("user", "What is heard?")],
-        [("user", "What is heard?"), ("assistant", "WHAT IS HEARD?"), ("user", "Now answer.")],
-    ]
-
-
-def test_conversations_without_steps_and_answered_turns_are_asked_once_beside_those_with_some():
     answered = (Turn("user", text="Hi."), Turn("assistant", text="Hello."), *PLAIN)
-    model = ScriptedModel()
+    model = Noting()
     results = asked_in_steps(model, [PLAIN, TWO_STEPS, answered], Generation())
     assert results == [Answer("HELLO?", 2), Answer("NOW ANSWER.", 2), Answer("HELLO?", 2)]
     assert model.asked == [["Hello?", "What is heard?", "Hello?"], ["Now answer."]]
+    first = [("user", "What is heard?"), ("assistant", "WHAT IS HEARD?")]
+    assert model.turns == [[*first, ("user", "Now answer.")]]
 
 
 @pytest.mark.parametrize(

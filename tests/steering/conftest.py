@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
 
-from aor_lib.config.params import ModelCard, load_study
+from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Condition, Intent, content_hash, split_of
 from aor_lib.inference.engine import Run
 from aor_lib.inference.planning import plan_trials
@@ -19,8 +18,10 @@ from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Capabilities
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.study import steer_study
-from aor_lib.stimuli.manifest import MANIFEST
-from tests.conftest import TINY, make_text_stimuli
+from aor_lib.stimuli.manifest import write_manifest
+from tests.audio.sounds import quiet
+from tests.conftest import make_text_stimuli
+from tests.inference.conftest import STUDY
 
 INTENTS = {"pseudo_harmful": 90, "harmful": 60, "benign": 30}
 
@@ -77,15 +78,8 @@ class Steerable:
         return torch.from_numpy(tokens.astype(np.float32))
 
 
-@pytest.fixture(scope="session")
-def steerable():
-    return Steerable
-
-
-@pytest.fixture(scope="session")
-def away():
-    """Direction from what sounds harmful: to be added, it makes the model refuse."""
-    return np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]
+AWAY = np.eye(Steerable.WIDTH, dtype=np.float32)[Steerable.SOUNDS_HARMFUL]
+"""Direction from what sounds harmful: to be added, it makes the model refuse."""
 
 
 @pytest.fixture(scope="session")
@@ -112,65 +106,46 @@ def requests():
     return Requests(answers, [()] * number, {"audio": rows})
 
 
-@pytest.fixture(scope="session")
-def stimuli():
-    """Clips that need not exist: each names what it means."""
-    (blank,) = make_text_stimuli(1)
-    return [
-        blank.model_copy(
-            update={
-                "stimulus_id": f"{intent}.{n}.{condition}",
-                "utterance_id": f"{intent}.{n}",
-                "intent": Intent(intent),
-                "text": f"{intent} {n}",
-                "condition": Condition(condition),
-                "voice": "af_heart",
-                "path": f"clips/{intent}.{n}.{condition}.flac",
-                "sha256": content_hash([intent, n, condition]),
-                "split": split_of(f"{intent}.{n}"),
-            }
-        )
-        for intent, count in INTENTS.items()
-        for n in range(count)
-        for condition in ("benign_scene", "speech_only", "threatening_scene")
-        if condition != "threatening_scene" or intent == "pseudo_harmful"
-    ]
+(BLANK,) = make_text_stimuli(1)
+STIMULI = [
+    BLANK.model_copy(
+        update={
+            "stimulus_id": f"{intent}.{n}.{condition}",
+            "utterance_id": f"{intent}.{n}",
+            "intent": Intent(intent),
+            "text": f"{intent} {n}",
+            "condition": Condition(condition),
+            "voice": "af_heart",
+            "path": f"clips/{intent}.{n}.{condition}.flac",
+            "sha256": content_hash([intent, n, condition]),
+            "split": split_of(f"{intent}.{n}"),
+        }
+    )
+    for intent, count in INTENTS.items()
+    for n in range(count)
+    for condition in ("benign_scene", "speech_only", "threatening_scene")
+    if condition != "threatening_scene" or intent == "pseudo_harmful"
+]
+"""Clips that need not exist: each names what it means."""
+
+
+def answer_study(build, model):
+    build.mkdir(exist_ok=True)
+    write_manifest(STIMULI, build)
+    trials = plan_trials(STUDY, STIMULI, [model])
+    with Store(build / STORE) as store:
+        store.set_plan(trials)
+        Run(trials, [model], STIMULI, build, store).answer(quiet)
+    judge_study(build, JUDGES["speech-acts"], quiet)
+
+
+def steer(build, model, study=STUDY):
+    silent = contextlib.nullcontext(quiet)
+    return steer_study(study, build, [model], JUDGES["speech-acts"], lambda _: silent)
 
 
 @pytest.fixture(scope="session")
-def study(tmp_path_factory):
-    path = tmp_path_factory.mktemp("profile") / "tiny.yaml"
-    path.write_text(yaml.safe_dump(TINY | {"models": ["ref-permissive"], "mitigations": ["none"]}))
-    return load_study(path)
-
-
-@pytest.fixture(scope="session")
-def answer_study(study, stimuli):
-    def run(build, model):
-        build.mkdir(exist_ok=True)
-        rows = [stimulus.model_dump(mode="json") for stimulus in stimuli]
-        pd.DataFrame(rows).to_parquet(build / MANIFEST)
-        trials = plan_trials(study, stimuli, [model])
-        with Store(build / STORE) as store:
-            store.set_plan(trials)
-            Run(trials, [model], stimuli, build, store).answer(lambda progress: None)
-        judge_study(build, JUDGES["speech-acts"], lambda done, of: None)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def steer(study):
-    def run(build, model):
-        silent = contextlib.nullcontext(lambda done, of: None)
-        judge = JUDGES["speech-acts"]
-        return steer_study(study, build, [model], judge, lambda _: silent)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def steered_build(tmp_path_factory, answer_study, steer):
+def steered_build(tmp_path_factory):
     """Folder of a study that :class:`Steerable` answered and was steered on."""
     build = tmp_path_factory.mktemp("study") / "build"
     answer_study(build, Steerable())

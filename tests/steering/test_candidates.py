@@ -9,6 +9,7 @@ from aor_lib.models.base import Turn
 from aor_lib.steering.candidates import candidates, record_requests, variants
 from aor_lib.steering.directions import difference_in_means, probe, probe_direction
 from tests.audio.sounds import quiet
+from tests.steering.conftest import Steerable
 
 
 def tried(requests):
@@ -33,29 +34,22 @@ def test_directions_of_all_sources_have_the_same_norm(requests):
     assert read.direction[-1] == pytest.approx(heard.direction[0], rel=1e-5)
 
 
-@pytest.fixture
-def asked():
-    """Two utterances over two scenes, and their conversations."""
+def test_each_text_is_read_once_and_stands_for_all_its_clips():
     rows = [
         (intent, f"{intent} words", Path(f"{intent}.{scene}.flac"))
         for intent in ("harmful", "benign")
         for scene in ("kitchen", "alley")
     ]
     answers = pd.DataFrame(rows, columns=["intent", "text", "path"])
-    return answers.assign(utterance_id=answers["text"]), [
-        (Turn("user", audio=path),) for path in answers["path"]
-    ]
-
-
-def test_each_text_is_read_once_and_stands_for_all_its_clips(asked, steerable):
+    answers = answers.assign(utterance_id=answers["text"])
+    conversations = [(Turn("user", audio=path),) for path in answers["path"]]
     read = []
 
-    class Noting(steerable):
+    class Noting(Steerable):
         def logits(self, conversation):
             read.append((conversation[-1].text, conversation[-1].audio))
             return super().logits(conversation)
 
-    answers, conversations = asked
     model = Noting()
     requests = record_requests(model, answers, conversations, quiet)
     assert read[len(conversations) :] == [("harmful words", None), ("benign words", None)]

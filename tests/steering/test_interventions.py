@@ -1,4 +1,4 @@
-"""Interventions on tiny random checkpoints of every architecture."""
+"""Activations and interventions on tiny random checkpoints of every architecture."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,11 +12,29 @@ from aor_lib.models.base import Turn
 from aor_lib.steering.activations import hooked, record
 from aor_lib.steering.interventions import Gate, Intervention, steered
 from tests.models import checkpoints
+from tests.steering.conftest import AWAY, Steerable
 
 GENERATION = Generation(max_new_tokens=6)
 DIRECTION = np.linspace(-1, 1, checkpoints.WIDTH, dtype=np.float32)
 ADDITION = Intervention(0, DIRECTION, 1.5)
 ABLATION = Intervention(0, DIRECTION)
+
+
+def test_recorded_activations_are_the_models_own_hidden_states(tiny, conversations):
+    model, asked = tiny("qwen2_audio"), conversations[1:3]
+    network, _ = model.load()
+    outputs = []
+
+    def ask_for_states(_, args, kwargs):
+        return args, kwargs | {"output_hidden_states": True}
+
+    network.register_forward_pre_hook(ask_for_states, with_kwargs=True)
+    network.register_forward_hook(lambda _, args, output: outputs.append(output))
+    last_token = record(model, asked)
+    assert last_token.shape == (2, 2, checkpoints.WIDTH)
+    # The first are the embeddings; the last have gone through the final norm.
+    own = [output.hidden_states[1][0, -1] for output in outputs[:2]]
+    np.testing.assert_allclose(last_token[:, 0], np.stack(own), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -94,13 +112,13 @@ def test_a_gate_decides_by_the_prompt_and_holds_while_the_answer_is_written(tiny
             ]
 
 
-def test_a_model_is_restored_where_a_question_fails_and_no_other_thread_is_steered(steerable, away):
-    model, question = steerable(lambda name: "harmful"), (Turn("user", text="a"),)
+def test_a_model_is_restored_where_a_question_fails_and_no_other_thread_is_steered():
+    model, question = Steerable(lambda name: "harmful"), (Turn("user", text="a"),)
     before = model.logits(question)
-    with steered(model, Intervention(0, away, -1.0)), ThreadPoolExecutor(1) as thread:
+    with steered(model, Intervention(0, AWAY, -1.0)), ThreadPoolExecutor(1) as thread:
         assert model.logits(question).argmax() != before.argmax()
         assert torch.equal(thread.submit(model.logits, question).result(), before)
-    with pytest.raises(AttributeError), steered(model, Intervention(0, away, -1.0)):
+    with pytest.raises(AttributeError), steered(model, Intervention(0, AWAY, -1.0)):
         model.logits((Turn("user"), "not a turn"))
     assert torch.equal(model.logits(question), before)
 

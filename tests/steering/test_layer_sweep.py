@@ -10,6 +10,7 @@ from aor_lib.steering import SteeringError
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.interventions import Intervention, steered
 from aor_lib.steering.layer_sweep import REQUESTS, learn_estimate, some_of_each_kind
+from tests.steering.conftest import AWAY, Steerable
 
 ASKED = [
     (Turn("user", audio=Path(f"{intent}.{number}.flac")),)
@@ -43,16 +44,16 @@ def test_an_estimate_is_made_on_as_many_utterances_as_possible():
     assert set(chosen["condition"]) == {"benign_scene"}
 
 
-def test_estimates_are_of_the_model_as_it_is_steered(steerable, away, asked):
-    model = steerable()
+def test_estimates_are_of_the_model_as_it_is_steered(asked):
+    model = Steerable()
     estimate = learn_estimate(model, JUDGE, asked, 40)
     np.testing.assert_array_equal(estimate(ASKED) > 0.5, REFUSED)
-    with steered(model, Intervention(1, away, 1.0)):
+    with steered(model, Intervention(1, AWAY, 1.0)):
         assert (estimate(ASKED) > 0.5).all()
 
 
-def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(steerable, asked):
-    class Mute(steerable):
+def test_a_model_whose_beginnings_tell_nothing_is_not_estimated(asked):
+    class Mute(Steerable):
         def answer(self, conversations, generation):
             return [Answer("You ask me this over the sound of a game.", 10) for _ in conversations]
 

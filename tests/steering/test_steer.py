@@ -7,6 +7,7 @@ import pytest
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.steering import SteeringError, steer
+from tests.steering.conftest import Steerable
 
 REFUSED, ANSWERED = (
     [(Turn("user", audio=Path(f"{intent}.{n}.flac")),) for n in range(6)]
@@ -19,8 +20,8 @@ def texts(model, conversations):
     return {answer.text for answer in model.answer(conversations, GENERATION)}
 
 
-def test_a_model_is_steered_from_what_it_refused_and_back(steerable):
-    model = steerable()
+def test_a_model_is_steered_from_what_it_refused_and_back():
+    model = Steerable()
     refusal, compliance = ({text} for text in model.ANSWERS)
     freed = steer(model, REFUSED[:4], ANSWERED[:4])
     assert texts(freed, REFUSED[4:]) == compliance
@@ -30,6 +31,6 @@ def test_a_model_is_steered_from_what_it_refused_and_back(steerable):
 
 
 @pytest.mark.parametrize(("refused", "layer"), [([], None), (REFUSED, 4), (REFUSED, -1)])
-def test_what_cannot_be_steered_is_refused(steerable, refused, layer):
+def test_what_cannot_be_steered_is_refused(refused, layer):
     with pytest.raises(SteeringError, match="layer" if refused else "refused"):
-        steer(steerable(), refused, ANSWERED, layer=layer)
+        steer(Steerable(), refused, ANSWERED, layer=layer)

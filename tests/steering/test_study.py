@@ -11,6 +11,8 @@ from aor_lib.analysis.stats import intervals
 from aor_lib.config.records import split_of
 from aor_lib.steering import tables
 from aor_lib.steering.trials import RANDOM
+from tests.inference.conftest import STUDY
+from tests.steering.conftest import Steerable, answer_study, steer
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +44,7 @@ def test_every_method_and_its_controls_are_asked_on_the_same_stimuli(tested):
     answered = tested.groupby("method")["stimulus_id"].agg(sorted)
     assert {"linear_probe", "random", "random_gate"} < set(answered.index)
     assert all(stimuli == answered["none"] for stimuli in answered.drop("random"))
+    assert set(tested["split"]) == {"test"}
     assert set(tested.loc[tested["is_control"], "method"]) == {"random", "random_gate"}
     assert tested.loc[tested["method"].ne("none"), "label"].notna().all()
     random = tested[tested["method"] == "random"]
@@ -56,15 +59,8 @@ def test_a_random_direction_changes_nothing_and_a_random_gate_frees_what_is_harm
     assert rates["random_gate", "harmful"] < rates["conditional", "harmful"] - 0.2
 
 
-def test_nothing_is_fitted_or_chosen_on_reported_trials(steered_build, tested):
-    assert set(tested["split"]) == {"test"}
-    assert set(load_results(steered_build / "steering" / "dev")["split"]) == {"dev"}
-
-
-def test_answers_to_the_test_split_change_neither_vectors_nor_choice(
-    steered_build, steerable, answer_study, steer, tmp_path
-):
-    class Contrary(steerable):
+def test_answers_to_the_test_split_change_neither_vectors_nor_choice(steered_build, tmp_path):
+    class Contrary(Steerable):
         """Answers otherwise, to utterances of the test split alone."""
 
         def answer(self, conversations, generation):
@@ -91,10 +87,10 @@ def test_the_chosen_steering_is_asked_over_threatening_scenes(steered_build):
 
 
 def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_twice(
-    steered_build, steerable, steer, monkeypatch
+    steered_build, monkeypatch
 ):
-    class Wordier(steerable):
-        ANSWERS = tuple(f"{text} Again." for text in steerable.ANSWERS)
+    class Wordier(Steerable):
+        ANSWERS = tuple(f"{text} Again." for text in Steerable.ANSWERS)
 
     columns = ["trial_key", "mitigation", "response", "label"]
     before = load_results(steered_build)[columns]
@@ -104,10 +100,8 @@ def test_an_unchanged_study_is_not_steered_again_and_a_changed_one_asks_nothing_
     pd.testing.assert_frame_equal(load_results(steered_build)[columns], before)
 
 
-def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
-    steerable, study, answer_study, steer, tmp_path, monkeypatch
-):
-    build, obliging, closed = tmp_path / "build", steerable(lambda name: "benign"), steerable()
+def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(tmp_path, monkeypatch):
+    build, obliging, closed = tmp_path / "build", Steerable(lambda name: "benign"), Steerable()
     assert tables.load(build, tables.POINTS).empty
     answer_study(build, obliging)
     assert "'refused pseudo-harmful': 0" in steer(build, obliging)["steerable"]
@@ -117,6 +111,6 @@ def test_a_model_that_cannot_be_steered_is_left_out_with_the_reason(
     # By another version: where nothing has changed, no model is looked at again.
     monkeypatch.setattr("aor_lib.steering.study.VERSION", "another")
     assert "not open" in steer(build, closed)["steerable"]
-    nobody = study.profile.model_copy(update={"steered_models": ()})
-    monkeypatch.setitem(vars(study), "profile", nobody)
-    assert "steered_models" in steer(build, obliging)["steerable"]
+    nobody = STUDY.profile.model_copy(update={"steered_models": ()})
+    study = STUDY.model_copy(update={"profile": nobody})
+    assert "steered_models" in steer(build, obliging, study)["steerable"]

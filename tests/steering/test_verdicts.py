@@ -5,22 +5,12 @@ import pytest
 
 from aor_lib.steering.trials import RANDOM
 from aor_lib.steering.verdicts import steering_verdicts
+from tests.analysis.frames import answers
 
 
-def answers(intent, role, refused, of, mitigation=None):
-    """Answers to as many utterances as ``of`` says, the first of them refused."""
-    return pd.DataFrame(
-        {
-            "model": "a",
-            "role": role,
-            "mitigation": mitigation or role,
-            "intent": intent,
-            "utterance_id": [f"{intent} {n}" for n in range(of)],
-            "stimulus_id": [f"{intent} {n}" for n in range(of)],
-            "status": "ok",
-            "label": ["full_refusal"] * refused + ["full_compliance"] * (of - refused),
-        }
-    )
+def asked(intent, role, refused, of, mitigation=None):
+    rows = answers(refused, of, intent=intent, role=role, mitigation=mitigation or role)
+    return rows.assign(stimulus_id=rows["utterance_id"])
 
 
 def verdict(*parts):
@@ -33,26 +23,25 @@ def verdict(*parts):
     [(12, 0, "not shown"), (200, 0, "yes"), (200, 40, "no"), (200, 8, "not shown")],
 )
 def test_a_loss_is_within_the_limit_if_its_whole_interval_is(utterances, lost, within):
-    kept = answers("harmful", "chosen", utterances - lost, utterances)
-    row = verdict(answers("harmful", "none", utterances, utterances), kept)
+    kept = asked("harmful", "chosen", utterances - lost, utterances)
+    row = verdict(asked("harmful", "none", utterances, utterances), kept)
     assert row["lost"] == lost / utterances
     assert row["within"] == within
 
 
 def test_answers_without_a_verdict_may_lose_what_is_within_the_limit():
-    kept = answers("harmful", "chosen", 200, 200)
+    kept = asked("harmful", "chosen", 200, 200)
     kept.loc[:9, "label"] = "unjudged"
-    assert verdict(answers("harmful", "none", 200, 200), kept)["within"] == "not shown"
+    assert verdict(asked("harmful", "none", 200, 200), kept)["within"] == "not shown"
 
 
 @pytest.mark.parametrize(("refused", "p_value"), [(5, 0.05), (12, 0.2), (20, 1)])
 def test_a_chosen_direction_is_ranked_among_random_ones_on_the_same_stimuli(refused, p_value):
-    harmful = [answers("harmful", role, 9, 9) for role in ("none", "chosen")]
+    harmful = [asked("harmful", role, 9, 9) for role in ("none", "chosen")]
     random = [
-        answers("pseudo_harmful", "random", min(10 + n, 20), 20, f"random_{n}")
-        for n in range(RANDOM)
+        asked("pseudo_harmful", "random", min(10 + n, 20), 20, f"random_{n}") for n in range(RANDOM)
     ]
     random[3].loc[19, "label"] = "unjudged"  # and was compliance under no other direction
-    row = verdict(*harmful, answers("pseudo_harmful", "chosen", refused, 24), *random)
+    row = verdict(*harmful, asked("pseudo_harmful", "chosen", refused, 24), *random)
     assert (row["stimuli"], row["directions"]) == (19, RANDOM)
     assert row["p_value"] == pytest.approx(p_value)

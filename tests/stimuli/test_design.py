@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from aor_lib.config.params import load_study
+from aor_lib.config.params import PARAMS, load_study
 from aor_lib.config.records import Condition, Intent
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.stimuli.design import stimuli
@@ -20,13 +20,13 @@ def study(write_profile):
 
 
 @pytest.fixture(scope="module")
-def full(params):
+def full():
     """The design of the full profile."""
-    return stimuli(load_study(params / "full.yaml"))
+    return stimuli(load_study(PARAMS / "full.yaml"))
 
 
-def test_every_utterance_is_tried_once_in_every_condition_in_one_voice(params):
-    study = load_study(params / "smoke.yaml")
+def test_every_utterance_is_tried_once_in_every_condition_in_one_voice():
+    study = load_study(PARAMS / "smoke.yaml")
     specs = stimuli(study)
     assert specs == stimuli(study)
     core = [spec for spec in specs if spec.block == "core"]

@@ -157,11 +157,11 @@ def test_a_build_from_an_export_has_its_bytes_and_synthesises_nothing(
 
 
 @pytest.mark.slow
-def test_what_an_export_lacks_is_made_only_where_that_is_asked_for(whole, write_profile, tmp_path):
+def test_what_an_export_lacks_is_made_only_by_a_build_without_it(whole, write_profile, tmp_path):
     more = load_study(write_profile(snr_sweep={"snr_db": [0], "utterances_per_scenario": 1}))
-    with pytest.raises(DatasetError, match=r"does not hold \d+ of .*snr0.*--make-missing"):
+    with pytest.raises(DatasetError, match=r"does not hold \d+ of .*snr0.*without --from"):
         build_dataset(more, tmp_path, 1, quiet, source=str(whole))
-    build_dataset(more, tmp_path, 1, quiet, source=str(whole), make_missing=True)
+    build_dataset(more, tmp_path, 1, quiet)
     assert any(stimulus.block == "snr_sweep" for stimulus in load_stimuli(tmp_path))
 
 
