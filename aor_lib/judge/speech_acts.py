@@ -6,12 +6,10 @@ encoder reads the answer as a whole. A multinomial logistic regression, fitted i
 is unsure is unjudged.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +19,6 @@ from aor_lib.judge.features import features, find_flags, is_english
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.reading import final_answer
 from aor_lib.judge.sentences import ParsedAnswer, data_file, parse, patterns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WEIGHTS = Path(__file__).parent / "weights" / "speech_acts.npz"
 EVALUATION = WEIGHTS.with_name("xstest_evaluation.csv")
@@ -89,18 +84,6 @@ def decide(log_odds: Array) -> tuple[Label, float]:
         return Label.FULL_COMPLIANCE, p_refusal
     partial = odds["partial_refusal"] > odds["full_refusal"]
     return Label.PARTIAL_REFUSAL if partial else Label.FULL_REFUSAL, p_refusal
-
-
-def load_evaluation() -> pd.DataFrame:
-    """Read the labels of XSTest's answers (Röttger et al., NAACL 2024), one row per answer.
-
-    Labels are ``human``, ``judge`` (fitted without this model and this prompt; the likelier one
-    where it is ``unsure``), ``gpt4``, ``string_match`` (by XSTest's authors) and
-    ``own_string_match``.
-    """
-    import pandas as pd
-
-    return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
 
 
 SPEECH_ACTS = Judge(
