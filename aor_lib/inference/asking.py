@@ -6,7 +6,7 @@ import datetime
 import itertools
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,13 +17,8 @@ from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
 from aor_lib.storage.workers import one_core_threads
 
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials that are asked together, with the same settings of generation."""
-
-    trials: Sequence[Trial]
-    conversations: Sequence[Conversation]
+Batch = Mapping[Trial, Conversation]
+"""Trials that are asked together, with the same settings of generation."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,9 @@ class Outcome:
     latency_s: float  # per trial
     stopped: str | None = None  # why the model can be asked no more
     is_last: bool = True  # nothing more comes of the batch
+
+
+_Outcomes = Future[list[Outcome]]
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
@@ -67,32 +65,25 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
 
 
 def _at_once(
-    model: AudioModel, batches: Iterator[Batch], submit: Callable[..., Future[Outcome]], count: int
+    model: AudioModel, batches: Iterator[Batch], submit: Callable[..., _Outcomes], count: int
 ) -> Generator[Outcome, None, None]:
-    under_way: set[Future[Outcome]] = set()
+    under_way: set[_Outcomes] = set()
     while True:
         taken = itertools.islice(batches, count - len(under_way))
-        under_way |= {submit(_whole, model, batch) for batch in taken}
+        under_way |= {submit(list, _parts(model, batch)) for batch in taken}
         if not under_way:
             return
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             under_way.remove(future)
-            yield future.result()
-
-
-def _whole(model: AudioModel, batch: Batch) -> Outcome:
-    began, parts = time.monotonic(), list(_parts(model, batch))
-    results = {key: result for part in parts for key, result in part.results.items()}
-    latency_s = (time.monotonic() - began) / len(batch.trials)
-    return replace(parts[-1], results=results, latency_s=latency_s)
+            yield from future.result()
 
 
 def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
-    keys = [trial.key for trial in batch.trials]
+    keys = [trial.key for trial in batch]
     left, began = set(keys), time.monotonic()
-    generation = batch.trials[0].arm.generation
+    generation = next(iter(batch)).arm.generation
     try:
-        for came in answers_in_steps(model, batch.conversations, generation):
+        for came in answers_in_steps(model, list(batch.values()), generation):
             results = {keys[place]: result for place, result in came.items()}
             left -= results.keys()
             latency_s = (time.monotonic() - began) / len(results)

@@ -78,8 +78,7 @@ def run_study(
         trials = plan_trials(study, stimuli, all_models)
         store.set_plan(trials)
         store.record_cards([model.card for model in loaded])
-        asked = [trial for trial in trials if trial.arm.model in here]
-        run = Run(asked, loaded, stimuli, build, store, share)
+        run = Run(trials, loaded, stimuli, build, store, share)
         run.answer(report)
         for name, reason in run.stopped.items():
             say(f"{name} was stopped: {reason}")
@@ -151,7 +150,7 @@ class Run:
         self.stopped: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self._served_by: dict[str, str] = {}
-        self._locks: dict[str, FileLock] = {}  # by the first trial of the batch
+        self._locks: dict[Trial, FileLock] = {}  # by the first trial of the batch
 
     def answer(self, report: Report) -> None:
         """Ask until nothing is left to ask, here or in another run on the store."""
@@ -203,12 +202,11 @@ class Run:
                 continue
             self.finished |= self._store.finished(batch)  # by another run, until just now
             if left := self._left(batch):
-                self._locks[left[0].key] = lock
-                turns = [
-                    conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
+                self._locks[left[0]] = lock
+                yield {
+                    trial: conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
                     for trial in left
-                ]
-                yield Batch(left, turns)
+                }
             else:
                 _unlock(lock)
 
@@ -235,23 +233,21 @@ class Run:
             failures = f"{self._failures[name]} of its trials failed in this run"
             self.stopped[name] = f"{failures}, more than the {self._allowed[name]:g} allowed"
         if outcome.is_last:
-            _unlock(self._locks.pop(outcome.batch.trials[0].key))
+            _unlock(self._locks.pop(next(iter(outcome.batch))))
 
     def _of_one_model(self, model: AudioModel, responses: list[Response]) -> list[Response]:
         """Leave out answers of another model than those in the store, and stop asking for them."""
-        names = [response.served_by for response in responses if response.served_by]
-        if not names:
-            return responses
         name = model.card.id
-        if name not in self._served_by:
-            self._served_by[name] = self._store.served_by(name, model.revision) or names[0]
-        first = self._served_by[name]
-        for other in set(names) - {first}:
-            self.stopped[name] = (
-                f"{other!r} answers now, and {first!r} did before; give what answers now a card "
-                "of its own, or another revision in its card"
-            )
-        return [response for response in responses if response.served_by in (None, first)]
+        for other in filter(None, (response.served_by for response in responses)):
+            if name not in self._served_by:
+                self._served_by[name] = self._store.served_by(name, model.revision) or other
+            if other != (first := self._served_by[name]):
+                self.stopped[name] = (
+                    f"{other!r} answers now, and {first!r} did before; give what answers now a "
+                    "card of its own, or another revision in its card"
+                )
+        ours = (None, self._served_by.get(name))
+        return [response for response in responses if response.served_by in ours]
 
 
 def _unlock(lock: FileLock) -> None:

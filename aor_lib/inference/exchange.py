@@ -123,9 +123,8 @@ def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyPar
 def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
     keys = {trial.key for trial in trials}
     store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
-    had = {response.trial_key: response for response in store.responses()}
     given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
-    store.record(given.values())
+    answered = store.record(given.values())
     judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
     store.record_verdicts(
         (given[row.trial_key], row)
@@ -136,4 +135,4 @@ def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
     imported = {trial.arm.model for trial in trials}
     store.record_cards(bundle.cards[model] for model in imported - own)
     store.record_provenance(row for row in bundle.provenance if row.model in imported)
-    return sum(row != had.get(row.trial_key) for row in store.responses())
+    return answered

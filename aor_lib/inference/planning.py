@@ -207,9 +207,7 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     turns = stimulus.history != "[]" or len(mitigation.steps) > 1
     if turns and not capabilities.multi_turn:
         return "several turns"
-    most = capabilities.clips
-    if turns and most is not None:
-        spoken = [turn for turn in json.loads(stimulus.history) if turn["role"] == "user"]
-        if len(spoken) + (stimulus.path is not None) > most:
-            return f"conversation with more than {most} sound files"
+    clips, most = stimulus.history.count('"user"') + (stimulus.path is not None), capabilities.clips
+    if most is not None and clips > most:
+        return f"conversation with more than {most} sound files"
     return None
