@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -26,14 +27,12 @@ from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
 from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
+from aor_lib.storage.progress import Report
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 _REASONS_SHOWN = 20
 _log = logging.getLogger(__name__)
-
-Report = Callable[[int, int], None]
-"""Called with the number of trials that are answered, blocked or failed, and of all."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +136,11 @@ class Run:
         self._models, self._build, self._store = models, build, store
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
-        self._trials = {trial.key: trial for trial in trials}
+        asked = {trial.key: trial for trial in trials}.values()
         number, of = share.shard
-        self._batches = {m.card.id: list(self._cut(m))[number - 1 :: of] for m in models}
-        self.keys = {key for some in self._batches.values() for batch in some for key in batch}
+        self._batches = {m.card.id: list(self._cut(m, asked))[number - 1 :: of] for m in models}
+        batches = chain.from_iterable(self._batches.values())
+        self.keys = {trial.key for trial in chain.from_iterable(batches)}
         self._allowed = {
             name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()
@@ -171,23 +171,22 @@ class Run:
             for lock in self._locks.values():
                 _unlock(lock)
 
-    def _cut(self, model: AudioModel) -> Iterator[list[str]]:
-        def order(key: str) -> tuple[str, int]:
-            trial = self._trials[key]
+    def _cut(self, model: AudioModel, trials: Iterable[Trial]) -> Iterator[list[Trial]]:
+        def order(trial: Trial) -> tuple[str, int]:
             stimulus, instruction = self._stimuli[trial.stimulus_id], trial.arm.instruction or ""
             words = [stimulus.presented_text or stimulus.text, stimulus.history, *trial.arm.steps]
             return instruction, -sum(map(len, words))
 
-        alike: dict[Generation, list[str]] = defaultdict(list)
-        for key, trial in self._trials.items():
+        alike: dict[Generation, list[Trial]] = defaultdict(list)
+        for trial in trials:
             if trial.arm.model == model.card.id:
-                alike[trial.arm.generation].append(key)
+                alike[trial.arm.generation].append(trial)
         # Several calls at once are of one trial each.
         one_by_one = isinstance(model, ConcurrentModel)
         size = 1 if one_by_one else min(BATCH, model.capabilities.at_once or BATCH)
-        for keys in alike.values():
-            ordered = sorted(keys, key=order)
-            yield from (ordered[start : start + size] for start in range(0, len(keys), size))
+        for some in alike.values():
+            ordered = sorted(some, key=order)
+            yield from (ordered[start : start + size] for start in range(0, len(some), size))
 
     def _lock_batches(self, model: AudioModel, waits: bool) -> Iterator[Batch]:
         for batch in self._batches[model.card.id]:
@@ -195,12 +194,14 @@ class Run:
                 return
             if not self._left(batch):
                 continue
-            lock = FileLock(f"{self._store.path}-{batch[0]}.lock", blocking=waits)
+            lock = FileLock(f"{self._store.path}-{batch[0].key}.lock", blocking=waits)
             try:
                 lock.acquire()
             except Timeout:
                 continue
-            self.finished |= self._store.finished(batch)  # by another run, until just now
+            self.finished |= self._store.finished(
+                [trial.key for trial in batch]
+            )  # by another run, until just now
             if left := self._left(batch):
                 self._locks[left[0]] = lock
                 yield {
@@ -210,9 +211,8 @@ class Run:
             else:
                 _unlock(lock)
 
-    def _left(self, batch: Sequence[str]) -> list[Trial]:
-        left = [key for key in batch if key not in self.finished and key not in self.failed]
-        return [self._trials[key] for key in left]
+    def _left(self, batch: Sequence[Trial]) -> list[Trial]:
+        return [t for t in batch if t.key not in self.finished and t.key not in self.failed]
 
     def _record(self, model: AudioModel, outcome: Outcome) -> None:
         name, results = model.card.id, outcome.results
