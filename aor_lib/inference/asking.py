@@ -37,9 +37,6 @@ _Outcomes = Future[list[Outcome]]
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
     """Ask a model batch by batch and yield outcomes."""
-    if (first := next(batches, None)) is None:
-        return  # one-core threads would load torch, half of the time of such a run
-    batches = itertools.chain([first], batches)
     if isinstance(model, base.ConcurrentModel):
         with ThreadPoolExecutor(model.calls_at_once) as threads:
             yield from _at_once(model, batches, threads.submit, model.calls_at_once)

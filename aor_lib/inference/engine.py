@@ -162,6 +162,8 @@ class Run:
                 if waits and not self.stopped and self.keys - self.finished - self.failed:
                     _log.warning("another run is asking the rest: waiting for it")
                 for model in self._models:
+                    if not any(map(self._left, self._batches[model.card.id])):
+                        continue  # its threads would load torch, half of the time of such a run
                     # Closed however this ends, so that nothing goes on to be asked, and paid for.
                     with closing(ask(model, self._lock_batches(model, waits))) as outcomes:
                         for outcome in outcomes:

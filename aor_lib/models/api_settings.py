@@ -131,10 +131,9 @@ class Budget:
     """
 
     def __init__(self, max_spend_usd: float | None) -> None:
-        self.spent_usd = 0.0
+        self.committed_usd = 0.0  # spent, or reserved
         self.closed: str | None = None
         self._max_spend_usd = max_spend_usd
-        self._reserved_usd = 0.0
 
     def close(self, reason: str) -> None:
         """Let nothing through from now on; the first reason is kept."""
@@ -143,17 +142,16 @@ class Budget:
     def reserve(self, most_usd: float) -> None:
         """Count one request; BudgetError if it may be too much, with those under way."""
         cap = self._max_spend_usd
-        if cap is not None and self.spent_usd + self._reserved_usd + most_usd > cap:
+        if cap is not None and self.committed_usd + most_usd > cap:
             self.close(
                 f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
-                f"{most_usd:.4f} USD beside {self.spent_usd + self._reserved_usd:.4f}; "
+                f"{most_usd:.4f} USD beside {self.committed_usd:.4f}; "
                 "run again to go on, or raise it in the model's card"
             )
         if self.closed:
             raise BudgetError(self.closed)
-        self._reserved_usd += most_usd
+        self.committed_usd += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
         """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
-        self._reserved_usd -= most_usd
-        self.spent_usd += cost_usd
+        self.committed_usd += cost_usd - most_usd
