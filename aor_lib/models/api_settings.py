@@ -6,7 +6,6 @@ import math
 import os
 from typing import Annotated, Any, ClassVar
 
-import openai
 from pydantic import Field, PositiveInt, model_validator
 
 from aor_lib.config.params import CardSettings
@@ -119,10 +118,6 @@ class ApiSettings(ApiReach):
     extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
 
 
-class BudgetError(openai.OpenAIError):
-    """No further request may be sent; the message says why."""
-
-
 class Budget:
     """Lets through only what the cap surely allows, and nothing once it is closed.
 
@@ -140,7 +135,7 @@ class Budget:
         self.closed = self.closed or reason
 
     def reserve(self, most_usd: float) -> None:
-        """Count one request; BudgetError if it may be too much, with those under way."""
+        """Count one request; RuntimeError if it may be too much, with those under way."""
         cap = self._max_spend_usd
         if cap is not None and self.committed_usd + most_usd > cap:
             self.close(
@@ -149,7 +144,7 @@ class Budget:
                 "run again to go on, or raise it in the model's card"
             )
         if self.closed:
-            raise BudgetError(self.closed)
+            raise RuntimeError(self.closed)
         self.committed_usd += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
