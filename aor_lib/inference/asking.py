@@ -1,17 +1,24 @@
-"""Batches of trials given to a model, several at once where it can take them."""
+"""Batches of trials given to a model, and the rows that keep what came of them and where."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
 import json
+import platform
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from aor_lib.config.records import Response, Status, Trial
+from aor_lib import __version__
+from aor_lib.config.records import Identifier, Response, Row, Status, Trial
 from aor_lib.models import base
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
@@ -32,7 +39,21 @@ class Outcome:
     is_last: bool = True  # nothing more comes of the batch
 
 
+class Provenance(Row):
+    """One machine on which a model of one revision answered trials."""
+
+    model: Identifier
+    revision: str
+    profile: str = ""  # the study it was imported from; "": this one
+    aor_version: str
+    python: str
+    device: str  # processors of the machine, or what its server says of itself
+    libraries: dict[str, str]  # versions, by name
+    since: str  # UTC, ISO 8601: when the first answer came
+
+
 _Outcomes = Future[list[Outcome]]
+_LIBRARIES = ("ctranslate2", "numpy", "openai", "peft", "tokenizers", "torch", "transformers")
 
 
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
@@ -59,6 +80,19 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
     row |= asdict(result)
     row["heard"] = json.dumps(result.heard, ensure_ascii=False) if result.heard else None
     return Response(**row, status=Status.OK, error=None)
+
+
+def provenance_of(model: AudioModel) -> Provenance:
+    """Provenance of the answers that a model gives now."""
+    return Provenance(
+        model=model.card.id,
+        revision=model.revision,
+        aor_version=__version__,
+        python=platform.python_version(),
+        device=_device(model),
+        libraries=_versions(),
+        since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
 
 
 def _at_once(
@@ -93,3 +127,26 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
             stopped = str(error) if isinstance(error, base.ModelError) else None
             failed = {} if stopped else dict.fromkeys(left, base.failure_of(error))
             yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)
+
+
+def _device(model: AudioModel) -> str:
+    if server := getattr(model, "server", None):
+        return str(server)
+    processors = [_processor()]
+    if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
+        processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
+    return ", ".join(dict.fromkeys(processors))
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _LIBRARIES}
+
+
+@cache
+def _processor() -> str:
+    with suppress(OSError):  # not Linux
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -20,9 +20,8 @@ from filelock import FileLock, Timeout
 
 from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.records import Generation, Response, Status, Stimulus, Trial
-from aor_lib.inference.asking import Batch, Outcome, ask, response_of
+from aor_lib.inference.asking import Batch, Outcome, ask, provenance_of, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
-from aor_lib.inference.provenance import provenance_of
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
 from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model

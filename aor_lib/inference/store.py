@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Arm, Response, Row, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.provenance import Provenance
+from aor_lib.inference.asking import Provenance
 
 STORE = "results.sqlite"
 """Name of the results of a study, in its folder."""
