@@ -52,6 +52,7 @@ class Provenance(Row):
     since: str  # UTC, ISO 8601: when the first answer came
 
 
+_version = cache(version)
 _Outcomes = Future[list[Outcome]]
 _LIBRARIES = ("ctranslate2", "numpy", "openai", "peft", "tokenizers", "torch", "transformers")
 
@@ -89,8 +90,8 @@ def provenance_of(model: AudioModel) -> Provenance:
         revision=model.revision,
         aor_version=__version__,
         python=platform.python_version(),
-        device=_device(model),
-        libraries=_versions(),
+        device=getattr(model, "server", None) or ", ".join(dict.fromkeys(_processors())),
+        libraries={name: _version(name) for name in _LIBRARIES},
         since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
 
@@ -129,18 +130,10 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
             yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)
 
 
-def _device(model: AudioModel) -> str:
-    if server := getattr(model, "server", None):
-        return str(server)
-    processors = [_processor()]
+def _processors() -> Iterator[str]:
+    yield _processor()
     if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
-        processors += map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
-    return ", ".join(dict.fromkeys(processors))
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in _LIBRARIES}
+        yield from map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
 
 
 @cache

@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -138,8 +137,7 @@ class Run:
         asked = {trial.key: trial for trial in trials}.values()
         number, of = share.shard
         self._batches = {m.card.id: list(self._cut(m, asked))[number - 1 :: of] for m in models}
-        batches = chain.from_iterable(self._batches.values())
-        self.keys = {trial.key for trial in chain.from_iterable(batches)}
+        self.keys = {t.key for some in self._batches.values() for batch in some for t in batch}
         self._allowed = {
             name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()

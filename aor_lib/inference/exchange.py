@@ -99,8 +99,7 @@ def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
         own = {trial.arm.model for trial in store.planned(STUDY)}
         store.record_cards(bundle.cards[model] for model in models - own)
         store.record_provenance(row for row in bundle.provenance if row.model in models)
-    left_out = len(bundle.trials) - len(trials)
-    return Imported(tuple(sorted(models)), len(trials), answered, left_out)
+    return Imported(tuple(sorted(models)), len(trials), answered, len(bundle.trials) - len(trials))
 
 
 def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
@@ -121,10 +120,9 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
 def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyParams) -> None:
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        own, expected = mitigations.get(arm.mitigation), study.profile.generation
-        says = (expected, arm.instruction, arm.steps)
-        if own is not None:
-            says = (own.generation(expected), own.instruction, own.steps)
+        says = (study.profile.generation, arm.instruction, arm.steps)
+        if own := mitigations.get(arm.mitigation):
+            says = (own.generation(study.profile.generation), own.instruction, own.steps)
         if (asked := (arm.generation, arm.instruction, arm.steps)) != says:
             raise BundleError(
                 f"{path}: model {arm.model!r}, mitigation {arm.mitigation!r}: was asked with "

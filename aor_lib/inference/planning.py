@@ -160,8 +160,7 @@ def _tried(
     reported = [s for s in stimuli if is_reported(s)]
     # `dev` serves only to choose steering.
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
-    benign = Condition.BENIGN_SCENE
-    mitigated = [s for s in reported if s.block == "core" and s.condition is benign]
+    mitigated = [s for s in reported if (s.block, s.condition) == ("core", Condition.BENIGN_SCENE)]
     probed = _first([s for s in mitigated if s.intent is Intent.PSEUDO_HARMFUL], profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     of_few = _first(doubtful, few)
@@ -205,7 +204,6 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     if turns and not capabilities.multi_turn:
         return "several turns"
     spoken = sum(turn["role"] == "user" for turn in json.loads(stimulus.history))
-    most = capabilities.clips
-    if most is not None and spoken + (stimulus.path is not None) > most:
-        return f"conversation with more than {most} sound files"
+    if capabilities.clips is not None and spoken + bool(stimulus.path) > capabilities.clips:
+        return f"conversation with more than {capabilities.clips} sound files"
     return None

@@ -96,15 +96,14 @@ class Store(AbstractContextManager["Store"]):
         columns = "part, trial_key, stimulus_id, stimulus_sha256"
         present = f"SELECT {columns}, content FROM trials WHERE part = ? ORDER BY position"
         planned = "SELECT ?, ?, ?, ?, arm_id FROM arms WHERE content = ?"
-        arms = [_ARM.dump_json(trial.arm).decode() for trial in trials]
         rows = [
-            (part, trial.key, trial.stimulus_id, trial.stimulus_sha256, arm)
-            for trial, arm in zip(trials, arms, strict=True)
+            (part, t.key, t.stimulus_id, t.stimulus_sha256, _ARM.dump_json(t.arm).decode())
+            for t in trials
         ]
         with self.transaction():
             if rows != self._read(present, part):  # a run on the same plan writes nothing
-                each = [(arm,) for arm in dict.fromkeys(arms)]
-                self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", each)
+                arms = list(dict.fromkeys(row[-1:] for row in rows))
+                self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", arms)
                 self._write("DELETE FROM plan WHERE part = ?", [(part,)])
                 self._write(f"INSERT INTO plan ({columns}, arm_id) {planned}", rows)
                 self._refuse_unlike()
