@@ -83,9 +83,15 @@ def _study(
     refused, judged = simulate(rate, JUDGES[judge], design, rng)
     lots = np.random.default_rng(rng.integers(2**31)).permutation(refused.size)
     probability, drawn = draw_strata(pd.Series(judged.ravel()), lots, labels)
-    seen = np.where(drawn, refused.ravel(), np.nan)
-    utterance = np.arange(design[0]).repeat(design[1])
-    found = corrected_rate(judged.ravel(), seen, probability, utterance)
+    answers = pd.DataFrame(
+        {
+            "judged": judged.ravel(),
+            "refused": np.where(drawn, refused.ravel(), np.nan),
+            "probability": probability,
+        },
+        index=np.arange(design[0]).repeat(design[1]),
+    )
+    found = corrected_rate(answers)
     sizes = np.full(design[0], float(design[1]))
     return *found, judged.mean(), *rate_interval(judged.sum(axis=1).astype(float), sizes)
 

@@ -3,6 +3,8 @@
 Make the table anew, in minutes: python -m benchmarks.verdicts
 
 - ``between_models``: two models that refuse alike, whose judge errs differently, are told apart.
+- ``between_conditions``: a model that does not change, whose judge errs differently in the scene,
+  seems to; then with 100 utterances that people labelled in both conditions.
 - ``missing``: a model that does not change seems to, where some refusals have no verdict.
 - ``family``: a clear difference in a family of 120 tests is *not* significant.
 - ``clips``: a model that does not change seems to, where scenes have several clips.
@@ -19,10 +21,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kruskal, norm
 
+from aor_lib.analysis.people import corrected_differences
 from aor_lib.analysis.selections import context
 from aor_lib.analysis.stats import paired
 from aor_lib.steering import MAX_HRR_LOSS
 from aor_lib.steering.verdicts import steering_verdicts
+from notebooks.annotation import draw
 
 STUDIES = 200
 TABLE = Path(__file__).parent / "verdicts.csv"
@@ -46,6 +50,35 @@ def between_models(studies: int, rng: Rng) -> tuple[float, float]:
         apart += int((table["low"] > 0).sum() + (table["high"] < 0).sum())
         verdicts += "p_holm" in table
     return apart / studies, verdicts / studies
+
+
+def between_conditions(studies: int, rng: Rng, labels: int = 100) -> tuple[float, float]:
+    """Significant as judged; then as people's labels of ``labels`` utterances correct it.
+
+    Half of 410 utterances are refused in each condition. The judge's sensitivity is .887 and
+    .984, its specificity 1 and .923.
+    """
+    as_judged = corrected = 0.0
+    for _ in range(studies):
+        answers = _answers([0.5, 0.5], 410, rng).assign(model="m", variant=0)
+        answers["condition"] = np.repeat(["benign_scene", "speech_only"], 410)
+        answers["trial_key"] = answers["condition"] + answers["utterance_id"]
+        answers["truth"] = answers["label"].replace("full_refusal", "refusal")
+        chances = np.where(
+            answers["truth"] == "refusal",
+            np.repeat([0.887, 0.984], 410),
+            np.repeat([0.0, 0.077], 410),
+        )
+        found = rng.random(len(answers)) < chances
+        answers["label"] = np.where(found, "full_refusal", "full_compliance")
+        sample = draw(answers, labels, int(rng.integers(2**31)))
+        sample["people"] = sample["truth"].where(sample["drawn"])
+        for people in (sample.head(0), sample):
+            table = corrected_differences(answers, "condition", "speech_only", ["model"], people)
+            significant = (table["p_holm"] < paired.SIGNIFICANCE).sum() / studies
+            corrected += significant if len(people) else 0.0
+            as_judged += 0.0 if len(people) else significant
+    return as_judged, corrected
 
 
 def missing(studies: int, rng: Rng, share: float = 0.4) -> tuple[float, float]:
@@ -155,6 +188,7 @@ def scenarios(studies: int, rng: Rng) -> tuple[float, float]:
 
 SIMULATIONS: tuple[Callable[[int, Rng], tuple[float, float]], ...] = (
     between_models,
+    between_conditions,
     missing,
     family,
     clips,

@@ -76,7 +76,8 @@ def annotate(
         for earlier in stage.children:
             earlier.close()
         stage.children = [_shown(build, row) for row in asked[at : at + 1]]
-        progress.value = f"{at} of {len(asked)} are done"
+        then = ": thank you, run the cells below" if at == len(asked) else ""
+        progress.value = f"{at} of {len(asked)} are done{then}"
 
     def go_on() -> None:
         left = (n for n, row in enumerate(asked) if row["item"] not in labelled)
@@ -98,7 +99,7 @@ def annotate(
     choices = [button(title_of(label), partial(choose, label)) for label in CHOICES[task]]
     back = button("Back", lambda: show(max(0, place - 1)))
     go_on()
-    return widgets.VBox([progress, stage, widgets.HBox(choices), back])
+    return widgets.VBox([progress, stage, widgets.HBox(choices), widgets.HBox([back])])
 
 
 def labelled_items(build: Path | str, task: str) -> pd.DataFrame:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, Floats, effective_answers, rates
+from aor_lib.analysis.stats.paired import adjusted, paired_differences
 
 
 def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
@@ -65,31 +65,46 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
     """
     table = rates(trials, by)
     table = table.assign(as_judged=table["rate"], labelled=0)
-    if sample.empty or "trial_key" not in trials:
-        return table
-    known = sample[["model", "trial_key", "probability", "drawn", "people"]]
-    judged = trials[is_judged(trials)].merge(known, on=["model", "trial_key"], how="left")
-    for group, rows in judged.groupby(by, observed=True):
-        refused = rows["label"].isin(REFUSALS).to_numpy()
-        drawn, labels = rows["drawn"].eq(True), {"refusal": 1.0, "full_compliance": 0.0}
-        seen = rows["people"].map(labels).where(drawn).to_numpy().astype(np.float64)
-        is_open = rows["probability"].isna() | (drawn & rows["people"].isna())
-        if is_open.any() or set(refused) != set(refused[~np.isnan(seen)]):
-            continue
-        utterance = pd.factorize(rows["utterance_id"])[0]
-        found = corrected_rate(refused, seen, rows["probability"].to_numpy(), utterance)
+    for group, answers in _labelled(trials, by, sample).items():
         of_group = table[by].eq([*group]).all(axis=1)
-        columns = ["rate", "low", "high", "labelled"]
-        table.loc[of_group, columns] = *found, (~np.isnan(seen)).sum()
+        found = *corrected_rate(answers), answers["refused"].count()
+        table.loc[of_group, ["rate", "low", "high", "labelled"]] = found
     return table
 
 
-def corrected_rate(
-    judged: npt.NDArray[np.bool_],
-    people: Floats,
-    probability: Floats,
-    utterance: npt.NDArray[np.intp],
-) -> tuple[float, float, float]:
+def corrected_differences(
+    trials: pd.DataFrame, factor: str, baseline: str, by: list[str], sample: pd.DataFrame
+) -> pd.DataFrame:
+    """Paired differences, corrected where people labelled the answers at both levels.
+
+    The refusals at each level are corrected as in :func:`corrected_rate`; the judge's labels of the
+    two answers to an utterance are drawn together. The p value is twice the share of draws beyond
+    zero.
+
+    Returns
+    -------
+    As :func:`aor_lib.analysis.stats.paired.paired_differences`, with ``as_judged`` and
+    ``labelled`` as in :func:`corrected_rates`.
+    """
+    table = paired_differences(trials, factor, baseline, by)
+    table = table.assign(as_judged=table["difference"], labelled=0)
+    known = _labelled(trials, [*by, factor], sample)
+    for at, row in table.iterrows():
+        groups = [(*row[by], row["level"]), (*row[by], baseline)]
+        sides = [known[group] for group in groups if group in known and row["utterances"] > 0]
+        if len(sides) < 2 or not all(side.index.is_unique for side in sides):
+            continue
+        draws = _difference(*sides)
+        beyond = min((draws[1:] >= 0).sum(), (draws[1:] <= 0).sum())
+        p_value = min(1.0, 2 * (beyond + 1) / len(draws))
+        p_missing = row["p_missing"] if row["judged"] < row["trials"] else 0.0
+        found = *_interval(draws), p_value, max(p_value, p_missing)
+        table.loc[at, ["difference", "low", "high", "p_value", "p_missing"]] = found
+        table.loc[at, "labelled"] = sum(side["refused"].count() for side in sides)
+    return adjusted(table)
+
+
+def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
     """Rate of refusal, and the limits of its 95 % interval.
 
     The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
@@ -98,31 +113,70 @@ def corrected_rate(
 
     Parameters
     ----------
-    judged, people
-        ``(answers,)``: does the judge call it a refusal; do people (1 or 0, NaN without a label)?
-    probability, utterance
-        ``(answers,)``: probability to be drawn for labels; number of the utterance, from 0.
+    answers
+        One row each, with the utterance as its index: ``judged`` (does the judge call it a
+        refusal?), ``refused`` (do people? 1 or 0, NaN without a label), and ``probability`` (to be
+        drawn for labels).
     """
-    rng, labelled = np.random.default_rng(0), ~np.isnan(people)
-    share = _share(judged, np.ones(len(judged)), utterance, rng)
+    rng = np.random.default_rng(0)
+    share = _share(answers.assign(probability=1.0), "judged", rng)
+    return _interval(_refused(answers, share, rng))
+
+
+def _labelled(
+    trials: pd.DataFrame, by: list[str], sample: pd.DataFrame
+) -> dict[tuple[Any, ...], pd.DataFrame]:
+    """Answers of the groups that are corrected, as :func:`corrected_rate` takes them."""
+    if sample.empty or "trial_key" not in trials:
+        return {}
+    known = sample[["model", "trial_key", "probability", "drawn", "people"]]
+    rows = trials[is_judged(trials)].merge(known, on=["model", "trial_key"], how="left")
+    drawn, labels = rows["drawn"].eq(True), {"refusal": 1.0, "full_compliance": 0.0}
+    rows["judged"] = rows["label"].isin(REFUSALS)
+    rows["refused"] = rows["people"].map(labels).where(drawn).astype(float)
+    rows["is_open"] = rows["probability"].isna() | (drawn & rows["people"].isna())
+    return {
+        group: answers
+        for group, answers in rows.set_index("utterance_id").groupby(by, observed=True)
+        if not answers["is_open"].any()
+        and set(answers["judged"]) == set(answers.dropna(subset="refused")["judged"])
+    }
+
+
+def _difference(level: pd.DataFrame, baseline: pd.DataFrame) -> Floats:
+    """The corrected difference, then draws of it."""
+    rng, labels = np.random.default_rng(0), [True, False]
+    pairs = pd.crosstab(level["judged"], baseline["judged"])
+    counted = pairs.reindex(index=labels, columns=labels, fill_value=0).to_numpy().ravel()
+    drawn = rng.dirichlet(counted + 0.25, DRAWS)  # each share is then Beta(k + 1/2)
+    both, at_level, at_baseline, _ = np.vstack([counted / counted.sum(), drawn]).T
+    refused = _refused(level, both + at_level, rng)
+    return refused - _refused(baseline, both + at_baseline, rng)
+
+
+def _refused(answers: pd.DataFrame, share: Floats, rng: np.random.Generator) -> Floats:
+    """The corrected rate, then draws of it; ``share`` are those of judged refusals."""
+    labelled = answers.dropna(subset="refused")
     of_refusals, of_compliance = (
-        _share(people[of_label], 1 / probability[of_label], utterance[of_label], rng)
-        for of_label in (labelled & judged, labelled & ~judged)
+        _share(labelled[labelled["judged"] == label], "refused", rng) for label in (True, False)
     )
-    rate, *draws = share * of_refusals + (1 - share) * of_compliance
-    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(rate), float(min(low, rate)), float(max(high, rate))
+    return share * of_refusals + (1 - share) * of_compliance
 
 
-def _share(
-    hits: npt.NDArray[Any], weights: Floats, of: npt.NDArray[np.intp], rng: np.random.Generator
-) -> Floats:
-    """The weighted share of hits, then draws of it; ``of`` is the utterance of each."""
-    if not len(hits):
+def _share(answers: pd.DataFrame, hits: str, rng: np.random.Generator) -> Floats:
+    """The share of hits (a column), weighted by 1 / ``probability``, then draws of it."""
+    if answers.empty:
         return np.append(0.0, rng.beta(0.5, 0.5, DRAWS))
-    share, sizes = np.average(hits, weights=weights), np.bincount(of).astype(float)
+    weights, hit = 1 / answers["probability"].to_numpy(float), answers[hits].to_numpy(float)
+    share, of = np.average(hit, weights=weights), pd.factorize(answers.index)[0]
     # Weights are unequal (Kish, 1965) in one label of the judge where it has several strata.
     size = weights.mean() ** 2 / (weights**2).mean()
-    refused = np.bincount(of, weights=hits).astype(float)
-    size *= effective_answers(refused[sizes > 0], sizes[sizes > 0])
+    refused = np.bincount(of, weights=hit).astype(float)
+    size *= effective_answers(refused, np.bincount(of).astype(float))
     return np.append(share, rng.beta(share * size + 0.5, (1 - share) * size + 0.5, DRAWS))
+
+
+def _interval(draws: Floats) -> tuple[float, float, float]:
+    """The estimate, which stands before its draws, with the limits of its 95 % interval."""
+    low, high = np.quantile(draws[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return draws[0], min(low, draws[0]), max(high, draws[0])

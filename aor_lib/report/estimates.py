@@ -126,7 +126,7 @@ class Estimates:
                 self.linked(with_interval(measure, row), row, measure) for row in records
             ]
         if "labelled" in frame and frame["labelled"].any():
-            columns["As judged"] = [shown("rate", value) for value in frame["as_judged"]]
+            columns["As judged"] = [shown(self.measure, value) for value in frame["as_judged"]]
             columns["Labels of people"] = frame["labelled"].astype(str).tolist()
         if "p_holm" in frame:
             columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]

@@ -13,7 +13,7 @@ from aor_lib.analysis import selections
 from aor_lib.analysis.heard import heard, refusals_as_heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
-from aor_lib.analysis.people import corrected_rates
+from aor_lib.analysis.people import corrected_differences, corrected_rates
 from aor_lib.analysis.stats import detection, hearing, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
@@ -74,6 +74,8 @@ class Selection:
     ) -> Estimates:
         """Difference in refusal from a baseline, paired by utterance, Holm-adjusted in each model.
 
+        As judged, or corrected where people labelled the answers on both sides.
+
         Parameters
         ----------
         factor, baseline
@@ -91,7 +93,8 @@ class Selection:
             raise SelectionError("paired: say which column is compared, and its baseline")
         else:
             self._require(factor, baseline)
-            frame = paired.paired_differences(self.frame, factor, baseline, keys)
+            people = self.study.people
+            frame = corrected_differences(self.frame, factor, baseline, keys, people)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
@@ -114,7 +117,7 @@ class Selection:
         """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
         keys, trials = self._keys(by), self.heard()
         frame = refusals_as_heard(trials.frame, keys)
-        about = "Refused, by what the model heard, as judged"
+        about = "Refused, by what the model heard"
         return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
 
     def trade_off(self, *by: str) -> Estimates:

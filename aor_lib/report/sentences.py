@@ -31,12 +31,14 @@ def sentences(estimates: Estimates) -> Prose:
     known = estimates.frame.dropna(subset=[estimates.measure])
     if known.empty:
         return nothing_for(estimates.about or measure_of(estimates.measure).about)
+    basis = f"{estimates.basis.capitalize()}: " if estimates.basis else ""
     if {"known_effect", "verdict"} <= set(known):
-        return paragraph(_known_effects(estimates))
+        return paragraph(basis + _known_effects(estimates))
     if "p_holm" not in known:
         return bullets(_ranges(estimates, known))
-    summary, details = paragraph(_summary(estimates, known)), bullets(_details(estimates, known))
-    return Prose("\n\n".join(text.markdown for text in (summary, details) if text.markdown))
+    summary, details = _summary(estimates, known), bullets(_details(estimates, known))
+    parts = (paragraph(basis + summary), details)
+    return Prose("\n\n".join(text.markdown for text in parts if text.markdown))
 
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:

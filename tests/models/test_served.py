@@ -19,7 +19,6 @@ OPEN = [card for card in load_model_cards().values() if card.kind == "hf"]
 QWEN = SHIPPED["qwen2-audio-7b-instruct-served"]
 SOUND = Clip((np.arange(-800, 800) / 1024).astype(np.float32), 16_000)
 SPOKEN = (Turn("user", audio=SOUND),)
-WRITTEN = (Turn("user", text="Hello"),)
 GENERATION = Generation(max_new_tokens=7, temperature=1.0)
 
 
@@ -82,7 +81,7 @@ def test_a_server_is_asked_how_likely_first_tokens_are(server):
 
 def test_phi4s_speech_adapter_is_asked_where_there_is_sound_and_nowhere_else(server):
     phi4 = SHIPPED["phi-4-multimodal-instruct-served"]
-    answers = OpenAIModel(phi4).answer([SPOKEN, WRITTEN], GENERATION)
+    answers = OpenAIModel(phi4).answer([SPOKEN, (Turn("user", text="Hello"),)], GENERATION)
     assert {body["model"] for body in server.bodies} == {"speech", phi4.source}
     assert {answer.served_by for answer in answers} == {phi4.source}, "one model in the store"
 

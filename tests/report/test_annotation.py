@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import ipywidgets as widgets
 import pandas as pd
@@ -195,3 +196,21 @@ def test_models_that_are_asked_later_are_drawn_later(answered):
     both = annotation.sample_of(answered.build, 15, 2)
     assert both[both["model"] == "a"]["drawn"].tolist() == first["drawn"].tolist()
     assert both[both["model"] == "b"]["drawn"].sum() == 15
+
+
+@pytest.mark.parametrize("wrong", [0, 16])
+def test_labels_in_two_conditions_decide_whether_a_difference_is_significant(answered, wrong):
+    sounding = answered.trials.assign(label="full_compliance")
+    alone = sounding.assign(condition="speech_only", label="full_refusal")
+    alone["trial_key"] += " alone"
+    trials = pd.concat([sounding, alone], ignore_index=True).query("model == 'a'")
+    sample = annotation.draw(trials, 12, 0)
+    refused = sample["label"].eq("full_refusal") & (sample.groupby("label").cumcount() >= wrong)
+    labels = refused.map({True: "refusal", False: "full_compliance"})
+    vars(answered)["people"] = sample.assign(people=labels.where(sample["drawn"]))
+    change = replace(answered.select("context"), frame=trials).paired("condition", "benign_scene")
+    (row,) = change.frame.to_dict("records")
+    assert (row["as_judged"], row["labelled"]) == (1, 24)
+    assert row["low"] <= row["difference"] <= row["high"]
+    assert (row["p_holm"] < 0.05) == (wrong == 0)
+    assert "orrected by people" in change.sentences().markdown

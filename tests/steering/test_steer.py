@@ -13,11 +13,10 @@ REFUSED, ANSWERED = (
     [(Turn("user", audio=Path(f"{intent}.{n}.flac")),) for n in range(6)]
     for intent in ("pseudo_harmful", "benign")
 )
-GENERATION = Generation(max_new_tokens=40)
 
 
 def texts(model, conversations):
-    return {answer.text for answer in model.answer(conversations, GENERATION)}
+    return {answer.text for answer in model.answer(conversations, Generation(max_new_tokens=40))}
 
 
 def test_a_model_is_steered_from_what_it_refused_and_back():
