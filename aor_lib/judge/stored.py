@@ -20,12 +20,12 @@ from aor_lib.judge.reading import has_final_answer
 from aor_lib.models.base import Failure, ModelError
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import Report
 
 FORMATS = (".csv", ".jsonl")
 NEEDED = ("prompt", "completion")
 ADDED = ("label", "p_refusal", "rationale", "judge")
 _BATCH = 64
-Report = Callable[[int, int], None]
 Item = TypeVar("Item")
 Given = TypeVar("Given")
 
