@@ -113,7 +113,7 @@ def scene_use(differences: pd.DataFrame) -> str:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``
-    are one model's rows of :func:`aor_lib.analysis.paired.paired_differences`.
+    are one model's rows of :func:`aor_lib.analysis.stats.paired.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"
