@@ -17,13 +17,12 @@ import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
-from aor_lib.analysis.people import agreement, any_refusal, settled
+from aor_lib.analysis.people import agreement, any_refusal, load_evaluation, settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
 from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
-from aor_lib.judge.speech_acts import load_evaluation
 from aor_lib.report.display import Prose
 from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection

@@ -25,7 +25,7 @@ import soundfile
 
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Arm, Generation, Trial, content_hash
-from aor_lib.inference.asking import Batch, ask
+from aor_lib.inference.asking import ask
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Turn
 from aor_lib.models.openai_api import OpenAIModel
@@ -81,7 +81,7 @@ def in_batches(model, conversations):
     """Ask as the engine does, batch by batch from a queue."""
     arm = Arm(model.card.id, "1", "0" * 64, "none", None, Generation())
     batches = (
-        Batch([Trial(f"s{number}", content_hash(number), arm)], [conversation])
+        {Trial(f"s{number}", content_hash(number), arm): conversation}
         for number, conversation in enumerate(conversations)
     )
     return [result for outcome in ask(model, batches) for result in outcome.results.values()]

@@ -13,6 +13,17 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, Floats, effective_answers, rates
 from aor_lib.analysis.stats.paired import adjusted, paired_differences
+from aor_lib.judge.speech_acts import EVALUATION
+
+
+def load_evaluation() -> pd.DataFrame:
+    """Read the labels of XSTest's answers (Röttger et al., NAACL 2024), one row per answer.
+
+    Labels are ``human``, ``judge`` (fitted without this model and this prompt; the likelier one
+    where it is ``unsure``), ``gpt4``, ``string_match`` (by XSTest's authors) and
+    ``own_string_match``.
+    """
+    return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
 
 
 def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:

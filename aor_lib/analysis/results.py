@@ -7,7 +7,7 @@ import pandas as pd
 from aor_lib.config.params import PARAMS, ModelCard, load_model_cards
 from aor_lib.config.records import Verdict, content_hash
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
-from aor_lib.inference.provenance import Provenance
+from aor_lib.inference.asking import Provenance
 from aor_lib.inference.store import STORE, STUDY, Store, open_results
 from aor_lib.judge import DEFAULT_JUDGE, JUDGES
 from aor_lib.judge.stored import study_judge

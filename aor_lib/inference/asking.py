@@ -1,29 +1,31 @@
-"""Batches of trials given to a model, several at once where it can take them."""
+"""Batches of trials given to a model, and the rows that keep what came of them and where."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
 import json
+import platform
+import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from aor_lib.config.records import Response, Status, Trial
+from aor_lib import __version__
+from aor_lib.config.records import Identifier, Response, Row, Status, Trial
 from aor_lib.models import base
 from aor_lib.models.base import Answer, AudioModel, Conversation, Failure
 from aor_lib.models.steps import answers_in_steps
 from aor_lib.storage.workers import one_core_threads
 
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials that are asked together, with the same settings of generation."""
-
-    trials: Sequence[Trial]
-    conversations: Sequence[Conversation]
+Batch = Mapping[Trial, Conversation]
+"""Trials that are asked together, with the same settings of generation."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,26 @@ class Outcome:
     is_last: bool = True  # nothing more comes of the batch
 
 
+class Provenance(Row):
+    """One machine on which a model of one revision answered trials."""
+
+    model: Identifier
+    revision: str
+    profile: str = ""  # the study it was imported from; "": this one
+    aor_version: str
+    python: str
+    device: str  # processors of the machine, or what its server says of itself
+    libraries: dict[str, str]  # versions, by name
+    since: str  # UTC, ISO 8601: when the first answer came
+
+
+_version = cache(version)
+_Outcomes = Future[list[Outcome]]
+_LIBRARIES = ("ctranslate2", "numpy", "openai", "peft", "tokenizers", "torch", "transformers")
+
+
 def ask(model: AudioModel, batches: Iterator[Batch]) -> Generator[Outcome, None, None]:
     """Ask a model batch by batch and yield outcomes."""
-    if (first := next(batches, None)) is None:
-        return  # one-core threads would load torch, half of the time of such a run
-    batches = itertools.chain([first], batches)
     if isinstance(model, base.ConcurrentModel):
         with ThreadPoolExecutor(model.calls_at_once) as threads:
             yield from _at_once(model, batches, threads.submit, model.calls_at_once)
@@ -66,33 +83,39 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
     return Response(**row, status=Status.OK, error=None)
 
 
+def provenance_of(model: AudioModel) -> Provenance:
+    """Provenance of the answers that a model gives now."""
+    return Provenance(
+        model=model.card.id,
+        revision=model.revision,
+        aor_version=__version__,
+        python=platform.python_version(),
+        device=getattr(model, "server", None) or ", ".join(dict.fromkeys(_processors())),
+        libraries={name: _version(name) for name in _LIBRARIES},
+        since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+
+
 def _at_once(
-    model: AudioModel, batches: Iterator[Batch], submit: Callable[..., Future[Outcome]], count: int
+    model: AudioModel, batches: Iterator[Batch], submit: Callable[..., _Outcomes], count: int
 ) -> Generator[Outcome, None, None]:
-    under_way: set[Future[Outcome]] = set()
+    under_way: set[_Outcomes] = set()
     while True:
         taken = itertools.islice(batches, count - len(under_way))
-        under_way |= {submit(_whole, model, batch) for batch in taken}
+        under_way |= {submit(list, _parts(model, batch)) for batch in taken}
         if not under_way:
             return
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             under_way.remove(future)
-            yield future.result()
-
-
-def _whole(model: AudioModel, batch: Batch) -> Outcome:
-    began, parts = time.monotonic(), list(_parts(model, batch))
-    results = {key: result for part in parts for key, result in part.results.items()}
-    latency_s = (time.monotonic() - began) / len(batch.trials)
-    return replace(parts[-1], results=results, latency_s=latency_s)
+            yield from future.result()
 
 
 def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
-    keys = [trial.key for trial in batch.trials]
+    keys = [trial.key for trial in batch]
     left, began = set(keys), time.monotonic()
-    generation = batch.trials[0].arm.generation
+    generation = next(iter(batch)).arm.generation
     try:
-        for came in answers_in_steps(model, batch.conversations, generation):
+        for came in answers_in_steps(model, list(batch.values()), generation):
             results = {keys[place]: result for place, result in came.items()}
             left -= results.keys()
             latency_s = (time.monotonic() - began) / len(results)
@@ -105,3 +128,18 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
             stopped = str(error) if isinstance(error, base.ModelError) else None
             failed = {} if stopped else dict.fromkeys(left, base.failure_of(error))
             yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)
+
+
+def _processors() -> Iterator[str]:
+    yield _processor()
+    if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
+        yield from map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
+
+
+@cache
+def _processor() -> str:
+    with suppress(OSError):  # not Linux
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

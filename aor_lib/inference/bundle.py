@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import DATASET_VERSION, Label, Response, Row, Status, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError, one_line
-from aor_lib.inference.provenance import Provenance
+from aor_lib.inference.asking import Provenance
 from aor_lib.storage.atomic_write import atomic_write
 
 MANIFEST = "manifest.json"
@@ -106,17 +106,13 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
                     (extract_to / rest).write_bytes(content)
         return Bundle.model_validate(fields)
     except ValidationError as error:
-        raise BundleError(f"{path}: {_first_problem(error)}") from error
+        first = error.errors(include_input=False)[0]  # without the value, which may be an answer
+        where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]
+        problem = ": ".join([*where, first["msg"].removeprefix("Value error, ")])
+        raise BundleError(f"{path}: {one_line(problem)}") from error
     except (*_DAMAGED, pa.ArrowException) as error:
         why = f"cannot be read as a bundle of results: {one_line(error)}"
         raise BundleError(f"{path}: {why}; 'aor export' writes one") from error
-
-
-def _first_problem(error: ValidationError) -> str:
-    """First problem as 'file: row: field: message', without the value, which may be an answer."""
-    first = error.errors(include_input=False)[0]
-    where = [f"row {part + 1}" if isinstance(part, int) else str(part) for part in first["loc"]]
-    return one_line(": ".join([*where, first["msg"].removeprefix("Value error, ")]))
 
 
 def _parquet(rows: list[dict[str, Any]]) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,21 +19,18 @@ from filelock import FileLock, Timeout
 
 from aor_lib.config.params import ModelCard, StudyParams
 from aor_lib.config.records import Generation, Response, Status, Stimulus, Trial
-from aor_lib.inference.asking import Batch, Outcome, ask, response_of
+from aor_lib.inference.asking import Batch, Outcome, ask, provenance_of, response_of
 from aor_lib.inference.planning import absent, conversation, left_out, plan_trials
-from aor_lib.inference.provenance import provenance_of
 from aor_lib.inference.store import IMPORTED, STORE, STUDY, Store
 from aor_lib.models.base import AudioModel, ConcurrentModel, ModelError
 from aor_lib.models.registry import load_model
 from aor_lib.stimuli.manifest import load_stimuli, verify_dataset
+from aor_lib.storage.progress import Report
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
 _REASONS_SHOWN = 20
 _log = logging.getLogger(__name__)
-
-Report = Callable[[int, int], None]
-"""Called with the number of trials that are answered, blocked or failed, and of all."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,7 @@ def run_study(
         trials = plan_trials(study, stimuli, all_models)
         store.set_plan(trials)
         store.record_cards([model.card for model in loaded])
-        asked = [trial for trial in trials if trial.arm.model in here]
-        run = Run(asked, loaded, stimuli, build, store, share)
+        run = Run(trials, loaded, stimuli, build, store, share)
         run.answer(report)
         for name, reason in run.stopped.items():
             say(f"{name} was stopped: {reason}")
@@ -138,10 +134,10 @@ class Run:
         self._models, self._build, self._store = models, build, store
         self._stimuli = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
         # Stimuli of the same content are one trial.
-        self._trials = {trial.key: trial for trial in trials}
+        asked = {trial.key: trial for trial in trials}.values()
         number, of = share.shard
-        self._batches = {m.card.id: list(self._cut(m))[number - 1 :: of] for m in models}
-        self.keys = {key for some in self._batches.values() for batch in some for key in batch}
+        self._batches = {m.card.id: list(self._cut(m, asked))[number - 1 :: of] for m in models}
+        self.keys = {t.key for some in self._batches.values() for batch in some for t in batch}
         self._allowed = {
             name: share.max_failures * (sum(map(len, batches)) if share.max_failures < 1 else 1)
             for name, batches in self._batches.items()
@@ -151,7 +147,7 @@ class Run:
         self.stopped: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self._served_by: dict[str, str] = {}
-        self._locks: dict[str, FileLock] = {}  # by the first trial of the batch
+        self._locks: dict[Trial, FileLock] = {}  # by the first trial of the batch
 
     def answer(self, report: Report) -> None:
         """Ask until nothing is left to ask, here or in another run on the store."""
@@ -163,6 +159,8 @@ class Run:
                 if waits and not self.stopped and self.keys - self.finished - self.failed:
                     _log.warning("another run is asking the rest: waiting for it")
                 for model in self._models:
+                    if not any(map(self._left, self._batches[model.card.id])):
+                        continue  # its threads would load torch, half of the time of such a run
                     # Closed however this ends, so that nothing goes on to be asked, and paid for.
                     with closing(ask(model, self._lock_batches(model, waits))) as outcomes:
                         for outcome in outcomes:
@@ -172,23 +170,22 @@ class Run:
             for lock in self._locks.values():
                 _unlock(lock)
 
-    def _cut(self, model: AudioModel) -> Iterator[list[str]]:
-        def order(key: str) -> tuple[str, int]:
-            trial = self._trials[key]
+    def _cut(self, model: AudioModel, trials: Iterable[Trial]) -> Iterator[list[Trial]]:
+        def order(trial: Trial) -> tuple[str, int]:
             stimulus, instruction = self._stimuli[trial.stimulus_id], trial.arm.instruction or ""
             words = [stimulus.presented_text or stimulus.text, stimulus.history, *trial.arm.steps]
             return instruction, -sum(map(len, words))
 
-        alike: dict[Generation, list[str]] = defaultdict(list)
-        for key, trial in self._trials.items():
+        alike: dict[Generation, list[Trial]] = defaultdict(list)
+        for trial in trials:
             if trial.arm.model == model.card.id:
-                alike[trial.arm.generation].append(key)
+                alike[trial.arm.generation].append(trial)
         # Several calls at once are of one trial each.
         one_by_one = isinstance(model, ConcurrentModel)
         size = 1 if one_by_one else min(BATCH, model.capabilities.at_once or BATCH)
-        for keys in alike.values():
-            ordered = sorted(keys, key=order)
-            yield from (ordered[start : start + size] for start in range(0, len(keys), size))
+        for some in alike.values():
+            ordered = sorted(some, key=order)
+            yield from (ordered[start : start + size] for start in range(0, len(some), size))
 
     def _lock_batches(self, model: AudioModel, waits: bool) -> Iterator[Batch]:
         for batch in self._batches[model.card.id]:
@@ -196,25 +193,25 @@ class Run:
                 return
             if not self._left(batch):
                 continue
-            lock = FileLock(f"{self._store.path}-{batch[0]}.lock", blocking=waits)
+            lock = FileLock(f"{self._store.path}-{batch[0].key}.lock", blocking=waits)
             try:
                 lock.acquire()
             except Timeout:
                 continue
-            self.finished |= self._store.finished(batch)  # by another run, until just now
+            self.finished |= self._store.finished(
+                [trial.key for trial in batch]
+            )  # by another run, until just now
             if left := self._left(batch):
-                self._locks[left[0].key] = lock
-                turns = [
-                    conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
+                self._locks[left[0]] = lock
+                yield {
+                    trial: conversation(self._stimuli[trial.stimulus_id], self._build, trial.arm)
                     for trial in left
-                ]
-                yield Batch(left, turns)
+                }
             else:
                 _unlock(lock)
 
-    def _left(self, batch: Sequence[str]) -> list[Trial]:
-        left = [key for key in batch if key not in self.finished and key not in self.failed]
-        return [self._trials[key] for key in left]
+    def _left(self, batch: Sequence[Trial]) -> list[Trial]:
+        return [t for t in batch if t.key not in self.finished and t.key not in self.failed]
 
     def _record(self, model: AudioModel, outcome: Outcome) -> None:
         name, results = model.card.id, outcome.results
@@ -235,23 +232,21 @@ class Run:
             failures = f"{self._failures[name]} of its trials failed in this run"
             self.stopped[name] = f"{failures}, more than the {self._allowed[name]:g} allowed"
         if outcome.is_last:
-            _unlock(self._locks.pop(outcome.batch.trials[0].key))
+            _unlock(self._locks.pop(next(iter(outcome.batch))))
 
     def _of_one_model(self, model: AudioModel, responses: list[Response]) -> list[Response]:
         """Leave out answers of another model than those in the store, and stop asking for them."""
-        names = [response.served_by for response in responses if response.served_by]
-        if not names:
-            return responses
         name = model.card.id
-        if name not in self._served_by:
-            self._served_by[name] = self._store.served_by(name, model.revision) or names[0]
-        first = self._served_by[name]
-        for other in set(names) - {first}:
-            self.stopped[name] = (
-                f"{other!r} answers now, and {first!r} did before; give what answers now a card "
-                "of its own, or another revision in its card"
-            )
-        return [response for response in responses if response.served_by in (None, first)]
+        for other in filter(None, (response.served_by for response in responses)):
+            if name not in self._served_by:
+                self._served_by[name] = self._store.served_by(name, model.revision) or other
+            if other != (first := self._served_by[name]):
+                self.stopped[name] = (
+                    f"{other!r} answers now, and {first!r} did before; give what answers now a "
+                    "card of its own, or another revision in its card"
+                )
+        ours = (None, self._served_by.get(name))
+        return [response for response in responses if response.served_by in ours]
 
 
 def _unlock(lock: FileLock) -> None:

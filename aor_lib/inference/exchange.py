@@ -84,11 +84,22 @@ def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
     bundle = read_bundle(path)
     trials = _of_the_study(path, bundle.trials, build)
     _refuse_asked_otherwise(path, trials, study)
+    keys, models = {trial.key for trial in trials}, {trial.arm.model for trial in trials}
+    given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
     with Store(build / STORE) as store, store.transaction():
         store.set_judge(study.profile.judge)
-        answered = _merge(store, bundle, trials)
-    names = tuple(sorted({trial.arm.model for trial in trials}))
-    return Imported(names, len(trials), answered, len(bundle.trials) - len(trials))
+        store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
+        answered = store.record(given.values())
+        judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
+        store.record_verdicts(
+            (given[row.trial_key], row)
+            for row in bundle.verdicts
+            if row.trial_key in given and (row.trial_key, row.judge) not in judged
+        )
+        own = {trial.arm.model for trial in store.planned(STUDY)}
+        store.record_cards(bundle.cards[model] for model in models - own)
+        store.record_provenance(row for row in bundle.provenance if row.model in models)
+    return Imported(tuple(sorted(models)), len(trials), answered, len(bundle.trials) - len(trials))
 
 
 def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Trial]:
@@ -109,31 +120,11 @@ def _of_the_study(path: Path, trials: Sequence[Trial], build: Path) -> list[Tria
 def _refuse_asked_otherwise(path: Path, trials: Sequence[Trial], study: StudyParams) -> None:
     mitigations = {mitigation.id: mitigation for mitigation in study.mitigations}
     for arm in dict.fromkeys(trial.arm for trial in trials):
-        own, expected = mitigations.get(arm.mitigation), study.profile.generation
-        says = (expected, arm.instruction, arm.steps)
-        if own is not None:
-            says = (own.generation(expected), own.instruction, own.steps)
+        says = (study.profile.generation, arm.instruction, arm.steps)
+        if own := mitigations.get(arm.mitigation):
+            says = (own.generation(study.profile.generation), own.instruction, own.steps)
         if (asked := (arm.generation, arm.instruction, arm.steps)) != says:
             raise BundleError(
                 f"{path}: model {arm.model!r}, mitigation {arm.mitigation!r}: was asked with "
                 f"{asked}, and profile {study.profile.name!r} says {says}; run it with the same"
             )
-
-
-def _merge(store: Store, bundle: Bundle, trials: Sequence[Trial]) -> int:
-    keys = {trial.key for trial in trials}
-    store.set_plan(list(dict.fromkeys([*store.planned(IMPORTED), *trials])), IMPORTED)
-    had = {response.trial_key: response for response in store.responses()}
-    given = {row.trial_key: row for row in bundle.responses if row.trial_key in keys}
-    store.record(given.values())
-    judged = {(verdict.trial_key, verdict.judge) for verdict in store.verdicts()}
-    store.record_verdicts(
-        (given[row.trial_key], row)
-        for row in bundle.verdicts
-        if row.trial_key in given and (row.trial_key, row.judge) not in judged
-    )
-    own = {trial.arm.model for trial in store.planned(STUDY)}
-    imported = {trial.arm.model for trial in trials}
-    store.record_cards(bundle.cards[model] for model in imported - own)
-    store.record_provenance(row for row in bundle.provenance if row.model in imported)
-    return sum(row != had.get(row.trial_key) for row in store.responses())

@@ -62,8 +62,7 @@ def one_turn_after_another() -> solver.Solver:
     async def solve(state: solver.TaskState, generate: solver.Generate) -> solver.TaskState:
         state = await generate(state, **state.metadata["options"])
         for step in state.metadata["steps"][1:]:
-            result = _result(state.output)
-            if isinstance(result, Answer):
+            if isinstance(result := _result(state.output), Answer):
                 # As 'aor run' has it: the text alone, without the provider's parts.
                 state.messages[-1] = chat.ChatMessageAssistant(content=result.text)
                 state.messages.append(chat.ChatMessageUser(content=step, source="input"))

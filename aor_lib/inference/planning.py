@@ -110,11 +110,8 @@ def conversation(stimulus: Stimulus, build: Path, asked: Arm | Prompt = _AS_IT_I
         else:
             turns.append(Turn("assistant", text=turn["text"]))
     first, *later = asked.steps or (None,)
-    if stimulus.path is not None:
-        turns.append(Turn("user", text=first, audio=build / stimulus.path))
-    else:
-        texts = [stimulus.presented_text, first]
-        turns.append(Turn("user", text="\n".join(text for text in texts if text)))
+    text = "\n".join(filter(None, [stimulus.presented_text, first])) or None
+    turns.append(Turn("user", text, build / stimulus.path if stimulus.path else None))
     return (*turns, *[Turn("user", text=step) for step in later])
 
 
@@ -163,8 +160,7 @@ def _tried(
     reported = [s for s in stimuli if is_reported(s)]
     # `dev` serves only to choose steering.
     with_dev = [s for s in stimuli if is_reported(s) or (s.block == "core" and s.path)]
-    core = [s for s in reported if s.block == "core"]
-    mitigated = [s for s in core if s.condition is Condition.BENIGN_SCENE]
+    mitigated = [s for s in reported if (s.block, s.condition) == ("core", Condition.BENIGN_SCENE)]
     probed = _first([s for s in mitigated if s.intent is Intent.PSEUDO_HARMFUL], profile.probe)
     doubtful = [s for s in mitigated if s.intent in (Intent.PSEUDO_HARMFUL, Intent.HARMFUL)]
     of_few = _first(doubtful, few)
@@ -207,9 +203,7 @@ def _lacking(capabilities: Capabilities, stimulus: Stimulus, mitigation: Mitigat
     turns = stimulus.history != "[]" or len(mitigation.steps) > 1
     if turns and not capabilities.multi_turn:
         return "several turns"
-    most = capabilities.clips
-    if turns and most is not None:
-        spoken = [turn for turn in json.loads(stimulus.history) if turn["role"] == "user"]
-        if len(spoken) + (stimulus.path is not None) > most:
-            return f"conversation with more than {most} sound files"
+    spoken = sum(turn["role"] == "user" for turn in json.loads(stimulus.history))
+    if capabilities.clips is not None and spoken + bool(stimulus.path) > capabilities.clips:
+        return f"conversation with more than {capabilities.clips} sound files"
     return None

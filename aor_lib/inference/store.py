@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Arm, Response, Row, Trial, Verdict
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.provenance import Provenance
+from aor_lib.inference.asking import Provenance
 
 STORE = "results.sqlite"
 """Name of the results of a study, in its folder."""
@@ -93,18 +93,19 @@ class Store(AbstractContextManager["Store"]):
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; StoreError if imported ones do not fit."""
-        arms = {id(trial.arm): trial.arm for trial in trials}  # a few, of many trials
-        columns = "part, trial_key, stimulus_id, stimulus_sha256, arm_id"
-        present = f"SELECT {columns} FROM plan WHERE part = ? ORDER BY position"
+        columns = "part, trial_key, stimulus_id, stimulus_sha256"
+        present = f"SELECT {columns}, content FROM trials WHERE part = ? ORDER BY position"
+        planned = "SELECT ?, ?, ?, ?, arm_id FROM arms WHERE content = ?"
+        rows = [
+            (part, t.key, t.stimulus_id, t.stimulus_sha256, _ARM.dump_json(t.arm).decode())
+            for t in trials
+        ]
         with self.transaction():
-            ids = {key: self._arm_id(arm) for key, arm in arms.items()}
-            rows = [
-                (part, trial.key, trial.stimulus_id, trial.stimulus_sha256, ids[id(trial.arm)])
-                for trial in trials
-            ]
             if rows != self._read(present, part):  # a run on the same plan writes nothing
+                arms = list(dict.fromkeys(row[-1:] for row in rows))
+                self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", arms)
                 self._write("DELETE FROM plan WHERE part = ?", [(part,)])
-                self._write(f"INSERT INTO plan ({columns}) VALUES ({_marks(5)})", rows)
+                self._write(f"INSERT INTO plan ({columns}, arm_id) {planned}", rows)
                 self._refuse_unlike()
 
     def planned(self, part: str | None = None) -> list[Trial]:
@@ -137,12 +138,13 @@ class Store(AbstractContextManager["Store"]):
             query += f" AND trial_key IN ({_marks(len(keys))})"
         return {key for (key,) in self._read(query, *keys or ())}
 
-    def record(self, responses: Iterable[Response]) -> None:
-        """Commit responses; of earlier ones, only failures are replaced."""
+    def record(self, responses: Iterable[Response]) -> int:
+        """Commit responses and return how many are new; only failures are replaced, by others."""
         changes = ", ".join(f"{name} = excluded.{name}" for name in _RESPONSE)
-        self._write(
+        return self._write(
             f"INSERT INTO responses VALUES ({_marks(len(_RESPONSE))})"
-            f" ON CONFLICT (trial_key) DO UPDATE SET {changes} WHERE status = 'failed'",
+            f" ON CONFLICT (trial_key) DO UPDATE SET {changes}"
+            " WHERE status = 'failed' AND created != excluded.created",
             [_values(response) for response in responses],
         )
 
@@ -219,12 +221,6 @@ class Store(AbstractContextManager["Store"]):
     def provenance(self) -> list[Provenance]:
         """All provenances, by model."""
         return self._rows(Provenance, "FROM provenance")
-
-    def _arm_id(self, arm: Arm) -> int:
-        content = _ARM.dump_json(arm).decode()
-        self._write("INSERT OR IGNORE INTO arms (content) VALUES (?)", [(content,)])
-        [(arm_id,)] = self._read("SELECT arm_id FROM arms WHERE content = ?", content)
-        return int(arm_id)
 
     def _refuse_unlike(self) -> None:
         groups = {"revision": "model", "trial_key": "model, mitigation, stimulus_id"}

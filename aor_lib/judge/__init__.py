@@ -4,8 +4,11 @@ import sys
 from types import ModuleType
 
 from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read_named
 from aor_lib.judge.judgement import STRING_MATCH, Judge, Judgement
+from aor_lib.judge.llm import JudgeCard, llm_judge
 from aor_lib.judge.speech_acts import SPEECH_ACTS
+from aor_lib.models.registry import load_model
 
 DEFAULT_JUDGE = SPEECH_ACTS.id
 JUDGES = {judge.id: judge for judge in (SPEECH_ACTS, STRING_MATCH)}  # without a language model
@@ -42,10 +45,6 @@ def load_judge(name: str | None = None) -> Judge:
     """Return the judge of an id, as :func:`judge` names them, ready to judge."""
     if (name := name or DEFAULT_JUDGE) in JUDGES:
         return JUDGES[name]
-    from aor_lib.config.typed_yaml import ParamsError, did_you_mean, read_named
-    from aor_lib.judge.llm import JudgeCard, llm_judge
-    from aor_lib.models.registry import load_model
-
     cards = {path.stem: path for path in (PARAMS / "judges").glob("*.yaml")}
     if name not in cards:
         raise ParamsError(f"judge: no judge {name!r}{did_you_mean(name, [*JUDGES, *cards])}")
@@ -56,9 +55,7 @@ def load_judge(name: str | None = None) -> Judge:
 class _Room(ModuleType):
     """This package, which is also the function of its name: ``aor_lib.judge(prompt, answer)``."""
 
-    def __call__(self, prompt: str | None, answer: str, judge: str | None = None) -> Judgement:
-        return _judge(prompt, answer, judge)
+    __call__ = staticmethod(judge)
 
 
-_judge = judge
 sys.modules[__name__].__class__ = _Room

@@ -5,8 +5,6 @@ a batch or on the number of threads. Wang et al. (2020), MiniLM, NeurIPS,
 https://arxiv.org/abs/2002.10957
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,20 +24,19 @@ Array = npt.NDArray[Any]
 _FIRST, _LAST = 80, 45  # tokens that are read of an answer
 _BEGIN, _END = 101, 102
 _LARGEST = 63  # of a weight: some processors add pairs of products in 16 bits
-_LINEAR = {
+_PARTS = {
     "qkv": ("attention.self.query", "attention.self.key", "attention.self.value"),
     "out": ("attention.output.dense",),
     "up": ("intermediate.dense",),
     "down": ("output.dense",),
+    "norm 1": ("attention.output.LayerNorm",),
+    "norm 2": ("output.LayerNorm",),
 }
-_ADDED = ("position", "token_type")  # to the embedding of a token
-_NORMS = {"norm 1": "attention.output.LayerNorm", "norm 2": "output.LayerNorm"}
 
 
 def class_scores(text: str) -> dict[str, float]:
     """Return the score (log-odds, not calibrated) of each class for a text in normal form."""
-    ids = np.array([tokens(text)], np.int32)
-    (scores,) = _session().run(None, {"ids": ids})
+    (scores,) = _session().run(None, {"ids": np.array([tokens(text)], np.int32)})
     return dict(zip(CLASSES, scores[0].tolist(), strict=True))
 
 
@@ -53,17 +50,14 @@ def tokens(text: str) -> list[int]:
 
 def layer_arrays(layer: int, weights: Mapping[str, Array], prefix: str = "") -> dict[str, Array]:
     """Return a layer's arrays for the graph, by name: linear weights as int8, ``(in, out)``."""
-    arrays, here = {}, f"{layer} "
-    for name, parts in _LINEAR.items():
-        rows = np.concatenate([weights[f"{prefix}{part}.weight"] for part in parts])
-        scale = np.abs(rows).max(axis=1) / _LARGEST
-        arrays[here + name] = np.round(rows / scale[:, None]).astype(np.int8).T.copy()
-        arrays[f"{here}{name} scale"] = scale
-        biases = [weights[f"{prefix}{part}.bias"] for part in parts]
-        arrays[f"{here}{name} bias"] = np.concatenate(biases)
-    for name, part in _NORMS.items():
-        arrays[f"{here}{name} scale"] = weights[f"{prefix}{part}.weight"]
-        arrays[f"{here}{name} bias"] = weights[f"{prefix}{part}.bias"]
+    arrays = {}
+    for name, parts in _PARTS.items():
+        scale = np.concatenate([weights[f"{prefix}{part}.weight"] for part in parts])
+        bias = np.concatenate([weights[f"{prefix}{part}.bias"] for part in parts])
+        if scale.ndim == 2:  # of a linear layer
+            rows, scale = scale, np.abs(scale).max(axis=1) / _LARGEST
+            arrays[f"{layer} {name}"] = np.round(rows / scale[:, None]).astype(np.int8).T.copy()
+        arrays |= {f"{layer} {name} scale": scale, f"{layer} {name} bias": bias}
     return arrays
 
 
@@ -72,10 +66,10 @@ def base_arrays() -> dict[str, Array]:
     from safetensors.numpy import load_file
 
     base = load_file(fetch(ASSET) / "model.safetensors")
-    place, kind = (base[f"embeddings.{name}_embeddings.weight"] for name in _ADDED)
+    place = base["embeddings.position_embeddings.weight"][: _FIRST + _LAST + 2]
     arrays = {
         "words": base["embeddings.word_embeddings.weight"],
-        "places": place[: _FIRST + _LAST + 2] + kind[0],
+        "places": place + base["embeddings.token_type_embeddings.weight"][0],
         "norm scale": base["embeddings.LayerNorm.weight"],
         "norm bias": base["embeddings.LayerNorm.bias"],
     }

@@ -1,10 +1,10 @@
 """Properties of an answer: features for the regressions, flags, and whether it is in English."""
 
 import re
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from aor_lib.config.records import FLAGS, Flag
-from aor_lib.judge.sentences import ParsedAnswer, patterns, words
+from aor_lib.judge.sentences import ParsedAnswer, data_file, patterns
 
 WORD = "word "  # begins the names of features that are words
 _FIRST_WORDS = 40
@@ -49,9 +49,8 @@ def _is_degenerate(text: str) -> bool:
     many = len(said) >= 12
     if len(set(said)) < 0.6 * len(said):
         triples = list(zip(said, said[1:], said[2:], strict=False))
-        if any(a == b == c == d for (a, b, c), d in zip(triples, said[3:], strict=False)):
-            return True
-        if many and len(set(triples)) < 0.6 * len(triples):
+        longest_run = max(len(list(run)) for _, run in groupby(said))
+        if longest_run > 3 or (many and len(set(triples)) < 0.6 * len(triples)):
             return True
     gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(said)
-    return many and gibberish and set(said).isdisjoint(words("english"))
+    return many and gibberish and set(said).isdisjoint(data_file()["words"]["english"].split())

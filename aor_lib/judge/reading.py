@@ -3,7 +3,7 @@
 import html
 import re
 import unicodedata
-from itertools import pairwise
+from contextlib import suppress
 
 _STRAIGHT = str.maketrans(
     "\u2018\u2019\u201b\u02bc\u2032\u00b4\uff07\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\uff02",
@@ -11,7 +11,6 @@ _STRAIGHT = str.maketrans(
 )
 # White space, and emphasis, headings, block quotes and invisible characters, which hold no words.
 _GAP = re.compile(r"[\s*_`~#>\u200b-\u200f\u2060\ufeff\u00ad\x00-\x1f\x7f-\x9f\u0335-\u0338]+")
-_BOUNDARY = re.compile(r"[.!?][\"')\]]*\s|\n")
 # Line breaks, quotes and apostrophes as JSON and shells escape them.
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|(['\"]))")
 
@@ -63,26 +62,15 @@ def read(text: str) -> str:
 
     It is NFKC, with one space or line break for any run of white space.
     """
-    text = unicodedata.normalize("NFKC", _decoded(text).translate(_STRAIGHT))
-    return _GAP.sub(_space, _TAG.sub(" ", text.translate(_STRAIGHT))).lstrip()
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a normal form."""
-    bounds = [0, *(match.end() for match in _BOUNDARY.finditer(text)), len(text)]
-    return [text[start:end] for start, end in pairwise(bounds)]
-
-
-def _decoded(text: str) -> str:
     text = _ESCAPED.sub(
         lambda found: chr(int(found[1], 16)) if found[1] else found[3] or "\n", html.unescape(text)
     )
     for wrong in ("cp1252", "latin-1"):  # UTF-8 that was read as this
-        try:
-            return text.encode(wrong).decode("utf-8")
-        except UnicodeError:
-            continue
-    return text
+        with suppress(UnicodeError):
+            text = text.encode(wrong).decode("utf-8")
+            break
+    text = unicodedata.normalize("NFKC", text.translate(_STRAIGHT))
+    return _GAP.sub(_space, _TAG.sub(" ", text.translate(_STRAIGHT))).lstrip()
 
 
 def _space(gap: re.Match[str]) -> str:

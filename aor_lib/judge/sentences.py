@@ -1,34 +1,27 @@
 """Speech acts in the sentences of an answer, by the patterns of ``patterns.yaml``."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aor_lib.config.typed_yaml import mapping
-from aor_lib.judge.reading import LETTER, read, split_sentences
+from aor_lib.judge.reading import LETTER, read
 
 _ACTS = {"refuse", "incapable", "act_wrong"}  # with one of these, a sentence is no preamble
+_BOUNDARY = re.compile(r"[.!?][\"')\]]*\s|\n")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
 @functools.cache
 def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
     """Compile a section of the data file: patterns of lower-case text, by their names."""
-    compiled = {}
-    for name, named in data_file()[section].items():
-        any_of = [expression(one, data_file()["fragments"]) for one in named["any_of"]]
-        compiled[name] = re.compile("|".join(f"(?:{one})" for one in any_of))
-    return compiled
-
-
-@functools.cache
-def words(name: str) -> list[str]:
-    """Return a list of the data file: of words, or of names of patterns."""
-    return str(data_file()["words"][name]).split()
+    return {
+        name: re.compile("|".join(f"(?:{expression(one)})" for one in named["any_of"]))
+        for name, named in data_file()[section].items()
+    }
 
 
 @functools.cache
@@ -37,13 +30,13 @@ def data_file() -> dict[str, Any]:
     return mapping(Path(__file__).parent / "patterns.yaml")
 
 
-def expression(pattern: Mapping[str, str], fragments: Mapping[str, str]) -> str:
+def expression(pattern: Mapping[str, str]) -> str:
     """Return the regular expression of a pattern, with its fragments in place."""
     if "words" in pattern:
         return rf"\b(?:{'|'.join(pattern['words'].split())})\b"
     text = pattern["pattern"]
     while name := _FRAGMENT.search(text):
-        text = text.replace(name[0], fragments[name[1]])
+        text = text.replace(name[0], data_file()["fragments"][name[1]])
     return text.replace("\n", "")
 
 
@@ -68,13 +61,15 @@ class ParsedAnswer(NamedTuple):
 
 
 def parse(answer: str) -> ParsedAnswer:
-    """Read a final answer, and find what its sentences show."""
+    """Read a final answer, and find what its sentences and lines show."""
     text = read(answer)
-    said = filter(LETTER.search, split_sentences(text))
-    return ParsedAnswer(text, [Sentence(one.strip(), _shown(one)) for one in said])
-
-
-def _shown(sentence: str) -> frozenset[str]:
-    lower = sentence.lower()
-    shows = {name for name, one in patterns("sentence").items() if one.search(lower)}
-    return frozenset(shows - {"preamble"} if shows & _ACTS else shows)
+    bounds = [0, *(match.end() for match in _BOUNDARY.finditer(text)), len(text)]
+    sentences = []
+    for sentence in (text[start:end] for start, end in pairwise(bounds)):
+        if LETTER.search(sentence):
+            lower = sentence.lower()
+            shows = {name for name, one in patterns("sentence").items() if one.search(lower)}
+            if shows & _ACTS:
+                shows.discard("preamble")
+            sentences.append(Sentence(sentence.strip(), frozenset(shows)))
+    return ParsedAnswer(text, sentences)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
@@ -20,12 +20,12 @@ from aor_lib.judge.reading import has_final_answer
 from aor_lib.models.base import Failure, ModelError
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import Report
 
 FORMATS = (".csv", ".jsonl")
 NEEDED = ("prompt", "completion")
 ADDED = ("label", "p_refusal", "rationale", "judge")
 _BATCH = 64
-Report = Callable[[int, int], None]
 Item = TypeVar("Item")
 Given = TypeVar("Given")
 
@@ -72,19 +72,16 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> pd.
     table, by = _read(source), f"{judge.id} {judge.version}"
     if taken := set(ADDED) & set(table):
         raise AorError(f"{source}: has a column {taken.pop()}, which judging adds; rename it")
-    exchanges, judged = _exchanges(table), dict[Exchange, dict[Any, Any]]()
+    exchanges, judged = _exchanges(table), dict[Exchange, Judgement]()
     if target.is_file():
         before = _read(target).reindex(columns=[*NEEDED, *ADDED]).query("judge == @by")
-        judged = dict(zip(_exchanges(before), before[[*ADDED]].to_dict("records"), strict=True))
-
-    def keep(came: Sequence[tuple[Exchange, Judgement]]) -> None:
-        judged.update({exchange: asdict(one) | {"judge": by} for exchange, one in came})
-
+        verdicts = map(Judgement, before["label"], before["p_refusal"], before["rationale"])
+        judged = dict(zip(_exchanges(before), verdicts, strict=True))
     left = [exchange for exchange in dict.fromkeys(exchanges) if exchange not in judged]
     try:
-        _judge_all(judge.id, left, judge.judge_all, keep, report)
+        _judge_all(judge.id, left, judge.judge_all, judged.update, report)
     finally:
-        rows = [judged.get(exchange, {}) for exchange in exchanges]
+        rows = [asdict(judged[one]) | {"judge": by} if one in judged else {} for one in exchanges]
         added = pd.DataFrame(rows, columns=[*ADDED], index=table.index)
         added["p_refusal"] = pd.to_numeric(added["p_refusal"]).astype("Float64")
         _write(table.join(added), target)
@@ -117,14 +114,12 @@ def _judge_all(
 
 
 def _exchanges(table: pd.DataFrame) -> list[Exchange]:
-    pairs = zip(table["prompt"], table["completion"], strict=True)
-    return [(_text(answer) or "", _text(prompt)) for prompt, answer in pairs]
+    return list(zip(table["completion"].map(_text), table["prompt"].map(_text), strict=True))
 
 
-def _text(cell: object) -> str | None:
+def _text(cell: object) -> str:
     # JSON can hold lone surrogates, which are no UTF-8.
-    text = cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else ""
-    return text if text.strip() else None
+    return cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else ""
 
 
 def _read(path: Path) -> pd.DataFrame:

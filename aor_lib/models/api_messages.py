@@ -82,12 +82,11 @@ def build_request(
             audio_s += seconds
             sound = base64.b64encode(data).decode()
             url = f"data:audio/wav;base64,{sound}"
-            forms: dict[AudioPart, tuple[str, dict[str, str]]] = {
+            kind, form = {
                 "input_audio": ("input_audio", {"data": sound, "format": "wav"}),
                 "audio_url": ("audio_url", {"url": url}),
                 "input_audio_url": ("input_audio", {"data": url, "format": "wav"}),
-            }
-            kind, form = forms[audio_part]
+            }[audio_part]
             content.append({"type": kind, kind: form})
         messages.append({"role": turn.role, "content": content})
     most = text_bytes + _TOKENS_PER_TURN * len(messages)
@@ -106,10 +105,7 @@ def joined(events: str) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {"finish_reason": "abort"}
     message: dict[str, str] = {}
-    for line in events.split("\n"):
-        data = line.removeprefix("data:").strip()
-        if data == line.strip() or data == "[DONE]":
-            continue
+    for data in re.findall(r"^data:(?!\s*\[DONE\])(.*)", events, re.MULTILINE):
         event = as_mapping(json.loads(data))
         piece = as_mapping(_first(event.get("choices")))
         for name in ("content", "refusal"):
@@ -147,25 +143,17 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     return Answer(text, tokens, finish_reason=ended, served_by=named(response, "model", key))
 
 
-def first_logprobs(response: Any) -> dict[str, float]:
-    """Log-probabilities of the likeliest first tokens of an answer; empty if it has none."""
-    choice = as_mapping(_first(as_mapping(response).get("choices")))
-    content = as_mapping(choice.get("logprobs")).get("content")
-    likeliest = as_mapping(_first(content)).get("top_logprobs") or []
-    return {token["token"]: float(token["logprob"]) for token in likeliest}
-
-
 def named(response: Any, field: str, key: str) -> str | None:
     """Text of a response's field, such as the model that answered; None if it has none."""
     name = as_mapping(response).get(field)
     return quote(name, key)[:100] or None if isinstance(name, str) else None
 
 
-def facts_of(server: Mapping[str, Any]) -> list[str]:
-    """Owner, version and context length that a server states."""
-    model = as_mapping(_first(server.get("data")))
+def facts_of(models: Any, version: Any) -> list[str]:
+    """Owner, version and context length that a server states in its list and on its page."""
+    model = as_mapping(_first(as_mapping(models).get("data")))
     length = as_mapping(model.get("meta")).get("n_ctx") or model.get("max_model_len")
-    facts = (named(model, "owned_by", ""), named(server, "version", ""))
+    facts = (named(model, "owned_by", ""), named(version, "version", ""))
     return [*filter(None, facts), *([f"context of {length} tokens"] if length else [])]
 
 

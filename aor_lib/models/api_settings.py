@@ -6,7 +6,6 @@ import math
 import os
 from typing import Annotated, Any, ClassVar
 
-import openai
 from pydantic import Field, PositiveInt, model_validator
 
 from aor_lib.config.params import CardSettings
@@ -119,10 +118,6 @@ class ApiSettings(ApiReach):
     extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
 
 
-class BudgetError(openai.OpenAIError):
-    """No further request may be sent; the message says why."""
-
-
 class Budget:
     """Lets through only what the cap surely allows, and nothing once it is closed.
 
@@ -131,29 +126,27 @@ class Budget:
     """
 
     def __init__(self, max_spend_usd: float | None) -> None:
-        self.spent_usd = 0.0
+        self.committed_usd = 0.0  # spent, or reserved
         self.closed: str | None = None
         self._max_spend_usd = max_spend_usd
-        self._reserved_usd = 0.0
 
     def close(self, reason: str) -> None:
         """Let nothing through from now on; the first reason is kept."""
         self.closed = self.closed or reason
 
     def reserve(self, most_usd: float) -> None:
-        """Count one request; BudgetError if it may be too much, with those under way."""
+        """Count one request; RuntimeError if it may be too much, with those under way."""
         cap = self._max_spend_usd
-        if cap is not None and self.spent_usd + self._reserved_usd + most_usd > cap:
+        if cap is not None and self.committed_usd + most_usd > cap:
             self.close(
                 f"max_spend_usd ({cap:g}) does not allow another request, which may cost "
-                f"{most_usd:.4f} USD beside {self.spent_usd + self._reserved_usd:.4f}; "
+                f"{most_usd:.4f} USD beside {self.committed_usd:.4f}; "
                 "run again to go on, or raise it in the model's card"
             )
         if self.closed:
-            raise BudgetError(self.closed)
-        self._reserved_usd += most_usd
+            raise RuntimeError(self.closed)
+        self.committed_usd += most_usd
 
     def settle(self, most_usd: float, cost_usd: float) -> None:
         """End a request that was reserved at ``most_usd`` and cost ``cost_usd``."""
-        self._reserved_usd -= most_usd
-        self.spent_usd += cost_usd
+        self.committed_usd += cost_usd - most_usd

@@ -19,7 +19,7 @@ import openai
 from aor_lib.config.params import ModelCard, card_settings
 from aor_lib.config.records import Generation
 from aor_lib.models import api_messages
-from aor_lib.models.api_messages import Request, as_mapping, build_request, prospect
+from aor_lib.models.api_messages import Request, build_request, prospect
 from aor_lib.models.api_settings import ApiSettings, Budget
 from aor_lib.models.base import (
     Answer,
@@ -60,7 +60,6 @@ class OpenAIModel:
         self._fingerprint: str | None = None
         self._is_reached = False
         self._away_since: float | None = None
-        self._made = asyncio.Semaphore(self.calls_at_once)
         self._places = asyncio.Semaphore(settings.concurrency)
         self._client = openai.AsyncOpenAI(
             api_key=self._key or "none",  # or the SDK would take OpenAI's
@@ -76,10 +75,8 @@ class OpenAIModel:
     def capabilities_of(cls, card: ModelCard) -> Capabilities:
         """Capabilities of a card's model."""
         settings = card_settings(card, cls.kind_of_settings)
-        # A lock of a run on more trials than are under way would keep other runs from them.
         return Capabilities(
             text_only=settings.text_only,
-            at_once=settings.concurrency,
             clips=settings.clips,
             longest_clip_s=settings.longest_clip_s,
         )
@@ -94,8 +91,7 @@ class OpenAIModel:
     async def _facts(self) -> list[str]:
         get = functools.partial(self._client.get, cast_to=object, options={"timeout": 10})
         asked = [get("/models"), get(str(self._client.base_url.join("/version")))]  # of vLLM
-        listed, version = map(as_mapping, await asyncio.gather(*asked, return_exceptions=True))
-        return api_messages.facts_of({**listed, **version})
+        return api_messages.facts_of(*await asyncio.gather(*asked, return_exceptions=True))
 
     def answer(
         self, conversations: Sequence[Conversation], generation: Generation
@@ -103,8 +99,7 @@ class OpenAIModel:
         """See :class:`aor_lib.models.base.AudioModel`; ModelError only where nothing came."""
         future = _submit(self._answer_all(conversations, generation))
         try:
-            answers: list[Answer | Failure] = future.result()
-            return answers
+            return list(future.result())
         finally:
             future.cancel()  # where the wait was interrupted
 
@@ -113,8 +108,10 @@ class OpenAIModel:
         one_token = Generation(max_new_tokens=1)
         asked = self._ask(conversation, one_token, logprobs=True, top_logprobs=_LIKELIEST)
         try:
-            return api_messages.first_logprobs(_submit(asked).result())
-        except _ERRORS:
+            response = _submit(asked).result()
+            likeliest = response["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+            return {token["token"]: float(token["logprob"]) for token in likeliest}
+        except (*_ERRORS, LookupError):
             return {}
 
     async def _answer_all(
@@ -157,11 +154,8 @@ class OpenAIModel:
         }
         turns = conversation if settings.system_turn else without_system_turns(conversation)
         how = (settings.audio_part, settings.longest_clip_s)
-        build = functools.partial(build_request, turns, fields, *how)
-        async with self._made:
-            # Reading and encoding a clip takes longer than handing it to another thread.
-            made = await asyncio.to_thread(build) if has_audio(turns) else build()
-            return await self._response(made)
+        # In a thread: reading and encoding a clip takes its time.
+        return await self._response(await asyncio.to_thread(build_request, turns, fields, *how))
 
     def _name(self, conversation: Conversation) -> str:
         adapter = self._settings.adapter
@@ -194,8 +188,7 @@ class OpenAIModel:
         cost_usd = most_usd
         try:
             # Not chat.completions.create: it rebuilds every message, and checks nothing.
-            post = self._client.post
-            response = await post("/chat/completions", cast_to=object, body=made.body)
+            response = await self._client.post("/chat/completions", cast_to=object, body=made.body)
             self._is_reached, self._away_since = True, None
             if isinstance(response, str) and "data:" in response:
                 response = api_messages.joined(response)

@@ -117,7 +117,7 @@ class Selection:
         """Share of answers that refuse, split by ``heard_as`` (:meth:`heard`); in sum, the rate."""
         keys, trials = self._keys(by), self.heard()
         frame = refusals_as_heard(trials.frame, keys)
-        about = "Refused, by what the model heard, as judged"
+        about = "Refused, by what the model heard"
         return trials.where(refused=True)._estimates(frame, [*keys, "heard_as"], "share", about)
 
     def trade_off(self, *by: str) -> Estimates:

@@ -6,20 +6,16 @@ what decoding without one does, and a row of a batch what it would get alone.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.numpy import save
 
 from aor_lib.config.records import Generation, content_hash
 from aor_lib.models.base import Answer, Conversation, Failure
 from aor_lib.steering.activations import Change, Floats, Mask, OpenModel, hooked
-from aor_lib.storage.atomic_write import atomic_write
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,23 +102,6 @@ class SteeredModel:
         """See :class:`aor_lib.models.base.AudioModel`."""
         with steered(self._model, self._intervention):
             return self._model.answer(conversations, generation)
-
-
-def save_vector(
-    path: Path, intervention: Intervention, model: OpenModel, utterances: Collection[str]
-) -> None:
-    """Write an intervention as safetensors, with the ids of the utterances it was fitted on."""
-    arrays, numbers = {"direction": intervention.direction}, vars(intervention).copy()
-    del numbers["direction"]
-    if intervention.gate:
-        numbers["gate"] = vars(intervention.gate).copy()
-        arrays["gate"] = numbers["gate"].pop("normal")
-    about = {"model": model.card.id, "revision": model.revision, "fitted_on": sorted(utterances)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # One entry: safetensors keeps several in no order.
-    metadata = {"steering": json.dumps(about | {"intervention": numbers}, sort_keys=True)}
-    with atomic_write(path) as stream:
-        stream.write(save(arrays, metadata))
 
 
 def _ablation(direction: torch.Tensor) -> Change:

@@ -20,7 +20,7 @@ from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.activations import OpenModel, Report, check_open, record
 from aor_lib.steering.candidates import record_requests
 from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
-from aor_lib.steering.interventions import Intervention, save_vector
+from aor_lib.steering.interventions import Intervention
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
 from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls
 from aor_lib.storage.progress import finished, up_to_date
@@ -38,7 +38,7 @@ def steer_study(
 ) -> dict[str, str]:
     """Steer every model of a study that can be steered, after its trials were judged.
 
-    Vectors and tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
+    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
     done, and no model is loaded, where nothing has changed since the last call. Returns why models
     were left out, by their ids; ``ModelError`` if a model or the judge can be asked no more.
 
@@ -84,7 +84,7 @@ def steer_study(
 
 
 def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Steer one model of a study, save its vectors, and return its tables by their names.
+    """Steer one model of a study, and return its tables by their names.
 
     ``answers`` are the model's judged trials without steering. SteeringError if the model's layers
     are not open to steering, the profile does not name it, or its answers hold no direction.
@@ -102,10 +102,6 @@ def steer_model(trials: SteeredTrials, answers: pd.DataFrame) -> dict[str, pd.Da
     _require_both_kinds(trials, dev)
     best, made = fit_on_dev(trials, dev)
     try_on_test(trials, best, for_scoring(answers[answers["split"].eq(Split.TEST)], utterances))
-    for intervention in best:
-        file = f"steering_{intervention.method}.safetensors"
-        path = trials.build / tables.FOLDER / name / file
-        save_vector(path, intervention, trials.model, utterances)
     return made | {tables.FITTED: pd.DataFrame({"fitted_on": [json.dumps(sorted(utterances))]})}
 
 

@@ -12,11 +12,13 @@ from tqdm import tqdm
 from aor_lib.config.records import content_hash
 from aor_lib.storage.atomic_write import atomic_write
 
+Report = Callable[[int, int], None]
+"""Called with the number of items that are done, and of all."""
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 
 
 @contextmanager
-def progress(description: str) -> Iterator[Callable[[int, int], None]]:
+def progress(description: str) -> Iterator[Report]:
     """Show progress, its rate and the time left: a bar on a terminal, else a line every 10 s.
 
     Yields a function to call with the numbers of items done and of all items. Items done at its

@@ -2,9 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aor_lib.analysis.people import load_evaluation
 from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, ENCODER
-from aor_lib.judge.speech_acts import WEIGHTS, load_evaluation, load_weights
+from aor_lib.judge.speech_acts import WEIGHTS, load_weights
 from reference.judge import fit as fitting
 from reference.judge.fit import XSTEST_LABELS, Corpus, load_labelled, load_own
 

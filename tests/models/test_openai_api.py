@@ -16,7 +16,7 @@ import soxr
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import Generation
 from aor_lib.config.typed_yaml import ParamsError
-from aor_lib.inference.provenance import provenance_of
+from aor_lib.inference.asking import provenance_of
 from aor_lib.models.api_settings import ApiSettings
 from aor_lib.models.base import Answer, Failure, ModelError, Turn
 from aor_lib.models.openai_api import OpenAIModel
