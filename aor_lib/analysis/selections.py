@@ -57,16 +57,12 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
     return results[results["block"] == "core"]
 
 
-def in_benign_scene(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the condition of quoted rates: the benign scene, or imported clips as found."""
-    in_scene = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
-    as_found = (results["block"] == "imported") & (results["condition"] == Condition.AS_FOUND)
-    return results[in_scene | as_found]
-
-
 def headline(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated trials in the benign scene, on which headline rates rest."""
-    return in_benign_scene(unmitigated(results))
+    """Select the unmitigated trials of quoted rates: the benign scene, or imported clips."""
+    plain = unmitigated(results)
+    in_scene = (plain["block"] == "core") & (plain["condition"] == Condition.BENIGN_SCENE)
+    as_found = (plain["block"] == "imported") & (plain["condition"] == Condition.AS_FOUND)
+    return plain[in_scene | as_found]
 
 
 def context(results: pd.DataFrame) -> pd.DataFrame:
@@ -106,7 +102,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
 
     Adds ``kind``: ``none``, ``prompt``, ``control`` (neutral words, as many) or ``decoding``.
     """
-    arms = core(in_benign_scene(results))
+    arms = core(results[results["condition"] == Condition.BENIGN_SCENE])
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]
     mitigated = arms[arms["method"] != NONE]
     arms = arms[arms["stimulus_id"].isin(mitigated["stimulus_id"])]

@@ -1,7 +1,5 @@
 """Signal detection: telling harmful from pseudo-harmful, apart from being quick to refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
@@ -67,7 +65,7 @@ def sensitivity(
     return {"d_prime": d_prime, "low": d_prime - reach, "high": d_prime + reach}
 
 
-def _residuals(clusters: pd.DataFrame) -> pd.Series[float]:
+def _residuals(clusters: pd.DataFrame) -> pd.Series:
     refused, sizes = clusters["refused"], clusters["judged"]
     return (refused - refused.sum() / sizes.sum() * sizes) / (sizes.sum() + 1)
 

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import binomtest, kruskal, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
-from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, outcomes, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
@@ -124,7 +124,8 @@ class Cells:
     """
 
     def __init__(self, results: pd.DataFrame, keys: list[str]) -> None:
-        self.counted = counts_by(results, keys)
+        cells = [results[name] for name in keys]
+        self.counted = outcomes(results).groupby(cells, observed=True).sum()
         self.judged, self._lowest, self._highest = (
             dict(rates_by_utterance(results, keys, missing).reindex(columns=self.counted.index))
             for missing in (None, "full_compliance", "full_refusal")
