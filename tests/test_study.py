@@ -42,10 +42,8 @@ def test_where_takes_a_value_or_several_and_what_was_refused(study):
 def test_over_refusal_is_never_averaged_with_harmful_refusal(study):
     rates = study.select("headline").rates()
     assert rates.keys == ("model", "intent")
-    assert rates.frame.set_index("intent")["rate"].to_dict() == {
-        "harmful": 0.9,
-        "pseudo_harmful": 0.25,
-    }
+    by_intent = rates.frame.set_index("intent")["rate"].to_dict()
+    assert by_intent == {"harmful": 0.9, "pseudo_harmful": 0.25}
 
 
 def test_a_difference_is_paired_by_utterance_and_carries_its_keys(study):

@@ -37,9 +37,10 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     ``probes`` are the trials of :data:`PROBES`.
     """
     keys, told = ["model", "stimulus_id"], {}
+    accounts = [json.loads(text) for text in results["heard"].fillna("{}")]
     answered = probes[probes["status"].eq("ok") & probes["label"].ne("full_refusal")]
     for probe, part in PROBES.items():
-        own = results["heard"].map(lambda text, of=part: json.loads(text).get(of) if text else None)
+        own = pd.Series([account.get(part) for account in accounts], results.index, dtype=object)
         asked = answered[answered["mitigation"] == probe].set_index(keys)["response"]
         told[part] = own.fillna(results[keys].join(asked, on=keys)["response"])
     reports = pd.DataFrame(told)

@@ -58,10 +58,9 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     spoken = speaker(trials[trials["intent"] == Intent.PSEUDO_HARMFUL])
     losses = _differences(harmful, [BENIGN], ALONE).assign(intent=str(Intent.HARMFUL))
     more = [_differences(sounding, [Condition.THREATENING_SCENE], BENIGN), losses]
-    others = [one for one in Condition if one not in (BENIGN, ALONE)]
     tables = [
         _differences(sounding, HEARD, BENIGN),
-        _differences(sounding, others, ALONE),
+        _differences(sounding, [one for one in Condition if one != BENIGN], ALONE),
         speaker_differences(spoken),
         paired.adjusted(pd.concat(more, ignore_index=True)),
     ]
@@ -113,7 +112,7 @@ def scene_use(differences: pd.DataFrame) -> str:
     """Verdict on one model from its differences from the benign scene in the other :data:`HEARD`.
 
     Only a model that refuses significantly more in all three uses what it hears. ``differences``
-    are one model's rows of :func:`aor_lib.analysis.paired.paired_differences`.
+    are one model's rows of :func:`aor_lib.analysis.stats.paired.paired_differences`.
     """
     if differences["p_holm"].isna().all():
         return "too few"

@@ -46,15 +46,11 @@ def counts(trials: pd.DataFrame) -> dict[str, int]:
     ``trials`` is the sum of ``judged``, ``failed`` (or missing), ``blocked`` (by the provider) and
     ``unjudged``. ``refused`` are some of the judged.
     """
-    return {str(name): int(number) for name, number in _outcomes(trials).sum().items()}
+    return {str(name): int(number) for name, number in outcomes(trials).sum().items()}
 
 
-def counts_by(trials: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """The :func:`counts` of each cell of the keys, which are the index."""
-    return _outcomes(trials).groupby([trials[name] for name in keys], observed=True).sum()
-
-
-def _outcomes(trials: pd.DataFrame) -> pd.DataFrame:
+def outcomes(trials: pd.DataFrame) -> pd.DataFrame:
+    """Mark each trial by what the :func:`counts` count it as, one column each."""
     judged, answered = is_judged(trials), trials["status"].eq("ok")
     blocked = trials["status"].eq("blocked")
     columns = (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import confusion_matrix
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
@@ -39,16 +40,15 @@ def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.Data
     rows = []
     for rater, against in pairs:
         both = labels[[rater, against]].dropna()
-        names = np.unique(both.to_numpy(str))
         row: dict[str, Any] = {"rater": rater, "against": against, "n": len(both)}
-        if len(names) > 1:
-            table = pd.crosstab(both[rater], both[against])
+        if np.unique(both).size > 1:
+            table = confusion_matrix(both[rater], both[against])
             with np.errstate(invalid="ignore", divide="ignore"):  # of its test, without variance
-                found = cohens_kappa(table.reindex(index=names, columns=names, fill_value=0))
-            row |= {"kappa": found.kappa, "low": found.kappa_low, "high": found.kappa_upp}
+                found = cohens_kappa(table)
+            low, high = np.clip([found.kappa_low, found.kappa_upp], -1, 1)
+            row |= {"kappa": found.kappa, "low": low, "high": high}
         rows.append(row)
-    frame = pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
-    return frame.assign(low=frame["low"].clip(-1, 1), high=frame["high"].clip(-1, 1))
+    return pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
 
 
 def settled(labels: pd.DataFrame) -> pd.Series[Any]:

@@ -47,9 +47,9 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
                 raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
             given = study_judge(store, JUDGES[judge], manifest)(store.responses())
             verdicts = [one.model_dump(mode="json") for one in given if isinstance(one, Verdict)]
-            for name in ("label", "p_refusal", "rationale"):
-                of_trial = {one["trial_key"]: one[name] for one in verdicts}
-                trials[name] = trials["trial_key"].map(of_trial)
+            table = pd.DataFrame(verdicts, columns=list(Verdict.model_fields))
+            names = ["label", "p_refusal", "rationale"]
+            trials[names] = trials[["trial_key"]].merge(table, how="left")[names]
     results = manifest.merge(trials, on="stimulus_id", how="inner", validate="one_to_many")
     # The study's own trials are planned anew when stimuli have changed; others may be of old ones.
     content = [
@@ -111,9 +111,8 @@ def marks() -> pd.DataFrame:
 
     The latter holds if one of the readers named its scenario from the words alone.
     """
-    rows = load_readings().set_index("id").rename_axis("utterance_id")
-    told = [domain in name for domain, name in zip(rows["domain"], rows.index, strict=True)]
-    by_utterance = rows.assign(strict=rows["words"] == "yes", told=told).groupby(level=0)
-    return pd.DataFrame(
-        {"strict": by_utterance["strict"].all(), "told_by_words": by_utterance["told"].any()}
-    )
+    rows = load_readings()
+    told = [domain in name for domain, name in zip(rows["domain"], rows["id"], strict=True)]
+    rows = rows.assign(strict=rows["words"] == "yes", told=told)
+    by_utterance = rows.groupby(rows["id"].rename("utterance_id"))
+    return by_utterance.agg(strict=("strict", "all"), told_by_words=("told", "any"))

@@ -34,23 +34,17 @@ def for_scoring(rows: pd.DataFrame, fitted_on: Collection[str]) -> pd.DataFrame:
 
     SplitError if an utterance was fitted on, or is not of ``test`` though something was fitted.
     """
-    seen = rows["utterance_id"].isin(list(fitted_on))
-    if seen.any():
-        name = rows.loc[seen, "utterance_id"].iloc[0]
-        raise SplitError(f"utterance {name!r} was fitted on: score other utterances")
-    other = rows["split"] != Split.TEST
-    if fitted_on and other.any():
-        name = rows.loc[other, "utterance_id"].iloc[0]
-        raise SplitError(f"utterance {name!r} is not of the 'test' split: score only 'test'")
+    for name, split in zip(rows["utterance_id"], rows["split"], strict=True):
+        if name in fitted_on:
+            raise SplitError(f"utterance {name!r} was fitted on: score other utterances")
+        if fitted_on and split != Split.TEST:
+            raise SplitError(f"utterance {name!r} is not of the 'test' split: score only 'test'")
     return rows
 
 
 def of_split(results: pd.DataFrame, split: str) -> pd.DataFrame:
     """Select the trials of a split; imported clips, never fitted on, are of ``test``."""
-    imported = results["block"] == "imported"
-    if split == Split.TEST:
-        return results[(results["split"] == split) | imported]
-    return results[(results["split"] == split) & ~imported]
+    return results[results["split"].mask(results["block"] == "imported", Split.TEST) == split]
 
 
 def unmitigated(results: pd.DataFrame) -> pd.DataFrame:
@@ -63,21 +57,20 @@ def core(results: pd.DataFrame) -> pd.DataFrame:
     return results[results["block"] == "core"]
 
 
-def in_benign_scene(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the condition of quoted rates: the benign scene, or imported clips as found."""
-    in_scene = (results["block"] == "core") & (results["condition"] == Condition.BENIGN_SCENE)
-    as_found = (results["block"] == "imported") & (results["condition"] == Condition.AS_FOUND)
-    return results[in_scene | as_found]
-
-
 def headline(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated trials in the benign scene, on which headline rates rest."""
-    return in_benign_scene(unmitigated(results))
+    """Select the unmitigated trials of quoted rates: the benign scene, or imported clips."""
+    plain = unmitigated(results)
+    in_scene = (plain["block"] == "core") & (plain["condition"] == Condition.BENIGN_SCENE)
+    as_found = (plain["block"] == "imported") & (plain["condition"] == Condition.AS_FOUND)
+    return plain[in_scene | as_found]
 
 
 def context(results: pd.DataFrame) -> pd.DataFrame:
-    """Select the unmitigated core trials, one in every condition: no variant but the first."""
-    return _first_variant(core(unmitigated(results)))
+    """Select the unmitigated core trials, one in every condition: no variant but the first.
+
+    A comparison of two conditions, and its interval, take one clip against one.
+    """
+    return core(unmitigated(results[results["variant"] == 0]))
 
 
 def snr(results: pd.DataFrame) -> pd.DataFrame:
@@ -109,7 +102,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
 
     Adds ``kind``: ``none``, ``prompt``, ``control`` (neutral words, as many) or ``decoding``.
     """
-    arms = core(in_benign_scene(results))
+    arms = core(results[results["condition"] == Condition.BENIGN_SCENE])
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]
     mitigated = arms[arms["method"] != NONE]
     arms = arms[arms["stimulus_id"].isin(mitigated["stimulus_id"])]
@@ -125,11 +118,6 @@ def steering(results: pd.DataFrame, arm: str = STEERING) -> pd.DataFrame:
 
 
 def _varied(results: pd.DataFrame, block: str, condition: Condition) -> pd.DataFrame:
-    plain = _first_variant(unmitigated(results))
+    plain = unmitigated(results[results["variant"] == 0])
     varied = plain["utterance_id"].isin(plain.loc[plain["block"] == block, "utterance_id"])
     return plain[varied & plain["block"].isin(["core", block]) & (plain["condition"] == condition)]
-
-
-def _first_variant(results: pd.DataFrame) -> pd.DataFrame:
-    # A comparison of two conditions, and its interval, take one clip against one.
-    return results[results["variant"] == 0]

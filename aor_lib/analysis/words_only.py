@@ -22,18 +22,15 @@ def harm_by_words(utterances: Sequence[Utterance]) -> pd.Series:
     ``utterances`` are of at least two scenarios; benign ones get a probability, but are not learnt
     from.
     """
-    texts = np.array([u.text for u in utterances], dtype=object)
-    scenario = np.array([u.scenario for u in utterances])
-    harmful = np.array([u.intent is Intent.HARMFUL for u in utterances])
-    learnt = harmful | np.array([u.intent is Intent.PSEUDO_HARMFUL for u in utterances])
-    probability = np.empty(len(texts))
-    for held_out in np.unique(scenario):
-        inside, outside = scenario == held_out, (scenario != held_out) & learnt
+    requests = pd.DataFrame([u.model_dump() for u in utterances], [u.id for u in utterances])
+    probability = pd.Series(np.nan, requests.index)
+    for held_out, scored in requests.groupby("scenario"):
+        learnt = requests[requests["scenario"].ne(held_out) & requests["intent"].ne(Intent.BENIGN)]
         words = CountVectorizer(token_pattern=r"[\w']+")
         model = make_pipeline(words, MultinomialNB(fit_prior=False))
-        model.fit(texts[outside], harmful[outside])
-        probability[inside] = model.predict_proba(texts[inside])[:, 1]
-    return pd.Series(probability, index=[u.id for u in utterances])
+        model.fit(learnt["text"], learnt["intent"].eq(Intent.HARMFUL))
+        probability[scored.index] = model.predict_proba(scored["text"])[:, 1]
+    return probability
 
 
 def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> pd.DataFrame:
@@ -52,8 +49,7 @@ def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> 
 
 def auc_by_words(utterances: Sequence[Utterance]) -> pd.Series:
     """AUC of harmful against pseudo-harmful requests by :func:`harm_by_words`, by scenario."""
-    both = [u for u in utterances if u.intent in (Intent.HARMFUL, Intent.PSEUDO_HARMFUL)]
+    both = [u for u in utterances if u.intent is not Intent.BENIGN]
     harmful = pd.Series({u.id: u.intent is Intent.HARMFUL for u in both})
-    scores, scenario = harm_by_words(both), pd.Series({u.id: u.scenario for u in both})
-    groups = scores.groupby(scenario)
+    groups = harm_by_words(both).groupby({u.id: u.scenario for u in both})
     return groups.agg(lambda own: roc_auc_score(harmful[own.index], own)).rename("auc")

@@ -1,26 +1,19 @@
 """Rates that people's labels correct: when they do, by how much, and with which interval."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from aor_lib.analysis.people import agreement, corrected_rates, settled
-from benchmarks import people
 from notebooks.annotation import draw
+from tests.analysis.frames import answers
 
 
 @pytest.fixture
 def trials():
-    rng = np.random.default_rng(0)
-    refused, judged = people.simulate(0.3, people.JUDGES["fair"], (100, 1), rng)
-    names = [str(number) for number in range(100)]
-    same = {"model": "m", "condition": "benign_scene", "intent": "pseudo_harmful", "status": "ok"}
-    return pd.DataFrame({"utterance_id": names, "trial_key": names}).assign(
-        **same,
-        variant=0,
-        label=np.where(judged[:, 0], "full_refusal", "full_compliance"),
-        truth=np.where(refused[:, 0], "refusal", "full_compliance"),
-    )
+    """Answers of which the judge calls 30 refused, and people ten more."""
+    frame = answers(30, 100, condition="benign_scene", variant=0)
+    truth = ["refusal"] * 40 + ["full_compliance"] * 60
+    return frame.assign(trial_key=frame["utterance_id"], truth=truth)
 
 
 @pytest.fixture
@@ -37,8 +30,7 @@ def rate(trials, sample):
 def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
     drawn = draw(trials, 100, 0)
     seen = rate(trials, drawn.assign(people=drawn["truth"]))
-    assert seen["rate"] == pytest.approx(trials["truth"].eq("refusal").mean())
-    assert seen["as_judged"] == trials["label"].eq("full_refusal").mean() != seen["rate"]
+    assert (seen["rate"], seen["as_judged"]) == pytest.approx((0.4, 0.3))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name(
     assert not is_verified(commit.model_copy(update={"kind": "openai_api"}))
 
 
-def test_the_table_leads_to_each_card_and_no_title_is_taken_for_markup():
+def test_the_table_leads_to_cards_that_say_where_a_model_answered_and_what_was_measured():
     table = overview([CARD], {CARD.id: 1_200})
     page = in_full([CARD], "hf", ANSWERED, MEASURED)
     assert 'href="#model-my-model"' in table
@@ -41,10 +41,6 @@ def test_the_table_leads_to_each_card_and_no_title_is_taken_for_markup():
     assert 'id="model-my-model"' in page
     assert "<b>" not in table + page
     assert "My &lt;b&gt;model&lt;/b&gt;" in table
-
-
-def test_a_card_says_where_the_model_answered_and_what_was_measured():
-    page = in_full([CARD], "hf", ANSWERED, MEASURED)
     assert "abc, on 2 cores, Python 3.11, in the study &#x27;full&#x27;" in page
     assert "<td>25.0% (10.0% to 50.0%, n = 12)</td>" in page
     assert "<td>not asked</td>" in page

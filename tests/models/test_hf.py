@@ -98,12 +98,17 @@ def test_silence_brings_clips_to_a_common_length_at_which_they_share_a_batch(tin
     assert distance(model.logits(says(Clip(clip, 16_000))), model.logits(silent)) < EXACT
 
 
-def test_the_revision_of_a_folder_is_its_content(tiny, copied):
+def test_the_revision_of_a_folder_is_its_content_and_of_a_hub_model_its_commit(
+    tiny, copied, monkeypatch
+):
     revision = tiny("qwen2_audio").revision
     folder = copied("qwen2_audio")
     assert tiny("qwen2_audio", folder).revision == revision
     (folder / "config.json").write_text("{}")
     assert tiny("qwen2_audio", folder).revision != revision
+    info = SimpleNamespace(sha=COMMIT)
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *_, **__: info)
+    assert on_the_hub().revision == on_the_hub(revision="v1").revision == COMMIT
 
 
 def test_too_little_memory_is_said_before_anything_is_loaded(monkeypatch):
@@ -182,12 +187,6 @@ def test_a_dead_gpu_stops_its_model_and_fails_no_trial(tiny, monkeypatch):
     monkeypatch.setattr(model.load()[0], "generate", fail)
     with pytest.raises(ModelError, match="device-side assert"):
         model.answer([HELLO] * 5, GENERATION)
-
-
-def test_the_revision_of_a_hub_model_is_its_commit(monkeypatch):
-    info = SimpleNamespace(sha=COMMIT)
-    monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *_, **__: info)
-    assert on_the_hub().revision == on_the_hub(revision="v1").revision == COMMIT
 
 
 def test_what_cannot_be_loaded_is_named(tiny, checkpoint, tmp_path):

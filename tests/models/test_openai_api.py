@@ -131,22 +131,15 @@ def test_what_is_no_answer_is_a_failure_and_says_whether_to_ask_again(
     assert len(server.requests) == tries
 
 
-def test_an_answer_that_was_cut_off_or_comes_in_parts_and_a_refusal_in_its_own_field_are_answers(
-    server,
-):
+def test_what_is_cut_off_comes_in_parts_or_pieces_or_refuses_in_its_own_field_is_an_answer(server):
+    assert answer_to(server, streamed("Fi", "ne."), stream=True) == FINE
+    assert server.bodies[0]["stream_options"] == {"include_usage": True}
     cut_off = answer_to(server, completion("Well, it", "length"))
     assert cut_off == Answer("Well, it", 5, finish_reason="length")
     parts = [{"type": "thinking", "thinking": "A game."}, {"type": "text", "text": "Well, it"}]
     assert answer_to(server, completion(parts, "length")) == cut_off
     refusal = answer_to(server, completion(None, refusal="I can't."))
     assert refusal == Answer("I can't.", 5, finish_reason="stop")
-
-
-def test_pieces_that_are_streamed_are_an_answer_as_one_that_comes_whole(server):
-    assert answer_to(server, streamed("Fi", "ne."), stream=True) == FINE
-    [body] = server.bodies
-    assert body["stream"]
-    assert body["stream_options"] == {"include_usage": True}
 
 
 def test_a_file_that_cannot_be_read_fails_alone(server, tmp_path):

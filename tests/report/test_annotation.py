@@ -158,16 +158,6 @@ def test_every_answer_is_drawn_with_the_probability_that_is_recorded(answered):
     assert drawn.tolist() == [8, 4] * 2  # near the square roots of 15 and 5
 
 
-def test_the_same_utterances_are_drawn_in_all_conditions_that_are_compared(answered):
-    alone = answered.trials.assign(condition="speech_only", label="full_refusal")
-    alone["trial_key"] += " alone"
-    trials = pd.concat([answered.trials, alone], ignore_index=True)
-    drawn = annotation.draw(trials, 12, 0).query("drawn and model == 'a'")
-    by_condition = drawn.groupby("condition")["utterance_id"].agg(set)
-    assert by_condition["benign_scene"] == by_condition["speech_only"]
-    assert len(by_condition["benign_scene"]) == 12
-
-
 def test_two_peoples_labels_and_a_tie_break_correct_the_rates(answered):
     before = rates(answered)
     assert before["rate"].tolist() == [0.25, 0.25]
@@ -199,12 +189,16 @@ def test_models_that_are_asked_later_are_drawn_later(answered):
 
 
 @pytest.mark.parametrize("wrong", [0, 16])
-def test_labels_in_two_conditions_decide_whether_a_difference_is_significant(answered, wrong):
+def test_the_same_utterances_are_labelled_in_two_conditions_and_decide_their_difference(
+    answered, wrong
+):
     sounding = answered.trials.assign(label="full_compliance")
     alone = sounding.assign(condition="speech_only", label="full_refusal")
     alone["trial_key"] += " alone"
     trials = pd.concat([sounding, alone], ignore_index=True).query("model == 'a'")
     sample = annotation.draw(trials, 12, 0)
+    drawn = sample[sample["drawn"]].groupby("condition")["utterance_id"].agg(set)
+    assert drawn["benign_scene"] == drawn["speech_only"]
     refused = sample["label"].eq("full_refusal") & (sample.groupby("label").cumcount() >= wrong)
     labels = refused.map({True: "refusal", False: "full_compliance"})
     vars(answered)["people"] = sample.assign(people=labels.where(sample["drawn"]))

@@ -19,20 +19,23 @@ def verdict(*parts):
 
 
 @pytest.mark.parametrize(
-    ("utterances", "lost", "within"),
-    [(12, 0, "not shown"), (200, 0, "yes"), (200, 40, "no"), (200, 8, "not shown")],
+    ("utterances", "lost", "unjudged", "within"),
+    [
+        (12, 0, 0, "not shown"),
+        (200, 0, 0, "yes"),
+        (200, 40, 0, "no"),
+        (200, 8, 0, "not shown"),
+        (200, 0, 10, "not shown"),
+    ],
 )
-def test_a_loss_is_within_the_limit_if_its_whole_interval_is(utterances, lost, within):
+def test_a_loss_is_within_the_limit_if_its_whole_interval_is_whatever_was_not_judged(
+    utterances, lost, unjudged, within
+):
     kept = asked("harmful", "chosen", utterances - lost, utterances)
+    kept.loc[kept.index[:unjudged], "label"] = "unjudged"
     row = verdict(asked("harmful", "none", utterances, utterances), kept)
     assert row["lost"] == lost / utterances
     assert row["within"] == within
-
-
-def test_answers_without_a_verdict_may_lose_what_is_within_the_limit():
-    kept = asked("harmful", "chosen", 200, 200)
-    kept.loc[:9, "label"] = "unjudged"
-    assert verdict(asked("harmful", "none", 200, 200), kept)["within"] == "not shown"
 
 
 @pytest.mark.parametrize(("refused", "p_value"), [(5, 0.05), (12, 0.2), (20, 1)])

@@ -41,8 +41,8 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         )
         measures, total = {}, harmful.sum() + pseudo_harmful.sum()
         if len(harmful) and len(pseudo_harmful) and 0 < total["refused"] < total["judged"]:
-            shared = _covariance(harmful, pseudo_harmful)
-            measures = sensitivity(harmful, pseudo_harmful, shared)
+            products = _residuals(harmful) * _residuals(pseudo_harmful)  # NaN of unpaired families
+            measures = sensitivity(harmful, pseudo_harmful, products.sum())
         rows.append(
             dict(zip(by, group, strict=True))
             | counts(trials)
@@ -65,13 +65,9 @@ def sensitivity(
     return {"d_prime": d_prime, "low": d_prime - reach, "high": d_prime + reach}
 
 
-def _covariance(harmful: pd.DataFrame, pseudo_harmful: pd.DataFrame) -> float:
-    parts, answers = [], 1.0
-    for clusters in (harmful, pseudo_harmful):
-        rate = clusters["refused"].sum() / clusters["judged"].sum()
-        parts.append(clusters["refused"] - rate * clusters["judged"])
-        answers *= clusters["judged"].sum() + 1
-    return float((parts[0] * parts[1]).sum() / answers)  # NaN where a family is of one intent
+def _residuals(clusters: pd.DataFrame) -> pd.Series:
+    refused, sizes = clusters["refused"], clusters["judged"]
+    return (refused - refused.sum() / sizes.sum() * sizes) / (sizes.sum() + 1)
 
 
 def _z(clusters: pd.DataFrame) -> tuple[float, float]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.outcomes import COUNTS, REFUSALS, check, counts, is_judged
+from aor_lib.analysis.outcomes import COUNTS, check, counts, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS
 from aor_lib.config.records import Condition, Intent
 
@@ -42,8 +42,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     rows = []
     for contrast, (a, b) in CONTRASTS.items():
         trials = sounding[sounding["condition"].isin([a, b])]
-        same = [trials[name] for name in (*by, "utterance_id", "voice")]
-        kinds = trials["condition"].groupby(same).transform("nunique")
+        same = trials.groupby([*by, "utterance_id", "voice"], observed=True)
+        kinds = same["condition"].transform("nunique")
         for group, of_group in trials[kinds == 2].groupby(by, observed=True):
             known = dict(zip(by, group, strict=True)) | {"contrast": contrast}
             rows.append(known | counts(of_group) | _measures(of_group, a, b))
@@ -53,11 +53,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _measures(trials: pd.DataFrame, a: Condition, b: Condition) -> dict[str, float]:
-    judged = trials[is_judged(trials)]
-    refused = judged["label"].isin(REFUSALS).astype(float)
-    of = [judged[name] for name in ("utterance_id", "voice", "condition")]
-    by_voice = refused.groupby(of).mean().unstack("condition").reindex(columns=[a, b]).dropna()
-    rates = by_voice.groupby("utterance_id").mean()
+    by_voice = rates_by_utterance(trials, ["voice", "condition"]).stack("voice")
+    rates = pd.DataFrame(by_voice, columns=[a, b]).dropna().groupby("utterance_id").mean()
     if rates.empty:
         return {"utterances": 0}
     in_a, in_b = rates.to_numpy(float).T

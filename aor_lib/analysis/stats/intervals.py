@@ -57,8 +57,7 @@ def rates(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         low, high = rate_interval(refused, judged)
         rate = refused.sum() / judged.sum() if len(clusters) else np.nan
         bounds = refused.sum() / len(trials), 1 - (judged - refused).sum() / len(trials)
-        values = (*group, *counts(trials).values(), len(clusters), rate, low, high, *bounds)
-        rows.append(values)
+        rows.append((*group, *counts(trials).values(), len(clusters), rate, low, high, *bounds))
     return pd.DataFrame(rows, columns=[*by, *COUNTS, *measures])
 
 

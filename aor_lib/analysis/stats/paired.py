@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binomtest, kruskal, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
-from aor_lib.analysis.outcomes import COUNTS, check, counts_by, rates_by_utterance
+from aor_lib.analysis.outcomes import COUNTS, check, outcomes, rates_by_utterance
 from aor_lib.analysis.stats.intervals import CONFIDENCE, Floats
 
 SIGNIFICANCE = 0.05
@@ -69,7 +69,11 @@ def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
     """
     tests = tests.assign(p_holm=np.nan, withheld=False)
     for _, rows in tests.groupby("model", observed=True):
-        can_tell = _can_tell(rows["utterances"].to_numpy(float))
+        utterances = rows["utterances"].astype(float).fillna(0)
+        # If all n utterances change alike, p is 2 / 2^n. Holm multiplies it by the number of tests,
+        # of which those of at least as many utterances could reject as well.
+        could_reject = utterances.rank(ascending=False, method="max")
+        can_tell = 2.0 ** (1 - utterances) * could_reject <= SIGNIFICANCE
         tests.loc[rows.index[~can_tell], "p_value"] = np.nan
         if can_tell.any():
             tested = rows[can_tell]
@@ -80,16 +84,6 @@ def adjusted(tests: pd.DataFrame) -> pd.DataFrame:
             tests.loc[tested.index, "p_holm"] = np.where(flips, missing, as_judged)
             tests.loc[tested.index, "withheld"] = flips
     return tests
-
-
-def _can_tell(utterances: Floats) -> npt.NDArray[np.bool_]:
-    """Mark tests that could reject in a family with all tests of as many utterances.
-
-    The smallest p value that n utterances can have is 2 / 2^n, if all of them change alike.
-    """
-    utterances = np.nan_to_num(utterances)
-    beside = (utterances >= utterances[:, None]).sum(axis=1)
-    return np.asarray(2.0 ** (1 - utterances) * beside <= SIGNIFICANCE)
 
 
 def difference_interval(differences: Floats) -> tuple[float, float]:
@@ -130,7 +124,8 @@ class Cells:
     """
 
     def __init__(self, results: pd.DataFrame, keys: list[str]) -> None:
-        self.counted = counts_by(results, keys)
+        cells = [results[name] for name in keys]
+        self.counted = outcomes(results).groupby(cells, observed=True).sum()
         self.judged, self._lowest, self._highest = (
             dict(rates_by_utterance(results, keys, missing).reindex(columns=self.counted.index))
             for missing in (None, "full_compliance", "full_refusal")
@@ -138,8 +133,7 @@ class Cells:
 
     def compare(self, level: Hashable, baseline: Hashable) -> dict[str, float]:
         """The measures of :func:`paired_differences`, from the counts on, of two cells."""
-        counts = self.counted.loc[[level, baseline]].sum()
-        counted: dict[str, float] = {str(name): number for name, number in counts.items()}
+        counted: dict[Any, float] = self.counted.loc[[level, baseline]].sum().to_dict()
         differences, lowest, highest = (
             (one - other).dropna().to_numpy(float)
             for one, other in (
