@@ -111,7 +111,7 @@ class OpenAIModel:
             response = _submit(asked).result()
             likeliest = response["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
             return {token["token"]: float(token["logprob"]) for token in likeliest}
-        except (*_ERRORS, LookupError):
+        except (*_ERRORS, LookupError, TypeError):  # the server gives none
             return {}
 
     async def _answer_all(

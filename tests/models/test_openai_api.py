@@ -221,7 +221,7 @@ def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_what_a
 ):
     away = itertools.repeat(error(503, "loading"), 20)
     server.reply = lambda _: next(away, completion("Fine."))
-    model = OpenAIModel(card(server, restart_s=600, max_retries=1))
+    model = OpenAIModel(card(server, restart_s=600, max_retries=1, concurrency=1))
     assert model.answer([ask("1"), ask("2")], GENERATION) == [FINE, FINE]
     assert len(server.requests) == 22
     [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
