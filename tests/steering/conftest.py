@@ -116,6 +116,7 @@ STIMULI = [
             "text": f"{intent} {n}",
             "condition": Condition(condition),
             "voice": "af_heart",
+            "presented_text": None,
             "path": f"clips/{intent}.{n}.{condition}.flac",
             "sha256": content_hash([intent, n, condition]),
             "split": split_of(f"{intent}.{n}"),
