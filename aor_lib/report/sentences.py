@@ -91,7 +91,7 @@ def _known_effects(estimates: Estimates) -> str:
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     told = [
         f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
-        "enough utterances to test" + (f". Missed: {names}." if names else " and missed none."),
+        "enough utterances to test" + (f". Missed: {names}." if names else "."),
         f"Where nothing was planted, {len(unexpected) or 'none'} of {len(others)} differences "
         + (f"are significant: {alarms}." if alarms else "is significant."),
     ]
