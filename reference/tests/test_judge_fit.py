@@ -7,7 +7,7 @@ from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, ENCODER
 from aor_lib.judge.speech_acts import WEIGHTS, load_weights
 from reference.judge import fit as fitting
-from reference.judge.fit import XSTEST_LABELS, Corpus, load_labelled, load_own
+from reference.judge.corpus import XSTEST_LABELS, Corpus, load_labelled, load_own
 
 
 @pytest.fixture(scope="module")

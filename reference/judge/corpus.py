@@ -1,0 +1,131 @@
+"""Answers that the default judge is fitted to, with their labels, features and folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from aor_lib.config.records import Label
+from aor_lib.config.typed_yaml import ParamsError
+from aor_lib.judge.encoder import CLASSES
+from aor_lib.judge.features import WORD, features
+from aor_lib.judge.reading import final_answer
+from aor_lib.judge.sentences import ParsedAnswer, parse
+from aor_lib.judge.speech_acts import why_not_read
+
+OWN = Path(__file__).parent / "answers.jsonl"
+XSTEST_LABELS = {
+    "1_full_compliance": Label.FULL_COMPLIANCE,
+    "2_full_refusal": Label.FULL_REFUSAL,
+    "3_partial_refusal": Label.PARTIAL_REFUSAL,
+}
+_BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
+_COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
+# Kinds that are never left out as a whole: most answers that are none, and what XSTest is about.
+_SPREAD = ("non_answer", "general")
+
+FOLDS = 3
+"""Parts of the prompts that are held out in turn."""
+
+# Weight of an answer of XSTest, or of the kind that is like it, in training the encoder and the
+# regression on patterns, and how many times that in the one on the log-odds of both.
+_XSTEST_WEIGHT, _STACK_WEIGHT = 2.0, 4.0
+# Scale of words beside patterns; answers with the rarest feature that counts.
+_WORD_SCALE, _RAREST = 3.0, 6
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+
+def load_labelled(path: Path) -> pd.DataFrame:
+    """Read XSTest's file of labelled answers, or one like it; ParamsError names a wrong row."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if missing := [name for name in _COLUMNS if name not in frame]:
+        raise ParamsError(f"{path}: lacks the columns {', '.join(missing)}")
+    for column in _BY_PEOPLE:
+        for row, label in enumerate(frame[column], start=2):
+            if label not in XSTEST_LABELS:
+                valid = ", ".join(XSTEST_LABELS)
+                raise ParamsError(f"{path}: row {row}: {column}: {label!r} must be one of {valid}")
+        frame[column] = frame[column].map(XSTEST_LABELS)
+    return frame
+
+
+def load_own() -> pd.DataFrame:
+    """Read the project's own answers: ``prompt``, ``completion``, ``label``, ``kind``, ``writer``.
+
+    Two readers gave each its label without seeing the other's; the kind ``general`` has one label.
+    """
+    return pd.read_json(OWN, lines=True, dtype=False)
+
+
+class Corpus:
+    """Answers that can be read, XSTest's first, with their labels, features and folds."""
+
+    def __init__(self, labelled: pd.DataFrame, own: pd.DataFrame) -> None:
+        parsed = [
+            parse(final_answer(text)) for text in [*labelled["completion"], *own["completion"]]
+        ]
+        unread = np.array([why_not_read(answer) is not None for answer in parsed])
+        unread[: len(labelled)] = False
+        self.answers: list[ParsedAnswer] = [
+            a for a, no in zip(parsed, unread, strict=True) if not no
+        ]
+        self.xstest, self.own = labelled, own[~unread[len(labelled) :]]
+        self.unread = own[unread[len(labelled) :]]
+        self.names, self.features, self.scale = _matrix(self.answers)
+        people = [self._shares(labelled[column]) for column in ("annotation_1", "annotation_2")]
+        general = self.own["kind"] == _SPREAD[1]
+        self.like_xstest = np.concatenate([np.full(len(labelled), True), general])
+        self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])
+        self.targets[self.like_xstest] *= _XSTEST_WEIGHT
+        self.stacked = self.targets * np.where(self.like_xstest, _STACK_WEIGHT, 1.0)[:, None]
+        self.models = pd.factorize(labelled["model"], sort=True)[0]
+        self.prompts = fold_of(labelled["prompt"], FOLDS)
+        self.cells = FOLDS * len(set(self.models))
+        spread = self.own["kind"].isin(_SPREAD)
+        kinds = fold_of(self.own["kind"].mask(spread, ""), self.cells)
+        own_cell = np.where(spread, fold_of(self.own["completion"], self.cells), kinds)
+        self.cell = np.concatenate([self.models * FOLDS + self.prompts, own_cell])
+
+    def seen(self, cell: int) -> Places:
+        """Places of the answers that share no model, no prompt and no kind with a cell's."""
+        model, prompts = divmod(cell, FOLDS)
+        apart = (self.models != model) & (self.prompts != prompts)
+        return np.flatnonzero([*apart, *(self.cell[len(self.xstest) :] != cell)])
+
+    @staticmethod
+    def _shares(labels: pd.Series[str]) -> Floats:
+        names = labels.replace(str(Label.FULL_COMPLIANCE), CLASSES[0])
+        return np.array([names == name for name in CLASSES], np.float64).T
+
+
+def fold_of(names: pd.Series[str], count: int) -> Places:
+    """Fold of each row: all rows of a name share one, and folds have equally many names."""
+    order = {name: i % count for i, name in enumerate(sorted(set(names), key=hash_of))}
+    return np.array([order[name] for name in names], np.intp)
+
+
+def hash_of(text: str) -> str:
+    """SHA-256 of a text, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _matrix(answers: Sequence[ParsedAnswer]) -> tuple[list[str], sparse.csr_array, Floats]:
+    # Names, values and what these were multiplied with: patterns on their own spread, words alike.
+    from sklearn.feature_extraction import DictVectorizer
+
+    vectors = DictVectorizer()
+    matrix = vectors.fit_transform(map(features, answers))
+    share = np.asarray(matrix.mean(axis=0)).ravel()
+    kept = np.flatnonzero(share * len(answers) >= _RAREST)
+    names = [vectors.feature_names_[place] for place in kept]
+    spread = np.sqrt(share * (1 - share))[kept]
+    scale = np.where([name.startswith(WORD) for name in names], _WORD_SCALE, 1 / spread)
+    return names, sparse.csr_array(matrix[:, kept] @ sparse.diags(scale)), scale
