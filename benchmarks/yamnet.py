@@ -5,8 +5,8 @@ come from): python -m benchmarks.yamnet
 
 Each scene is heard alone and under speech at 6 dB; each bed and event that has a label is heard by
 itself, in the room of its scene. Where the user's cache has a sound bank, the scenes with its
-recordings stand beside them, and recordings of the families of the sounds. So does, for each sound,
-noise of its spectrum. Sound is recognised if a class that a listener would expect
+recordings, and recordings of the families of the sounds, are heard for comparison; so is, for each
+sound, noise of its spectrum. A sound is recognised if a class that a listener would expect
 (params/yamnet.yaml) is among the first five.
 """
 

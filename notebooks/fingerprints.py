@@ -1,4 +1,4 @@
-"""What five behaviours would do to refusal in each condition, and the measured rates over it."""
+"""Expected refusal of five behaviours in each condition, with the measured rates over it."""
 
 import altair as alt
 import pandas as pd

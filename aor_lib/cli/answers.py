@@ -57,7 +57,7 @@ def run(
 def status(params: ParamsFile, build: BuildFolder = None) -> None:
     """Count answers and verdicts, and give rates of refusal and why answers are missing.
 
-    The refusal of imported clips stands beside that of the profile's own study, where there is one.
+    Refusal of imported clips is shown with that of the profile's own study, where there is one.
     """
     import pandas as pd
 

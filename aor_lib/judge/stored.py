@@ -46,7 +46,7 @@ def judge_study(build: Path, judge: Judge, report: Report) -> int:
 def study_judge(
     store: Store, judge: Judge, manifest: pd.DataFrame
 ) -> Callable[[Sequence[Response]], list[Verdict | Failure]]:
-    """What gives verdicts on responses of a study: it knows their prompts."""
+    """Return a function from responses of a study, whose prompts it looks up, to verdicts."""
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {

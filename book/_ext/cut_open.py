@@ -150,7 +150,7 @@ def _sounds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def _heard(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[tuple[str, list[Any]]]:
-    """What was heard, and what each model did that heard it."""
+    """Pairs of what models heard and their answers, one pair for each different report."""
     answers = [answer_of(row) for row in trials.to_dict("records")]
     for answer in answers:
         answer["title"] = cell_title("model", answer["model"], titles)

@@ -156,7 +156,7 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
 
 
 def _rates(card: ModelCard, measured: pd.DataFrame, answered: set[str]) -> str:
-    """What a reference model was trained to do, and its rates of refusal: levels by intent."""
+    """HTML of a reference model's planted behaviour and refusal rates, by condition and intent."""
     measured = measured.dropna(subset=["rate"])
     if measured.empty:
         return ""

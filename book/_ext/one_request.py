@@ -36,7 +36,7 @@ DID = {
     Label.PARTIAL_REFUSAL: "refused in part",
     Label.FULL_COMPLIANCE: "answered",
 }
-"""What a model did, by the label of its answer."""
+"""Words for the action of a model, by the label of its answer."""
 
 _NONE = (
     "<p>This build holds no request with a verdict on each model's answer to all four forms.</p>"

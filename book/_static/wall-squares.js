@@ -44,7 +44,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     return { requests: [...requests.values()], facets, labelOf };
   }
 
-  /** What is chosen of a wall: its rows and columns, the answer that stands out, and the counts. */
+  /** Chosen rows and columns of a wall, the answer that stands out, and the counts. */
   function chooseSquares(wall, chosen) {
     const { wished } = window.aorExplorer;
     const { condition, intent, scenario, model } = wall.facets;

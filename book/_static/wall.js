@@ -115,7 +115,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       return null;
     }
 
-    /** What a square stands for. */
+    /** Request, model, condition, title and clip of a square. */
     function about({ row, column }) {
       const { request } = found.rows[row];
       const { m, c } = found.columns[column];

@@ -22,7 +22,7 @@ FILES = {
 
 @pytest.fixture
 def patches(tmp_path, monkeypatch):
-    """What is given to a network that hears silence always, rain by the level, and no music."""
+    """Input of a network that hears silence always, rain by the level, and no music."""
     for name, content in FILES.items():
         put(tmp_path / "yamnet" / name, content)
     expected = yamnet.Expected(

@@ -48,7 +48,7 @@ def click(tab, role, name):
 
 
 def count(tab):
-    """The two numbers of "so many of so many stimuli"."""
+    """Numbers of chosen and of all stimuli that the page states."""
     words = tab.locator(".aor-explorer output").text_content().replace(",", "").split()
     return int(words[0]), int(words[2])
 

@@ -56,7 +56,7 @@ def test_every_imported_clip_is_answered_and_judged_by_every_model(found):
 
 
 def shown(name, kind, **parameters):
-    """What the cells of a chapter show of a kind."""
+    """Outputs of one MIME type of a chapter's cells."""
     folder = PARAMS.parent / "notebooks"
     notebook = papermill.execute_notebook(
         folder / f"{name}.ipynb", None, parameters, progress_bar=False, cwd=folder

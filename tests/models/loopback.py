@@ -25,7 +25,7 @@ def json_reply(body: Any) -> Reply:
 
 
 def completion(text, finish_reason="stop", refusal=None, **fields: Any) -> Reply:
-    """An answer in OpenAI's form; ``fields`` stand beside the choices."""
+    """An answer in OpenAI's form; ``fields`` are added next to the choices."""
     message = {"role": "assistant", "content": text, "refusal": refusal}
     body = {
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
