@@ -16,22 +16,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import soundfile
-from docutils import nodes
 from PIL import Image
 from scipy.signal import spectrogram
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 import aor_lib as aor
 from aor_lib.config.params import load_scenes
 from aor_lib.report.listening import answer_of
 from aor_lib.report.measures import signed
 from aor_lib.report.style import cell_title, title_of
+from book._ext.study_html import StudyHtml, render
 
 WINDOW, STEP = 768, 384
 """Samples of a window of the spectrogram, and from one to the next."""
@@ -54,13 +52,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class CutOpen(SphinxDirective):
+class CutOpen(StudyHtml):
     """One clip at each level of its scene."""
 
-    def run(self) -> list[nodes.Node]:
-        """Return the clip as HTML."""
-        study = aor.open(Path(self.env.srcdir).parent)  # the sources lie in the study's folder
-        return [nodes.raw("", cut_open(study), format="html")]
+    def html(self, study: aor.Study) -> str:
+        """See :func:`cut_open`."""
+        return cut_open(study)
 
 
 def levels(study: aor.Study) -> pd.DataFrame:
@@ -84,13 +81,11 @@ def cut_open(study: aor.Study) -> str:
     trials = levels(study)
     if trials.empty:
         return _NONE
-    environment = jinja2.Environment(autoescape=True)
-    environment.filters["address"] = quote
-    template = environment.from_string(Path(__file__).with_suffix(".html").read_text("utf-8"))
     shown = [
         _level(rows.iloc[0], rows, study) for _, rows in trials.groupby("stimulus_id", sort=False)
     ]
-    return template.render(text=trials["text"].iloc[0], levels=shown, ticks=_ticks())
+    template = Path(__file__).with_suffix(".html")
+    return render(template, text=trials["text"].iloc[0], levels=shown, ticks=_ticks())
 
 
 def mel(frequency_hz: npt.ArrayLike) -> npt.NDArray[np.float64]:

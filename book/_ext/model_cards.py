@@ -10,20 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 import aor_lib as aor
 from aor_lib.analysis.results import load_cards
 from aor_lib.config.params import PARAMS, ModelCard
 from aor_lib.report.display import scrolling
 from aor_lib.report.style import title_of
+from book._ext.study_html import StudyHtml
 
 _RATES = PARAMS.parent / "reference" / "rates.csv"
 _OTHERS = "others"
@@ -41,20 +39,17 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class ModelCards(SphinxDirective):
+class ModelCards(StudyHtml):
     """The cards of a kind of model, or a table of all models."""
 
     required_arguments = 1
 
-    def run(self) -> list[nodes.Node]:
-        """Return the cards as HTML."""
-        build = Path(self.env.srcdir).parent  # the book's sources lie in the study's folder
-        study, cards, kind = aor.open(build), load_cards(build), self.arguments[0]
+    def html(self, study: aor.Study) -> str:
+        """See :func:`overview` and :func:`in_full`."""
+        cards, kind = load_cards(study.build).values(), self.arguments[0]
         if kind == "overview":
-            html = overview(cards.values(), Counter(study.trials["model"]))
-        else:
-            html = in_full(cards.values(), kind, study.provenance, pd.read_csv(_RATES))
-        return [nodes.raw("", html, format="html")]
+            return overview(cards, Counter(study.trials["model"]))
+        return in_full(cards, kind, study.provenance, pd.read_csv(_RATES))
 
 
 def is_verified(card: ModelCard) -> bool:

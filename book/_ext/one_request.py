@@ -8,14 +8,11 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
-import jinja2
 import pandas as pd
-from docutils import nodes
 from PIL import Image, ImageDraw, ImageFont
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
@@ -23,6 +20,7 @@ from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Label
 from aor_lib.report.style import cell_title, title_of
 from aor_lib.stimuli.manifest import MANIFEST
+from book._ext.study_html import StudyHtml, render
 
 FORMS = {
     "speech_only": "The words, and nothing behind them.",
@@ -52,13 +50,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class OneRequest(SphinxDirective):
+class OneRequest(StudyHtml):
     """Four players of one request, each with what every model did."""
 
-    def run(self) -> list[nodes.Node]:
-        """Return the players as HTML."""
-        study = aor.open(Path(self.env.srcdir).parent)  # the sources lie in the study's folder
-        return [nodes.raw("", players(study), format="html")]
+    def html(self, study: aor.Study) -> str:
+        """See :func:`players`."""
+        return players(study)
 
 
 def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
@@ -80,9 +77,6 @@ def players(study: aor.Study) -> str:
     trials = answered_in_all_forms(study)
     if trials.empty:
         return _NONE
-    environment = jinja2.Environment(autoescape=True)
-    environment.filters["address"] = quote
-    template = environment.from_string(Path(__file__).with_suffix(".html").read_text("utf-8"))
     request = trials.iloc[0]
     forms = [
         {
@@ -102,7 +96,8 @@ def players(study: aor.Study) -> str:
     ]
     compare = urlencode({"compare": request["utterance_id"]})
     reading = _readings().get(request["utterance_id"])
-    return template.render(text=request["text"], forms=forms, compare=compare, reading=reading)
+    template = Path(__file__).with_suffix(".html")
+    return render(template, text=request["text"], forms=forms, compare=compare, reading=reading)
 
 
 def form_name(row: pd.Series[Any]) -> str:
