@@ -31,14 +31,19 @@ def sentences(estimates: Estimates) -> Prose:
     known = estimates.frame.dropna(subset=[estimates.measure])
     if known.empty:
         return nothing_for(estimates.about or measure_of(estimates.measure).about)
-    basis = f"{estimates.basis.capitalize()}: " if estimates.basis else ""
     if {"known_effect", "verdict"} <= set(known):
-        return paragraph(basis + _known_effects(estimates))
+        return paragraph(_with_basis(estimates, _known_effects(estimates)))
     if "p_holm" not in known:
         return bullets(_ranges(estimates, known))
     summary, details = _summary(estimates, known), bullets(_details(estimates, known))
-    parts = (paragraph(basis + summary), details)
+    parts = (paragraph(_with_basis(estimates, summary)), details)
     return Prose("\n\n".join(text.markdown for text in parts if text.markdown))
+
+
+def _with_basis(estimates: Estimates, text: str) -> str:
+    if not (estimates.basis and text):
+        return text
+    return f"{estimates.basis.capitalize()}, {text[0].lower()}{text[1:]}"
 
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
@@ -90,10 +95,10 @@ def _known_effects(estimates: Estimates) -> str:
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     told = [
-        f"We recovered {len(planted) - len(missed)} of {len(planted)} planted effects that had "
-        "enough utterances to test" + (f". Missed: {names}." if names else "."),
+        f"We recovered {len(planted) - len(missed)} of the {len(planted)} planted effects that "
+        "could be tested" + (f". Missed: {names}." if names else "."),
         f"Where nothing was planted, {len(unexpected) or 'none'} of {len(others)} differences "
-        + (f"are significant: {alarms}." if alarms else "is significant."),
+        + (f"are significant: {alarms}." if alarms else "is significant after Holm's adjustment."),
     ]
     if few := len(estimates.frame) - len(tested):
         told.append(f"{few} of {len(estimates.frame)} comparisons had too few utterances to test.")
