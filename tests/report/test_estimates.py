@@ -111,7 +111,7 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     )
     keys = ("model", "level", "known_effect", "verdict")
     text = str(Estimates(frame, keys, "difference").sentences())
-    assert "We recovered 1 of 2 planted effects" in text
+    assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
     assert "1 of 3 differences are significant: evil, speech only" in text
     assert "1 of 6 comparisons had too few" in text
