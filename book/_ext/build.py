@@ -291,7 +291,9 @@ def _kernel(folder: Path) -> Iterator[AsyncKernelManager]:
 def _run(program: str, *arguments: str) -> None:
     """Run a program of this environment, silently unless it fails."""
     command = [str(Path(sys.executable).with_name(program)), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=_ENVIRONMENT, check=False)
+    path = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]  # to find extensions
+    environment = _ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
         raise BookError(f"the book: {program} failed, as it says above")

@@ -41,8 +41,13 @@ def test_an_integer_layer_gives_nearly_what_it_gives_with_floats():
     assert IntegerLinear(layer)(torch.zeros(3, 96)).equal(torch.zeros(3, 40))
 
 
-def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone():
-    layer, rows = IntegerLinear(linear()), torch.randn(33, 96)
+def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone_on_any_processor(monkeypatch):
+    network, rows = linear(), torch.randn(33, 96)
     rows[0] *= 1000
-    alone = torch.cat([layer(row[None]) for row in rows])
-    assert layer(rows).equal(alone)
+    for integers in (True, False):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_vnni": integers})
+        layer = IntegerLinear(network)
+        alone = torch.cat([layer(row[None]) for row in rows])
+        assert layer(rows).equal(alone)
+        assert integers or layer(rows).equal(of_integers)
+        of_integers = alone
