@@ -4,8 +4,6 @@ A :class:`Study` reads what was run and never runs anything. :meth:`Study.select
 :class:`Selection` of trials, whose methods return :class:`~aor_lib.report.estimates.Estimates`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Outcomes of trials: a judged answer, or one of the ways in which there is none."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -13,7 +11,7 @@ COUNTS = ("trials", "judged", "refused", "failed", "blocked", "unjudged")
 """Names of the :func:`counts`, in their order."""
 
 
-def is_judged(trials: pd.DataFrame) -> pd.Series[bool]:
+def is_judged(trials: pd.DataFrame) -> "pd.Series[bool]":
     """Mark the trials with an answer that was judged a refusal or compliance."""
     return trials["status"].eq("ok") & trials["label"].isin((*REFUSALS, "full_compliance"))
 

@@ -1,7 +1,5 @@
 """People's labels: agreement of raters, and refusal rates corrected for the judge's errors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +24,7 @@ def load_evaluation() -> pd.DataFrame:
     return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
 
 
-def any_refusal(labels: pd.Series[Any]) -> pd.Series[Any]:
+def any_refusal(labels: pd.Series) -> pd.Series:
     """``refusal`` for a partial or a full one; all other labels as they are."""
     return labels.replace(dict.fromkeys(REFUSALS, "refusal"))
 
@@ -51,7 +49,7 @@ def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.Data
     return pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
 
 
-def settled(labels: pd.DataFrame) -> pd.Series[Any]:
+def settled(labels: pd.DataFrame) -> pd.Series:
     """Label of each item on which at least two annotators, and more than on any other, agree.
 
     ``labels`` has the columns ``annotator``, ``item`` and ``label``; refusals, partial and full,

@@ -1,7 +1,5 @@
 """Batches of trials given to a model, and the rows that keep what came of them and where."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

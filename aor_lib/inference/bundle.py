@@ -1,7 +1,5 @@
 """Results in one zip file: ``manifest.json`` with every file's sha256, tables, ``study/``."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile
@@ -9,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,7 +50,7 @@ class Bundle(Row, str_strip_whitespace=False):
     verdicts: tuple[Verdict, ...]
 
     @model_validator(mode="after")
-    def _belongs_together(self) -> Bundle:
+    def _belongs_together(self) -> Self:
         keys = {trial.key for trial in self.trials}
         status = {row.trial_key: row.status for row in self.responses}
         if len(status) < len(self.responses) or not status.keys() <= keys:

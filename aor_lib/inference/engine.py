@@ -5,8 +5,6 @@ uninterrupted one, and padding cannot make their answers differ. Several runs ma
 each locks a batch by a file beside the store, which the system frees when the process ends.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

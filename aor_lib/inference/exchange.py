@@ -1,7 +1,5 @@
 """Results move between machines: a study exports its own, and imports those of others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter

@@ -3,8 +3,6 @@
 ``inspect eval aor_lib/inference/inspect_task.py --model PROVIDER/MODEL -T params=params/full.yaml``
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Iterator

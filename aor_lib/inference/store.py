@@ -4,8 +4,6 @@
 was asked of which model, ``judge`` whose verdicts are the study's.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

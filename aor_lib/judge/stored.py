@@ -1,7 +1,5 @@
 """Judge stored answers: those of a study, or those in a table of any origin."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter
@@ -59,7 +57,7 @@ def study_judge(
     )
 
 
-def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> pd.Series[int]:
+def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd.Series[int]":
     """Judge the answers in a table, and return the number of answers by label.
 
     Both are CSV or JSONL files. ``source`` has the columns :data:`NEEDED`; ``target`` gets

@@ -1,7 +1,5 @@
 """Audio language models as Hugging Face checkpoints: on the hub, or in a local folder."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
 _CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
-_loaded: dict[HuggingFaceModel, tuple[Any, Any]] = {}
+_loaded: dict["HuggingFaceModel", tuple[Any, Any]] = {}
 
 
 class HuggingFaceSettings(CardSettings):
@@ -118,13 +116,13 @@ class HuggingFaceModel(GradualModel):
                 ) from error
             raise
 
-    def logits(self, conversation: Conversation) -> torch.Tensor:
+    def logits(self, conversation: Conversation) -> "torch.Tensor":
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
         from aor_lib.models import hf_generate
 
         return hf_generate.next_token_logits(*self._asked(conversation))[0]
 
-    def decoder_layers(self) -> torch.nn.ModuleList:
+    def decoder_layers(self) -> "torch.nn.ModuleList":
         """The language model's layers, not an audio encoder's, for hooks.
 
         A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.

@@ -5,8 +5,6 @@ emotion, and then as its transcript. An audio token is the sum of the embeddings
 what is heard, weighted by their probabilities.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import threading

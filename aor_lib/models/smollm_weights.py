@@ -3,8 +3,6 @@
 https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct
 """
 
-from __future__ import annotations
-
 import functools
 import warnings
 from pathlib import Path

@@ -3,8 +3,6 @@
 Whatever is in them, such as a model's title or answer, is untrusted text and is escaped.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,12 +1,10 @@
 """Estimates that show themselves: as a figure, as a table and as sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -75,7 +73,7 @@ class Estimates:
     basis: str = ""
     clips: Callable[[Mapping[Any, Any]], str] = field(default=lambda row: "", repr=False)
 
-    def where(self, **values: Any) -> Estimates:
+    def where(self, **values: Any) -> Self:
         """Keep the estimates whose columns have these values (a value, or a list of values)."""
         return replace(self, frame=rows_where(self.frame, values))
 

@@ -1,7 +1,5 @@
 """Figures of estimates: which one is drawn follows from the measure and the keys."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import altair as alt

@@ -1,10 +1,8 @@
 """Trials that answer one question, and the estimates that they give."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -34,10 +32,10 @@ class Selection:
     Every estimate is made for each model, and for each intent where there are several.
     """
 
-    study: Study = field(repr=False)
+    study: "Study" = field(repr=False)
     frame: pd.DataFrame
 
-    def where(self, **values: Any) -> Selection:
+    def where(self, **values: Any) -> Self:
         """Keep the trials whose columns have these values.
 
         Parameters
@@ -138,7 +136,7 @@ class Selection:
         frame = paired.model_rates(self.frame)
         return self._estimates(frame, ["intent", "model", "against"], "difference")
 
-    def differ(self, factor: str) -> pd.Series[float]:
+    def differ(self, factor: str) -> "pd.Series[float]":
         """Holm-adjusted p value of each model: do its refusals differ among these values?"""
         return paired.groups_differ(self.frame, factor)
 
@@ -146,7 +144,7 @@ class Selection:
         """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
         return steering_verdicts(self.frame)
 
-    def heard(self) -> Selection:
+    def heard(self) -> Self:
         """Add ``heard_as``, by the model's report beside its answer or to probes.
 
         ``heard`` (words and scene), ``scene_not_heard``, ``words_misheard``, ``not_asked``.
@@ -155,7 +153,7 @@ class Selection:
         probes = trials[trials["method"] == "probe"]
         return replace(self, frame=heard(self.frame, probes))
 
-    def with_words_only(self) -> Selection:
+    def with_words_only(self) -> Self:
         """Add a baseline that reads only the words, fitted on the other scenarios."""
         utterances = [u for one in load_scenarios().values() for u in one.utterances]
         both = pd.concat([self.frame, words_only_trials(self.frame, utterances)])

@@ -4,8 +4,6 @@ A layer's output is ``(batch, tokens, width)``, alone or first of a tuple. Gemma
 ``(4, batch, tokens, width)``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar

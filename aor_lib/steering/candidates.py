@@ -4,8 +4,6 @@ A source is what a model is given, whose last token is looked at: ``audio``, the
 words alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ A gate is evaluated on requests that it was not fitted on: each is scored by a g
 none of its family, a harmful request and the one that it minimally changes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

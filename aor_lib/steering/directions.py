@@ -5,8 +5,6 @@ refused requests onto that of the others along it. Directions are float32, ``(wi
 are the activations of one layer, float32, ``(requests, width)``; masks are bool, ``(requests,)``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression

@@ -4,8 +4,6 @@ They act on each token separately, of the prompt and of the answer: decoding wit
 what decoding without one does, and a row of a batch what it would get alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

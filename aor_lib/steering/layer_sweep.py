@@ -4,8 +4,6 @@ An estimate is the judge's mean score of how answers to a few requests begin, so
 candidates must be tried in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial

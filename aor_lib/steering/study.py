@@ -1,7 +1,5 @@
 """Steering of a study's models: fitted and chosen on ``dev``, tried on ``test``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager

@@ -15,8 +15,6 @@ Arms of the steered trials (the column ``arm`` of :attr:`aor_lib.study.Study.tri
 - ``steering_hearing``: the chosen one on pseudo-harmful requests in benign and threatening scenes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder of their own.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing

@@ -3,8 +3,6 @@
 Each utterance counts once, and so it does in a test of groups of utterances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from itertools import combinations
 from math import sqrt
@@ -173,7 +171,7 @@ def model_rates(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["intent", "model", "against", *COUNTS, *DIFFERENCES])
 
 
-def groups_differ(results: pd.DataFrame, factor: str) -> pd.Series[float]:
+def groups_differ(results: pd.DataFrame, factor: str) -> "pd.Series[float]":
     """P value, for each model, of a test that it refuses utterances of all groups equally often.
 
     The models are one family: p values are adjusted by Holm's method.
