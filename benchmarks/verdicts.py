@@ -25,7 +25,7 @@ from aor_lib.analysis.people import corrected_differences
 from aor_lib.analysis.selections import context
 from aor_lib.analysis.stats import paired
 from aor_lib.steering import MAX_HRR_LOSS
-from aor_lib.steering.verdicts import steering_verdicts
+from aor_lib.steering.tables import steering_verdicts
 from notebooks.annotation import draw
 
 STUDIES = 200

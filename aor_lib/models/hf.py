@@ -2,8 +2,10 @@
 
 import gc
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+import torch
+import transformers
 from pydantic import Field, PositiveInt, field_validator
 
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
@@ -22,10 +24,7 @@ from aor_lib.models.base import (
 )
 from aor_lib.models.hf_architectures import ARCHITECTURES, load_network, load_processor
 from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
-from aor_lib.models.hf_inputs import clip_lengths, model_inputs, with_waveforms
-
-if TYPE_CHECKING:
-    import torch
+from aor_lib.models.hf_inputs import clip_lengths, end_of_turn, model_inputs, with_waveforms
 
 _CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
 _loaded: dict["HuggingFaceModel", tuple[Any, Any]] = {}
@@ -83,8 +82,6 @@ class HuggingFaceModel(GradualModel):
         self, conversations: Sequence[Conversation], generation: Generation
     ) -> Iterator[dict[int, Answer | Failure]]:
         """See :class:`aor_lib.models.base.GradualModel`; samples are drawn one at a time."""
-        from aor_lib.models import hf_generate
-
         network, processor = self.load()
 
         def prepare(batch: Places) -> Any:
@@ -93,7 +90,7 @@ class HuggingFaceModel(GradualModel):
 
         def answer(batch: Places, inputs: Any) -> list[Answer | Failure]:
             self._switch_adapter(network, conversations[batch[0]])
-            return hf_generate.answers(network, processor.tokenizer, inputs, generation)
+            return _answers(network, processor.tokenizer, inputs, generation)
 
         def in_common(place: int) -> Hashable:
             if generation.temperature > 0:
@@ -116,13 +113,22 @@ class HuggingFaceModel(GradualModel):
                 ) from error
             raise
 
-    def logits(self, conversation: Conversation) -> "torch.Tensor":
+    def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32 on the CPU, ``(vocabulary,)``."""
-        from aor_lib.models import hf_generate
+        network, inputs = self._asked(conversation)
+        # By generate, as answers: some models put their inputs or adapters in order there.
+        with torch.inference_mode():
+            output = network.generate(
+                **inputs.to(network.device, dtype=network.dtype),
+                max_new_tokens=1,
+                do_sample=False,
+                output_logits=True,
+                return_dict_in_generate=True,
+            )
+        logits: torch.Tensor = output.logits[0][0].float().cpu()
+        return logits
 
-        return hf_generate.next_token_logits(*self._asked(conversation))[0]
-
-    def decoder_layers(self) -> "torch.nn.ModuleList":
+    def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, not an audio encoder's, for hooks.
 
         A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.
@@ -133,10 +139,6 @@ class HuggingFaceModel(GradualModel):
 
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""
-        import torch
-
-        from aor_lib.models import hf_generate
-
         settings = self._settings
         if self not in _loaded:
             _loaded.clear()
@@ -154,7 +156,7 @@ class HuggingFaceModel(GradualModel):
                     device_map=device if device == "auto" else {"": device},
                 )
                 processor = load_processor(settings.architecture, folder)
-                hf_generate.set_plain_decoding(network, processor)
+                _set_plain_decoding(network, processor)
                 _loaded[self] = network, processor
             except Exception as error:
                 raise ModelError(
@@ -183,8 +185,6 @@ class HuggingFaceModel(GradualModel):
 def _require_memory(card: ModelCard, device_map: str | None) -> None:
     if card.memory_gib is None or device_map == "cpu":
         return
-    import torch
-
     needs = f"{card.id} needs a GPU with {card.memory_gib:g} GiB of memory"
     if not torch.cuda.is_available():
         if card.memory_gib > _CPU_GIB:
@@ -194,3 +194,48 @@ def _require_memory(card: ModelCard, device_map: str | None) -> None:
     available = sum(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus) / 2**30
     if available < card.memory_gib:
         raise ModelError(f"{needs}; the one found here has {available:.0f} GiB")
+
+
+def _set_plain_decoding(network: Any, processor: Any) -> None:
+    """Drop a checkpoint's penalties, beams and cut-offs, and stop at every end of a turn.
+
+    The thinkers of the omni models lack the token that ends a turn.
+    """
+    own, tokenizer = network.generation_config, processor.tokenizer
+    configs = (own, network.config, network.config.get_text_config(), tokenizer)
+    ends = {end_of_turn(processor)}
+    for stated in (getattr(config, "eos_token_id", None) for config in configs):
+        ends.update(stated if isinstance(stated, list) else [stated])
+    paddings = (tokenizer.pad_token_id, own.pad_token_id, tokenizer.eos_token_id)
+    network.generation_config = transformers.GenerationConfig(
+        bos_token_id=own.bos_token_id,
+        eos_token_id=sorted(token for token in ends if token is not None),
+        pad_token_id=next((token for token in paddings if token is not None), None),
+        suppress_tokens=own.suppress_tokens,
+    )
+
+
+def _answers(
+    network: Any, tokenizer: Any, inputs: Any, generation: Generation
+) -> list[Answer | Failure]:
+    """Answer each row of the inputs: greedy, or above temperature 0 sampled from the seed."""
+    sampling: dict[str, Any] = {"do_sample": False}
+    if generation.temperature > 0:
+        sampling = {"do_sample": True, "temperature": generation.temperature}
+        sampling |= {"top_p": 1.0, "top_k": 0}
+        torch.manual_seed(generation.seed)
+    inputs = inputs.to(network.device, dtype=network.dtype)
+    with torch.inference_mode():
+        output = network.generate(**inputs, max_new_tokens=generation.max_new_tokens, **sampling)
+    written = output[:, inputs["input_ids"].shape[1] :]
+    texts = tokenizer.batch_decode(written, skip_special_tokens=True)
+    padding, ends = (getattr(network.generation_config, f"{n}_token_id") for n in ("pad", "eos"))
+    results: list[Answer | Failure] = []
+    for text, tokens in zip(texts, written.tolist(), strict=True):
+        answer = Answer(
+            text.strip(),
+            sum(token != padding for token in tokens),
+            finish_reason="length" if set(tokens).isdisjoint(ends) else "stop",
+        )
+        results.append(answer if answer.text else Failure("empty answer: no text was generated"))
+    return results

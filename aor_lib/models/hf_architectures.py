@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import transformers
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -71,11 +73,8 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 def load_processor(name: str, folder: Path) -> Any:
     """Load the processor of a checkpoint for text and audio."""
-    import transformers
-
     architecture = ARCHITECTURES[name]
-    tokenizers: Any = transformers.AutoTokenizer
-    tokenizer = tokenizers.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     if name == "text":
         return TextProcessor(tokenizer)
     audio = getattr(transformers, architecture.features).from_pretrained(folder)
@@ -101,8 +100,6 @@ class TextProcessor:
 
     def __call__(self, text: list[str], return_tensors: str, text_kwargs: dict[str, Any]) -> Any:
         """Tokens of prompts."""
-        import transformers
-
         tokens = self.tokenizer(text, return_tensors=return_tensors, **text_kwargs)
         return transformers.BatchFeature(dict(tokens))
 
@@ -122,8 +119,6 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
     ValueError
         If the checkpoint is of another architecture, or lacks weights.
     """
-    import transformers
-
     config = transformers.AutoConfig.from_pretrained(folder)
     if name != "text" and config.model_type not in (name, f"{name}_thinker"):
         raise ValueError(
@@ -149,11 +144,8 @@ def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -
 @functools.cache
 def leave_out_gemma3n_vision() -> None:
     """Let Gemma 3n load without its vision tower, which would be built with timm."""
-    import transformers
 
-    base: Any = transformers.PreTrainedModel
-
-    class NoVision(base):
+    class NoVision(transformers.PreTrainedModel):
         config_class = transformers.Gemma3nVisionConfig
 
         def __init__(self, config: Any) -> None:
@@ -171,8 +163,6 @@ def _require_all_weights(missing: Iterable[str]) -> None:
 
 @functools.cache
 def _listening(name: str) -> Any:
-    import transformers
-
     base: Any = getattr(transformers, name)
 
     class Listening(base):

@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import torch
+
 from aor_lib.models.base import Answer, Failure, failure_of
 
 Places = tuple[int, ...]
@@ -34,8 +36,6 @@ class Batches:
         ``alike`` has the places of the conversations, with what those have in common that may
         share a batch; ``prepare`` makes a batch's inputs, in a thread; ``answer`` answers it.
         """
-        import torch
-
         common = dict(alike)
         order = {key: number for number, key in enumerate(dict.fromkeys(common.values()))}
         waiting = sorted(common, key=lambda place: order[common[place]])
@@ -73,8 +73,6 @@ class Batches:
 
 def is_dead_gpu(error: Exception) -> bool:
     """True if an error means that this process can use its GPU no more."""
-    import torch
-
     of_gpu = isinstance(error, torch.AcceleratorError) and not _lacks_memory(error)
     return of_gpu or any(words in str(error) for words in _DEAD)
 

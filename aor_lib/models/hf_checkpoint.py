@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import huggingface_hub
+
 from aor_lib.config.params import ModelCard
 from aor_lib.config.records import content_hash
 from aor_lib.models.base import ModelError
@@ -20,8 +22,6 @@ def revision(card: ModelCard) -> str:
         return _folder_hash(local)
     if COMMIT.fullmatch(card.revision):
         return card.revision
-    import huggingface_hub
-
     cache = huggingface_hub.try_to_load_from_cache
     if isinstance(config := cache(card.source, "config.json", revision=card.revision), str):
         return Path(config).parent.name
@@ -39,8 +39,6 @@ def folder(card: ModelCard, revision: str, only: Sequence[str] = ()) -> Path:
     """
     if (local := local_folder(card)) is not None:
         return local
-    import huggingface_hub
-
     fetched = huggingface_hub.snapshot_download(
         card.source,
         revision=revision,

@@ -19,7 +19,7 @@ from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
 from aor_lib.report.estimates import Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
-from aor_lib.steering.verdicts import steering_verdicts
+from aor_lib.steering.tables import steering_verdicts
 
 if TYPE_CHECKING:
     from aor_lib.study import Study
@@ -141,7 +141,7 @@ class Selection:
         return paired.groups_differ(self.frame, factor)
 
     def steering_verdicts(self) -> pd.DataFrame:
-        """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.verdicts`)."""
+        """Loss of harmful refusal and rank of each steering (:mod:`aor_lib.steering.tables`)."""
         return steering_verdicts(self.frame)
 
     def heard(self) -> Self:

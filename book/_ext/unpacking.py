@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 
 from aor_lib.config.params import StudyParams
-from aor_lib.inference.bundle import BundleError, read_bundle
-from aor_lib.inference.exchange import import_results
+from aor_lib.inference.exchange import BundleError, import_results, read_bundle
 from aor_lib.stimuli.manifest import VALIDATION, load_stimuli, verify_dataset
 
 _SOURCE = "made-from.txt"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aor_lib.inference.bundle import BundleError, read_bundle, write_bundle
+from aor_lib.inference.exchange import BundleError, read_bundle, write_bundle
 from aor_lib.models.base import Answer, Failure
 from tests.conftest import make_text_stimuli
 from tests.inference.conftest import Machine, model

@@ -10,8 +10,7 @@ from aor_lib.cli import app
 from aor_lib.cli import data as verbs
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.bundle import BundleError
-from aor_lib.inference.exchange import export_results, import_results
+from aor_lib.inference.exchange import BundleError, export_results, import_results
 from aor_lib.inference.store import StoreError, open_results
 from aor_lib.models.base import Answer, Failure
 from aor_lib.stimuli.manifest import VALIDATION, load_manifest

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from aor_lib.steering.tables import steering_verdicts
 from aor_lib.steering.trials import RANDOM
-from aor_lib.steering.verdicts import steering_verdicts
 from tests.analysis.frames import answers
 
 
