@@ -21,8 +21,7 @@ from aor_lib.config.params import load_model_cards
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
 from aor_lib.models.cascade import Cascade
-from aor_lib.steering.activations import record
-from aor_lib.steering.interventions import Gate, Intervention, steered
+from aor_lib.steering.residual_stream import Gate, Intervention, record, steered
 from tests.models import checkpoints
 
 REQUESTS = [

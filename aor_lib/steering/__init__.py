@@ -1,9 +1,9 @@
 """Steering: directions in a model's residual stream that change what it refuses.
 
-:func:`steer` does all in one call. ``study`` steers a study's models: ``activations`` records the
-residual stream, ``directions`` finds a direction in it, ``interventions`` add or ablate it while a
-model answers, ``candidates`` are what is tried at a layer, ``layer_sweep`` estimates them on
-``dev``, ``choice`` picks the best, and ``trials`` score it on ``test`` beside random controls.
+:func:`steer` does all in one call. ``study`` steers a study's models: ``residual_stream``
+records activations, and adds or ablates a direction while a model answers; ``directions`` finds
+one, ``candidates`` are what is tried at a layer, ``layer_sweep`` estimates them on ``dev``,
+``choice`` picks the best, and ``trials`` score it on ``test`` beside random controls.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from aor_lib.config.typed_yaml import AorError
 
 if TYPE_CHECKING:
     from aor_lib.models.base import Conversation
-    from aor_lib.steering.activations import OpenModel
-    from aor_lib.steering.interventions import SteeredModel
+    from aor_lib.steering.residual_stream import OpenModel, SteeredModel
 
 VERSION = 6
 """Raise it when the same answers would give other vectors, choices or tables."""
@@ -85,8 +84,7 @@ def steer(
     'You mean no'
     """
     from aor_lib.models.registry import load_model
-    from aor_lib.steering.activations import record
-    from aor_lib.steering.interventions import Intervention, SteeredModel
+    from aor_lib.steering.residual_stream import Intervention, SteeredModel, record
 
     if not refused or not answered:
         raise SteeringError("refused, answered: each needs at least one conversation")

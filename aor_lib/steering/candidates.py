@@ -13,8 +13,7 @@ import pandas as pd
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.models.base import Conversation, Turn
 from aor_lib.steering import directions
-from aor_lib.steering.activations import Floats, Mask, OpenModel, Report, record
-from aor_lib.steering.interventions import Intervention
+from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenModel, Report, record
 
 COEFFICIENTS = (-0.5, -1.0, -1.5)
 SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation

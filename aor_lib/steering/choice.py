@@ -17,10 +17,9 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.steering import MAX_HRR_LOSS
-from aor_lib.steering.activations import Mask
 from aor_lib.steering.candidates import Requests
 from aor_lib.steering.directions import probe
-from aor_lib.steering.interventions import Gate, Intervention
+from aor_lib.steering.residual_stream import Gate, Intervention, Mask
 
 MAX_DEGENERATE = 0.05  # share of degenerate answers (gibberish or loops) that steering may add
 FOLDS = 5

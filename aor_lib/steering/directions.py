@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-from aor_lib.steering.activations import Floats, Mask
+from aor_lib.steering.residual_stream import Floats, Mask
 
 _C = 0.01  # of scikit-learn's probes: there are more dimensions than requests
 

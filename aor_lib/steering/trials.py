@@ -24,9 +24,8 @@ from aor_lib.judge.judgement import Judge
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import tables
-from aor_lib.steering.activations import Mask, OpenModel, Report
 from aor_lib.steering.directions import random_like
-from aor_lib.steering.interventions import Intervention, SteeredModel
+from aor_lib.steering.residual_stream import Intervention, Mask, OpenModel, Report, SteeredModel
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
 from aor_lib.storage.workers import in_threads
 

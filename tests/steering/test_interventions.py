@@ -9,8 +9,7 @@ import torch
 
 from aor_lib.config.records import Generation
 from aor_lib.models.base import Turn
-from aor_lib.steering.activations import hooked, record
-from aor_lib.steering.interventions import Gate, Intervention, steered
+from aor_lib.steering.residual_stream import Gate, Intervention, hooked, record, steered
 from tests.models import checkpoints
 from tests.steering.conftest import AWAY, Steerable
 
