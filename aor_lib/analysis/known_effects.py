@@ -43,11 +43,8 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
 
     The families of tests are, for each model: the other :data:`HEARD` conditions against the benign
     scene; the rest against speech alone; the :data:`SPEAKER` factors; and the threatening against
-    the benign scene together with harmful requests over the benign scene.
-
-    Returns
-    -------
-    One row per comparison and model, known effects first: the columns ``model`` to ``p_holm`` of
+    the benign scene together with harmful requests over the benign scene. One row per comparison
+    and model, known effects first: the columns ``model`` to ``p_holm`` of
     :func:`aor_lib.analysis.stats.paired.paired_differences`, ``intent``, ``known_effect``
     (``less``, ``more`` or ``nothing``) and :func:`verdict`.
     """

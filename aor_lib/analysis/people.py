@@ -65,11 +65,8 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
 
     A group is corrected if ``sample`` (:attr:`aor_lib.study.Study.people`) was drawn from all of
     its judged answers, and people settled on a label of each drawn one. Other groups, and trials
-    without ``trial_key``, are as judged.
-
-    Returns
-    -------
-    As :func:`aor_lib.analysis.stats.intervals.rates`, with ``as_judged`` (the rate before the
+    without ``trial_key``, are as judged. The columns are those of
+    :func:`aor_lib.analysis.stats.intervals.rates`, with ``as_judged`` (the rate before the
     correction) and ``labelled``, the number of labels (0: as judged).
     """
     table = rates(trials, by)
@@ -88,12 +85,8 @@ def corrected_differences(
 
     The refusals at each level are corrected as in :func:`corrected_rate`; the judge's labels of the
     two answers to an utterance are drawn together. The p value is twice the share of draws beyond
-    zero.
-
-    Returns
-    -------
-    As :func:`aor_lib.analysis.stats.paired.paired_differences`, with ``as_judged`` and
-    ``labelled`` as in :func:`corrected_rates`.
+    zero. The columns are those of :func:`aor_lib.analysis.stats.paired.paired_differences`, with
+    ``as_judged`` and ``labelled`` as in :func:`corrected_rates`.
     """
     table = paired_differences(trials, factor, baseline, by)
     table = table.assign(as_judged=table["difference"], labelled=0)
@@ -118,14 +111,9 @@ def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
 
     The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
     people's labels estimate. The interval comes from draws of each share, from
-    Beta(k + 1/2, n - k + 1/2), where n is the effective number of answers.
-
-    Parameters
-    ----------
-    answers
-        One row each, with the utterance as its index: ``judged`` (does the judge call it a
-        refusal?), ``refused`` (do people? 1 or 0, NaN without a label), and ``probability`` (to be
-        drawn for labels).
+    Beta(k + 1/2, n - k + 1/2), where n is the effective number of answers. ``answers`` has one row
+    each, with the utterance as its index: ``judged`` (does the judge call it a refusal?),
+    ``refused`` (do people? 1 or 0, NaN without a label), and ``probability`` (to be drawn).
     """
     rng = np.random.default_rng(0)
     share = _share(answers.assign(probability=1.0), "judged", rng)

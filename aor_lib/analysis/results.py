@@ -17,24 +17,10 @@ from aor_lib.stimuli.manifest import load_manifest
 def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
     """Read every planned trial of a study with its answer and verdict.
 
-    Parameters
-    ----------
-    build
-        Folder of the study.
-    judge
-        Id of a judge, by default the study's own. Verdicts of a judge of the library that has given
-        none are made now, and not stored.
-
-    Returns
-    -------
-    One row per trial, as :attr:`aor_lib.study.Study.trials`, with its :func:`marks`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the study has no manifest, or has not been run.
-    ParamsError
-        If an unknown judge has given no verdict.
+    The judge is by default the study's own. Verdicts of a judge of the library that has given none
+    are made now, and not stored. One row per trial, as :attr:`aor_lib.study.Study.trials`, with its
+    :func:`marks`. FileNotFoundError if the study has no manifest, or has not been run; ParamsError
+    if an unknown judge has given no verdict.
     """
     build = Path(build)
     manifest = load_manifest(build)

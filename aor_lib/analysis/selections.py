@@ -11,9 +11,6 @@ NONE = "none"
 """No mitigation, or no history."""
 WORDS_ONLY = "words_only"
 """Model id of the baseline that reads only the words."""
-STEERING = "steering"
-"""``arm`` of the trials under the methods of steering, and of their controls."""
-
 
 REFERENCE_MODELS = (
     "ref-permissive",
@@ -109,7 +106,7 @@ def mitigation(results: pd.DataFrame) -> pd.DataFrame:
     return arms.assign(kind=arms["method"].mask(arms["is_control"], "control"))
 
 
-def steering(results: pd.DataFrame, arm: str = STEERING) -> pd.DataFrame:
+def steering(results: pd.DataFrame, arm: str = "steering") -> pd.DataFrame:
     """Select the trials of ``arm`` under steering, and the unmitigated ones of the same stimuli."""
     steered = results[results["arm"] == arm]
     same = ["model", "revision", "stimulus_id"]

@@ -83,12 +83,14 @@ def response_of(key: str, result: Answer | Failure, latency_s: float) -> Respons
 
 def provenance_of(model: AudioModel) -> Provenance:
     """Provenance of the answers that a model gives now."""
+    torch = sys.modules.get("torch")  # whoever has not loaded it does not use a GPU
+    gpus = map(torch.cuda.get_device_name, range(torch.cuda.device_count())) if torch else ()
     return Provenance(
         model=model.card.id,
         revision=model.revision,
         aor_version=__version__,
         python=platform.python_version(),
-        device=getattr(model, "server", None) or ", ".join(dict.fromkeys(_processors())),
+        device=getattr(model, "server", None) or ", ".join(dict.fromkeys([_processor(), *gpus])),
         libraries={name: _version(name) for name in _LIBRARIES},
         since=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
@@ -126,12 +128,6 @@ def _parts(model: AudioModel, batch: Batch) -> Iterator[Outcome]:
             stopped = str(error) if isinstance(error, base.ModelError) else None
             failed = {} if stopped else dict.fromkeys(left, base.failure_of(error))
             yield Outcome(batch, failed, (time.monotonic() - began) / len(left), stopped)
-
-
-def _processors() -> Iterator[str]:
-    yield _processor()
-    if torch := sys.modules.get("torch"):  # whoever has not loaded it does not use a GPU
-        yield from map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
 
 
 @cache

@@ -27,7 +27,6 @@ from aor_lib.storage.progress import Report
 
 BATCH = 256
 """Trials given to a model at once; the adapter cuts them into batches that suit it."""
-_REASONS_SHOWN = 20
 _log = logging.getLogger(__name__)
 
 
@@ -47,13 +46,9 @@ def run_study(
     say: Callable[[str], None],
     share: Share = Share(),
 ) -> set[str]:
-    """Ask every model its unfinished trials.
+    """Ask every model its unfinished trials; ``say`` gets a line about each that stays so.
 
-    ``say`` is called with a line about each model or answer that is missing.
-
-    Returns
-    -------
-    Why trials of the share have no answer: ``failed``, ``blocked``, ``missing``.
+    Returns why trials of the share have no answer: ``failed``, ``blocked``, ``missing``.
     """
     stimuli = load_stimuli(build)
     verify_dataset(stimuli, build)
@@ -108,7 +103,7 @@ def unanswered(store: Store) -> pd.DataFrame:
 
 def reasons(lacking: pd.DataFrame) -> list[str]:
     """Lines that say how many trials have no answer, by model and mitigation, and why."""
-    kinds = lacking.value_counts(["model", "mitigation", "status", "error"]).head(_REASONS_SHOWN)
+    kinds = lacking.value_counts(["model", "mitigation", "status", "error"]).head(20)
     rows = kinds.reset_index(name="times").itertuples()
     return [f"{r.times} x {r.model} {r.mitigation} {r.status}: {r.error}" for r in rows]
 

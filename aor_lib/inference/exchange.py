@@ -141,15 +141,9 @@ class Imported:
 def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool = True) -> Bundle:
     """Write all results of a study, imported ones too, to a new zip file, and return them.
 
-    Parameters
-    ----------
-    clips
-        Add the validated stimuli and the tables of steering, of which a book can be made.
-
-    Raises
-    ------
-    BundleError, FileNotFoundError
-        If the file exists, there are no results, or the clips were imported.
+    ``clips`` adds the validated stimuli and the tables of steering, of which a book can be made.
+    BundleError or FileNotFoundError if the file exists, there are no results, or the clips were
+    imported.
     """
     order = attrgetter("arm.model", "arm.mitigation", "stimulus_id", "key")
     with open_results(build) as store, store.transaction():  # of one moment of a run
@@ -181,17 +175,9 @@ def export_results(study: StudyParams, build: Path, into: Path, *, clips: bool =
 
 
 def import_results(path: Path, study: StudyParams, build: Path) -> Imported:
-    """Add a bundle to a study's results; after an error, none of it.
+    """Add a bundle of :func:`export_results` to a study's results; after an error, none of it.
 
-    Parameters
-    ----------
-    path
-        A zip file of :func:`export_results`.
-
-    Raises
-    ------
-    BundleError, StoreError
-        If the bundle is damaged, or of other stimuli, settings or revisions than the study.
+    BundleError or StoreError if it is damaged, or of other stimuli, settings or revisions.
     """
     bundle = read_bundle(path)
     trials = _of_the_study(path, bundle.trials, build)

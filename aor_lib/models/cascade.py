@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 VERSION = 4
 """Raised with every change to what is read of the same clip, or how; part of a model's revision."""
 WEIGHTS = Path(__file__).parent / "weights"
-_AT_ONCE = 128
-_SOUNDS_TOLD = 4
 
 _preparing = threading.Lock()
 """Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
@@ -64,7 +62,7 @@ class CascadeSettings(CardSettings):
 class Cascade(GradualModel):
     """Answers a conversation after its transcripts; weights are loaded when needed."""
 
-    capabilities = Capabilities(activations=True, at_once=_AT_ONCE, side_by_side=True)
+    capabilities = Capabilities(activations=True, at_once=128, side_by_side=True)
 
     def __init__(self, card: ModelCard) -> None:
         self.card = card
@@ -154,5 +152,5 @@ class Cascade(GradualModel):
 
 def _account(clip: SoundTags) -> Account:
     emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
-    sounds = ", ".join(clip.top(_SOUNDS_TOLD)) or "nothing"
+    sounds = ", ".join(clip.top(4)) or "nothing"
     return {"sounds": sounds, "emotion": emotion, "probability": probability}

@@ -21,8 +21,6 @@ QUESTIONS = (
 )
 NOTICEABLE = 1e-3
 """A change of a logit that is no rounding."""
-_OVER_SCENES = "What can you hear around me?"
-_SCENES = ("home_kitchen", "city_street")
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
@@ -52,9 +50,11 @@ class CheckedModel:
     @cached_property
     def over_scenes(self) -> list[Conversation]:
         """The same words over each of two scenes."""
-        clips = [make_clip(_OVER_SCENES, scene=scene) for scene in _SCENES]
-        files = [self.saved(f"scene-{n}", clip) for n, clip in enumerate(clips)]
-        return [(Turn("user", audio=file),) for file in files]
+        conversations: list[Conversation] = []
+        for scene in ("home_kitchen", "city_street"):
+            clip = make_clip("What can you hear around me?", scene=scene)
+            conversations.append((Turn("user", audio=self.saved(scene, clip)),))
+        return conversations
 
     @cached_property
     def questions(self) -> list[Conversation]:

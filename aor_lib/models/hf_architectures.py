@@ -105,19 +105,10 @@ class TextProcessor:
 
 
 def load_network(name: str, folder: Path, adapter: str | None, **options: Any) -> Any:
-    """Load a checkpoint's model, which must be of the architecture ``name``, for inference.
+    """Load a checkpoint's model for inference, with the LoRA adapter in a folder of it if any.
 
-    Parameters
-    ----------
-    adapter
-        Folder in the checkpoint of a LoRA adapter to put on it.
-    options
-        Further arguments of ``from_pretrained``.
-
-    Raises
-    ------
-    ValueError
-        If the checkpoint is of another architecture, or lacks weights.
+    ``options`` are those of ``from_pretrained``. ValueError if the checkpoint is of another
+    architecture than ``name``, or lacks weights.
     """
     config = transformers.AutoConfig.from_pretrained(folder)
     if name != "text" and config.model_type not in (name, f"{name}_thinker"):

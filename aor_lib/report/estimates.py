@@ -127,7 +127,8 @@ class Estimates:
             columns["As judged"] = [shown(self.measure, value) for value in frame["as_judged"]]
             columns["Labels of people"] = frame["labelled"].astype(str).tolist()
         if "p_holm" in frame:
-            columns["p (Holm)"] = [_p_value(value) for value in frame["p_holm"]]
+            written = frame["p_holm"].map("{:.3f}".format).mask(frame["p_holm"] < 0.001, "< 0.001")
+            columns["p (Holm)"] = written.mask(frame["p_holm"].isna(), "too few").tolist()
         sizes = [sample_size(row) for row in records]
         if any(sizes):
             columns["n"] = [NOTHING if size is None else f"{size:,}" for size in sizes]
@@ -154,9 +155,3 @@ class Estimates:
     def _repr_html_(self) -> str:
         shown = self.table()
         return shown.html if isinstance(shown, Html) else f"<p>{escape(str(shown))}</p>"
-
-
-def _p_value(value: float) -> str:
-    if pd.isna(value):
-        return "too few"
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"

@@ -35,14 +35,10 @@ def steer_study(
 ) -> dict[str, str]:
     """Steer every model of a study that can be steered, after its trials were judged.
 
-    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is
-    done, and no model is loaded, where nothing has changed since the last call. Returns why models
-    were left out, by their ids; ``ModelError`` if a model or the judge can be asked no more.
-
-    Parameters
-    ----------
-    models
-        The study's models; an iterator that loads one at a time keeps memory low.
+    Tables (:mod:`aor_lib.steering.tables`) are kept in the study's folder. Nothing is done where
+    nothing has changed since the last call, and none of ``models``, an iterator that loads one at a
+    time, is loaded. Returns why models were left out, by their ids; ModelError if a model or the
+    judge can be asked no more.
     """
     results = load_results(build, judge.id)
     spoken = core(unmitigated(results))

@@ -8,7 +8,6 @@ from aor_lib.analysis.outcomes import COUNTS, check, counts, refusals_by_utteran
 from aor_lib.analysis.stats.intervals import CONFIDENCE, effective_answers
 
 _INTENTS = ("harmful", "pseudo_harmful")
-_MEASURES = ["utterances", "d_prime", "low", "high"]
 
 
 def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -17,13 +16,9 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Half a refusal and half a compliance are added to each rate (log-linear). The variance is over
     the effective number of answers (:func:`aor_lib.analysis.stats.intervals.effective_answers`),
     with the covariance of the two rates over families: a harmful utterance and its
-    ``contrast_of``.
-
-    Returns
-    -------
-    One row per group: the ``by`` columns, :func:`aor_lib.analysis.outcomes.counts` over both
-    intents, ``utterances`` (judged), ``d_prime``, ``low``, ``high`` (95 %); NaN
-    unless both intents were judged, and not all alike.
+    ``contrast_of``. One row per group: the ``by`` columns,
+    :func:`aor_lib.analysis.outcomes.counts` over both intents, ``utterances`` (judged),
+    ``d_prime``, ``low``, ``high`` (95 %); NaN unless both intents were judged, and not all alike.
 
     References
     ----------
@@ -49,7 +44,8 @@ def signal_detection(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
             | {"utterances": len(harmful) + len(pseudo_harmful)}
             | measures
         )
-    return pd.DataFrame(rows, columns=[*by, *COUNTS, *_MEASURES])
+    measures = ["utterances", "d_prime", "low", "high"]
+    return pd.DataFrame(rows, columns=[*by, *COUNTS, *measures])
 
 
 def sensitivity(

@@ -22,16 +22,8 @@ def hearing_sensitivity(results: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     reader of words has 0. Half a refusal and half a compliance are added to each rate (log-linear:
     M. J. Hautus, Behav. Res. Methods, Instruments, & Computers 27(1):46-51, 1995).
 
-    Parameters
-    ----------
-    results
-        Trials of the core design (:func:`aor_lib.analysis.selections.context`).
-    by
-        Columns of the groups.
-
-    Returns
-    -------
-    One row per group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``,
+    ``results`` are of the core design (:func:`aor_lib.analysis.selections.context`). One row per
+    group and contrast of :data:`CONTRASTS`: the ``by`` columns, ``contrast``,
     :func:`aor_lib.analysis.outcomes.counts` over both scenes, ``utterances`` (judged in both),
     ``d_prime``, ``low``, ``high`` (95 %: draws from the Dirichlet posterior of the four outcomes of
     a pair, as a bootstrap covers too little near 0 and 1: ``benchmarks/intervals.csv``). NaN

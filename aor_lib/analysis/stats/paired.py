@@ -34,8 +34,6 @@ def paired_differences(
     Good, "Permutation, parametric and bootstrap tests of hypotheses", 3rd ed., 2005, section 3.2):
     McNemar's exact test where each level has one answer. See :func:`adjusted` for the families.
 
-    Returns
-    -------
     One row per group and level: the ``by`` columns, ``level``, ``baseline``,
     :func:`aor_lib.analysis.outcomes.counts` over the trials at either, ``utterances`` (judged at
     both), ``difference``, ``low``, ``high`` (95 %, see :func:`difference_interval`), ``p_value``,
