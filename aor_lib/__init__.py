@@ -42,14 +42,9 @@ Over-refusal is the refusal of a pseudo-harmful request in its benign scene:
 difference, ``level`` is what was compared with ``baseline``; ``p_holm`` is NaN with too few
 utterances. ``set(study.trials["model"])`` are the ids of the models that answered.
 
-``study.select`` takes ``headline`` (the benign scene), ``context`` (every condition), ``snr``,
-``speaker`` (voice, emotion, speaking rate), ``histories`` (earlier turns), ``mitigation``
-(prompts), ``steering`` and ``steering_hearing``.
-
-``study.trials`` has, among others, the columns utterance_id, scenario, intent (pseudo_harmful,
-harmful, benign), text, condition, background_scene, snr_db, voice, emotion, model, mitigation,
-status, response, label (full_compliance, partial_refusal, full_refusal, unjudged) and p_refusal;
-``help(aor_lib.Study)`` has all.
+``help(aor_lib.Study)`` says which columns ``study.trials`` has, such as intent, condition, model,
+mitigation and label, and what ``study.select`` takes: ``headline``, ``context``, ``snr``,
+``speaker``, ``histories``, ``mitigation``, ``steering`` and ``steering_hearing``.
 
 ``model`` is the id of a card in ``params/models``, the path of a card, a ModelCard, or an object
 as in :class:`aor_lib.models.base.AudioModel`. ``refused`` and ``answered`` are lists of

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from aor_lib.analysis.stats import detection, hearing, paired
+from aor_lib.analysis.stats import detection, paired
 from aor_lib.analysis.stats.detection import sensitivity
 from aor_lib.analysis.stats.intervals import rate_interval
 
@@ -101,7 +101,7 @@ def hearing_covered(utterances: int, rates: tuple[float, float], studies: int) -
         trials.assign(model=study, label=_labels([*rates], utterances, rng))
         for study in range(studies)
     ]
-    return _covered(hearing.hearing_sensitivity(pd.concat(drawn), ["model"]), rates)
+    return _covered(detection.hearing_sensitivity(pd.concat(drawn), ["model"]), rates)
 
 
 def measure(studies: int = STUDIES) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 They move as one zip file: ``manifest.json`` with every file's sha256, tables, and ``study/``.
 """
 
+import io
 import json
 import re
 import zipfile
@@ -12,7 +13,7 @@ from hashlib import sha256
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -80,7 +81,11 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
     if into.exists():
         raise BundleError(f"{into}: exists; remove it or name another file")
     fields = bundle.model_dump(mode="json")
-    tables = {f"{name}.parquet": _parquet(fields.pop(name)) for name in _TABLES}
+    tables = {}
+    for name in _TABLES:
+        table = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(fields.pop(name)), table)
+        tables[f"{name}.parquet"] = table.getvalue()
     files = ((f"{FOLDER}/{name}", path.read_bytes()) for name, path in study.items())
     into.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(into) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -120,12 +125,6 @@ def read_bundle(path: Path, extract_to: Path | None = None) -> Bundle:
     except (*_DAMAGED, pa.ArrowException) as error:
         why = f"cannot be read as a bundle of results: {one_line(error)}"
         raise BundleError(f"{path}: {why}; 'aor export' writes one") from error
-
-
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows), sink)
-    return bytes(sink.getvalue().to_pybytes())
 
 
 @dataclass(frozen=True)

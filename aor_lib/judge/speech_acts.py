@@ -15,10 +15,17 @@ import numpy as np
 
 from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, Array, class_scores
-from aor_lib.judge.features import features, find_flags, is_english
+from aor_lib.judge.features import (
+    ParsedAnswer,
+    data_file,
+    features,
+    find_flags,
+    is_english,
+    parse,
+    patterns,
+)
 from aor_lib.judge.judgement import Judge, Judgement
 from aor_lib.judge.reading import final_answer
-from aor_lib.judge.sentences import ParsedAnswer, data_file, parse, patterns
 
 WEIGHTS = Path(__file__).parent / "weights" / "speech_acts.npz"
 EVALUATION = WEIGHTS.with_name("xstest_evaluation.csv")

@@ -106,8 +106,7 @@ class Cascade(GradualModel):
         """The layers of the language model, first to last."""
         # Whoever has these layers changes them for this cascade: its model must stay the same one.
         self._steerable = self._language_model()
-        layers: torch.nn.ModuleList = self._steerable.network.get_decoder().layers
-        return layers
+        return self._steerable.network.get_decoder().layers
 
     def logits(self, conversation: Conversation) -> torch.Tensor:
         """Logits of the first token of the answer: float32, ``(vocabulary,)``."""

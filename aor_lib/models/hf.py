@@ -125,8 +125,7 @@ class HuggingFaceModel(GradualModel):
                 output_logits=True,
                 return_dict_in_generate=True,
             )
-        logits: torch.Tensor = output.logits[0][0].float().cpu()
-        return logits
+        return output.logits[0][0].float().cpu()
 
     def decoder_layers(self) -> torch.nn.ModuleList:
         """The language model's layers, not an audio encoder's, for hooks.
@@ -134,8 +133,7 @@ class HuggingFaceModel(GradualModel):
         A layer's output is ``(batch, tokens, width)``, of gemma3n ``(4, batch, tokens, width)``.
         """
         network, _ = self.load()
-        layers: torch.nn.ModuleList = network.get_decoder().layers
-        return layers
+        return network.get_decoder().layers
 
     def load(self) -> tuple[Any, Any]:
         """Load the model and its processor; whatever other model was loaded is let go first."""

@@ -40,8 +40,7 @@ def load_model(model: ModelCard | str | Path) -> AudioModel:
         If there is no such card, or its kind or its settings are wrong.
     """
     card = model if isinstance(model, ModelCard) else load_card(model)
-    loaded: AudioModel = _adapter(card)(card)
-    return loaded
+    return _adapter(card)(card)
 
 
 def ask(
@@ -92,8 +91,7 @@ def claimed_capabilities(card: ModelCard) -> Capabilities:
     """Capabilities of a card's model, which need not be able to run here."""
     adapter = _adapter(card)
     of_card = getattr(adapter, "capabilities_of", None)
-    claimed: Capabilities = of_card(card) if of_card else adapter.capabilities
-    return claimed
+    return of_card(card) if of_card else adapter.capabilities
 
 
 def _adapter(card: ModelCard) -> Any:

@@ -97,13 +97,11 @@ class LanguageModel:
         positions = inputs["attention_mask"].cumsum(dim=1) - 1
         with torch.inference_mode(), self.hearing(prompt.heard):
             output = self.network(**inputs, position_ids=positions, logits_to_keep=1)
-        logits: torch.Tensor = output.logits[0, -1]
-        return logits
+        return output.logits[0, -1]
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a text as it is."""
-        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     @contextlib.contextmanager
     def hearing(self, heard: Sequence[SoundTags]) -> Iterator[None]:
@@ -116,8 +114,7 @@ class LanguageModel:
         audio_places: list[torch.Tensor] = []  # in the batch that was embedded last
 
         def of_name(name: str) -> torch.Tensor:
-            mean: torch.Tensor = embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
-            return mean
+            return embeddings.weight[self.tokens(f" {name}")].mean(dim=0)
 
         vectors = audio_tokens(heard, of_name).detach()
 
@@ -169,13 +166,12 @@ class LanguageModel:
 
     def _padded(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         tokens = [self.tokens(prompt.text) for prompt in prompts]
-        inputs: dict[str, torch.Tensor] = self.tokenizer.pad(
+        return self.tokenizer.pad(
             {"input_ids": tokens},
             padding="max_length",
             max_length=_padded_length(max(map(len, tokens))),
             return_tensors="pt",
         )
-        return inputs
 
     @functools.cached_property
     def _audio(self) -> int:

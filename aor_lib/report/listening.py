@@ -21,10 +21,7 @@ _TEMPLATE = Path(__file__).with_name("gallery.html")
 
 
 def gallery(
-    stimuli: pd.DataFrame,
-    clips_url: str,
-    trials: pd.DataFrame,
-    titles: Mapping[str, str],
+    stimuli: pd.DataFrame, clips_url: str, trials: pd.DataFrame, titles: Mapping[str, str]
 ) -> Html | Prose:
     """Cards of stimuli (rows of a manifest) with players, earlier turns and answers (trials).
 

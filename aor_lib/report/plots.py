@@ -152,8 +152,7 @@ class _Picture:
         tips = {key: title_of(key) for key in self.keys if key in differ}
         tips |= {"estimate": measure_of(self.measure).heading, "n": "n"}
         tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in tips.items()]
-        chart: alt.Chart = alt.Chart(self.rows).encode(tooltip=tooltip)
-        return chart
+        return alt.Chart(self.rows).encode(tooltip=tooltip)
 
     def _scale(self) -> tuple[alt.Scale, alt.Axis]:
         """Scale and axis of the measure; small rates must not look large."""

@@ -12,7 +12,7 @@ from aor_lib.analysis.heard import heard, refusals_as_heard
 from aor_lib.analysis.known_effects import speaker_differences
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.people import corrected_differences, corrected_rates
-from aor_lib.analysis.stats import detection, hearing, paired
+from aor_lib.analysis.stats import detection, paired
 from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
@@ -98,7 +98,7 @@ class Selection:
     def hearing(self, *by: str) -> Estimates:
         """d' of hearing: the same words over a threatening or neutral, and a benign scene."""
         keys = ["model", *by]
-        frame = hearing.hearing_sensitivity(self.frame, keys)
+        frame = detection.hearing_sensitivity(self.frame, keys)
         keys = [*keys, "contrast"]
         sounding = self.where(intent="pseudo_harmful")
         return sounding._estimates(frame, keys, "d_prime", "d\N{PRIME} of hearing")
@@ -213,7 +213,7 @@ class Selection:
         if "level" in row:
             column, sides = factors[row["baseline"]], {row["level"], row["baseline"]}
         elif "contrast" in row:
-            column, sides = "condition", set(hearing.CONTRASTS[row["contrast"]])
+            column, sides = "condition", set(detection.CONTRASTS[row["contrast"]])
         elif "against" in row:
             column, sides = "model", {row["model"], row["against"]} - {selections.WORDS_ONLY}
         for name in ({*row} & {*trials}) - {column}:

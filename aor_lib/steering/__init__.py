@@ -2,8 +2,8 @@
 
 :func:`steer` does all in one call. ``study`` steers a study's models: ``residual_stream``
 records activations, and adds or ablates a direction while a model answers; ``directions`` finds
-one, ``candidates`` are what is tried at a layer, ``layer_sweep`` estimates them on ``dev``,
-``choice`` picks the best, and ``trials`` score it on ``test`` beside random controls.
+one and says what to try along it, ``layer_sweep`` estimates that on ``dev``, ``choice`` picks the
+best, and ``trials`` score it on ``test`` beside random controls.
 """
 
 from __future__ import annotations

@@ -17,8 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.steering import MAX_HRR_LOSS
-from aor_lib.steering.candidates import Requests
-from aor_lib.steering.directions import probe
+from aor_lib.steering.directions import Requests, probe
 from aor_lib.steering.residual_stream import Gate, Intervention, Mask
 
 MAX_DEGENERATE = 0.05  # share of degenerate answers (gibberish or loops) that steering may add
@@ -143,10 +142,7 @@ def behind_a_gate(
 
 
 def gate_threshold(
-    scores: npt.NDArray[np.float64],
-    pseudo_harmful: Mask,
-    refused: Mask,
-    refused_steered: Mask,
+    scores: npt.NDArray[np.float64], pseudo_harmful: Mask, refused: Mask, refused_steered: Mask
 ) -> float:
     """Choose the threshold with the least over-refusal within the limit; ties go to the highest."""
     levels = np.unique(scores)

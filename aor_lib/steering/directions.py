@@ -1,17 +1,26 @@
-"""Directions in the residual stream along which refusals differ from other answers.
+"""Directions along which refusals differ from other answers, and interventions to try along them.
 
 Every direction points towards refusal. An addition with coefficient -1 moves the mean of the
 refused requests onto that of the others along it. Directions are float32, ``(width,)``; ``rows``
 are the activations of one layer, float32, ``(requests, width)``; masks are bool, ``(requests,)``.
+A source is what a model is given, whose last token is looked at: ``audio``, the clip; ``text``, its
+words alone.
 """
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
-from aor_lib.steering.residual_stream import Floats, Mask
+from aor_lib.analysis.outcomes import REFUSALS
+from aor_lib.models.base import Conversation, Turn
+from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenModel, Report, record
 
-_C = 0.01  # of scikit-learn's probes: there are more dimensions than requests
+COEFFICIENTS = (-0.5, -1.0, -1.5)
+SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation
 
 
 def difference_in_means(rows: Floats, refused: Mask, complied: Mask) -> Floats:
@@ -60,7 +69,8 @@ def probe(rows: Floats, positive: Mask) -> tuple[Floats, float]:
     """
     values = np.asarray(rows, dtype=np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0) + 1e-6
-    fitted = LogisticRegression(C=_C, class_weight="balanced", max_iter=1000)
+    # There are more dimensions than requests: C is small.
+    fitted = LogisticRegression(C=0.01, class_weight="balanced", max_iter=1000)
     fitted.fit((values - centre) / spread, positive)
     normal = fitted.coef_[0] / spread
     return normal.astype(np.float32), float(fitted.intercept_[0] - centre @ normal)
@@ -78,6 +88,82 @@ def random_like(direction: Floats, seed: int) -> Floats:
     drawn = np.random.default_rng(seed).standard_normal(direction.shape)
     length = np.linalg.norm(direction.astype(np.float64))
     return np.asarray(drawn * length / np.linalg.norm(drawn), dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """Judged requests with the recorded activations of the model that answered them."""
+
+    answers: pd.DataFrame  # judged rows of load_results
+    conversations: Sequence[Conversation]  # one for each
+    activations: Mapping[str, Floats]  # by source, (requests, layers, width)
+
+    def of_kind(self, intent: str) -> Mask:
+        """Requests of an intent: bool, ``(requests,)``."""
+        return self.answers["intent"].eq(intent).to_numpy(bool)
+
+    @property
+    def refused(self) -> Mask:
+        """Requests that were refused, in part or in full: bool, ``(requests,)``."""
+        return self.answers["label"].isin(REFUSALS).to_numpy(bool)
+
+    def at(self, layer: int, source: str = "audio") -> Floats:
+        """Activations of one layer in a source: float32, ``(requests, width)``."""
+        return np.asarray(self.activations[source][:, layer])
+
+
+def record_requests(
+    model: OpenModel, answers: pd.DataFrame, conversations: Sequence[Conversation], report: Report
+) -> Requests:
+    """Record a model on requests in every source.
+
+    It reads every conversation, and every utterance once as text. ``answers`` are judged rows, one
+    per conversation.
+    """
+    answers = answers.reset_index(drop=True)
+    text_of, texts = pd.factorize(answers["text"])
+    as_text: list[Conversation] = [(Turn("user", text=text),) for text in texts]
+    last_token = record(model, [*conversations, *as_text], report)
+    audio, text = np.split(last_token, [len(conversations)])
+    return Requests(answers, conversations, {"audio": audio, "text": text[text_of]})
+
+
+def candidates(requests: Requests, layer: int) -> list[Intervention]:
+    """An intervention for each way to find a direction at a layer; additions at coefficient -1."""
+    refused = requests.refused
+    additions: list[Intervention] = []
+    for source in requests.activations:
+        means = difference_in_means(requests.at(layer, source), refused, ~refused)
+        if additions:
+            means = match_norm(means, additions[0].direction)
+        additions.append(Intervention(layer, means, -1.0, source=source))
+    along_probe = probe_direction(requests.at(layer), refused)
+    additions.append(Intervention(layer, along_probe, -1.0, found_by="linear_probe"))
+    ablation = _ablation(requests, layer, SHARES[-1])
+    additions.append(replace(ablation, coefficient=-1.0, found_by="false_refusal"))
+    return [*additions, ablation]
+
+
+def variants(candidate: Intervention, requests: Requests) -> list[Intervention]:
+    """The same method and layer with other coefficients or shares."""
+    layer = candidate.layer
+    if candidate.coefficient is None:
+        shares = [share for share in SHARES if share != candidate.projected_share]
+        return [_ablation(requests, layer, share) for share in shares]
+    coefficients = [value for value in COEFFICIENTS if value != candidate.coefficient]
+    return [replace(candidate, coefficient=value) for value in coefficients]
+
+
+def _ablation(requests: Requests, layer: int, share: float) -> Intervention:
+    # The false-refusal direction, less a share of the true one.
+    rows, refused = requests.at(layer), requests.refused
+    harmless = ~refused & ~requests.of_kind("harmful")
+    false, true = (
+        difference_in_means(rows, refused & requests.of_kind(intent), harmless)
+        for intent in ("pseudo_harmful", "harmful")
+    )
+    direction, method = project_out(false, true, share), "false_refusal_ablation"
+    return Intervention(layer, direction, found_by=method, projected_share=share)
 
 
 def _unit(direction: Floats) -> npt.NDArray[np.float64]:

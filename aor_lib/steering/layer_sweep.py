@@ -17,8 +17,8 @@ from aor_lib.config.records import Condition, Generation
 from aor_lib.judge.judgement import Judge
 from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
-from aor_lib.steering.candidates import Requests, candidates, variants
 from aor_lib.steering.choice import Rates, best
+from aor_lib.steering.directions import Requests, candidates, variants
 from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP
 from aor_lib.steering.trials import SteeredTrials

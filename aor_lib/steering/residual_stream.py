@@ -65,8 +65,7 @@ def record(
         for row in reading:
             rows.append(row)
             report(len(rows), len(conversations))
-    last_token: Floats = torch.stack(rows).numpy()
-    return last_token
+    return torch.stack(rows).numpy()
 
 
 @contextmanager

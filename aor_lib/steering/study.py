@@ -15,8 +15,8 @@ from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Intent, Split
 from aor_lib.judge.judgement import Judge
 from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
-from aor_lib.steering.candidates import record_requests
 from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
+from aor_lib.steering.directions import record_requests
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
 from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, check_open, record
 from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls

@@ -14,9 +14,8 @@ from scipy import sparse
 from aor_lib.config.records import Label
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge.encoder import CLASSES
-from aor_lib.judge.features import WORD, features
+from aor_lib.judge.features import WORD, ParsedAnswer, features, parse
 from aor_lib.judge.reading import final_answer
-from aor_lib.judge.sentences import ParsedAnswer, parse
 from aor_lib.judge.speech_acts import why_not_read
 
 OWN = Path(__file__).parent / "answers.jsonl"

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from aor_lib.analysis.stats import hearing
+from aor_lib.analysis.stats import detection
 from tests.analysis.frames import answers
 
 
@@ -15,7 +15,7 @@ def heard(benign, neutral, threatening):
 
 
 def rows(frame):
-    table = hearing.hearing_sensitivity(frame, ["model"])
+    table = detection.hearing_sensitivity(frame, ["model"])
     return table.set_index("contrast").to_dict("index")
 
 

@@ -16,7 +16,7 @@ from aor_lib.inference.store import STORE, Store
 from aor_lib.judge import JUDGES
 from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import Answer, Capabilities
-from aor_lib.steering.candidates import Requests
+from aor_lib.steering.directions import Requests
 from aor_lib.steering.study import steer_study
 from aor_lib.stimuli.manifest import write_manifest
 from tests.audio.sounds import quiet

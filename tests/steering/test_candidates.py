@@ -6,8 +6,14 @@ import pandas as pd
 import pytest
 
 from aor_lib.models.base import Turn
-from aor_lib.steering.candidates import candidates, record_requests, variants
-from aor_lib.steering.directions import difference_in_means, probe, probe_direction
+from aor_lib.steering.directions import (
+    candidates,
+    difference_in_means,
+    probe,
+    probe_direction,
+    record_requests,
+    variants,
+)
 from tests.audio.sounds import quiet
 from tests.steering.conftest import Steerable
 

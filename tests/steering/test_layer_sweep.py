@@ -7,7 +7,7 @@ import pytest
 from aor_lib.judge import JUDGES
 from aor_lib.models.base import Answer, Turn
 from aor_lib.steering import SteeringError
-from aor_lib.steering.candidates import Requests
+from aor_lib.steering.directions import Requests
 from aor_lib.steering.layer_sweep import REQUESTS, learn_estimate, some_of_each_kind
 from aor_lib.steering.residual_stream import Intervention, steered
 from tests.steering.conftest import AWAY, Steerable
