@@ -191,9 +191,8 @@ class Run:
                 lock.acquire()
             except Timeout:
                 continue
-            self.finished |= self._store.finished(
-                [trial.key for trial in batch]
-            )  # by another run, until just now
+            # By another run, until just now.
+            self.finished |= self._store.finished([trial.key for trial in batch])
             if left := self._left(batch):
                 self._locks[left[0]] = lock
                 yield {

@@ -24,7 +24,7 @@ from aor_lib.models.base import (
 )
 from aor_lib.models.hf_architectures import ARCHITECTURES, load_network, load_processor
 from aor_lib.models.hf_batches import Batches, Places, is_dead_gpu
-from aor_lib.models.hf_inputs import clip_lengths, end_of_turn, model_inputs, with_waveforms
+from aor_lib.models.hf_inputs import clips, end_of_turn, model_inputs, with_waveforms
 
 _CPU_GIB = 4  # a model that needs more memory is not tried without a GPU
 _loaded: dict["HuggingFaceModel", tuple[Any, Any]] = {}
@@ -98,7 +98,7 @@ class HuggingFaceModel(GradualModel):
             if self._architecture.multiple_of_s is None:
                 return has_audio(conversations[place])
             try:
-                return clip_lengths(self._ready(processor, conversations[place]))
+                return tuple(map(len, clips(self._ready(processor, conversations[place]))))
             except Exception:  # noqa: BLE001 - decoders raise anything
                 return place  # and fails by itself when it is asked
 

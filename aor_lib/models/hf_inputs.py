@@ -39,11 +39,6 @@ def with_waveforms(processor: Any, name: str, conversation: Conversation) -> Con
     return tuple(heard)
 
 
-def clip_lengths(conversation: Conversation) -> tuple[int, ...]:
-    """Samples of each clip, in their order; the conversation has been read."""
-    return tuple(len(samples) for samples in _clips(conversation))
-
-
 def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation]) -> Any:
     """Tensors for ``generate`` from :func:`with_waveforms`: a row each, padded on the left."""
     if not ARCHITECTURES[name].system_turn:
@@ -63,14 +58,14 @@ def model_inputs(processor: Any, name: str, conversations: Sequence[Conversation
         add_generation_prompt=True,
     )
     started = tokenizer.bos_token is not None and prompts[0].startswith(tokenizer.bos_token)
-    clips = [clip for conversation in conversations for clip in _clips(conversation)]
+    heard = [clip for conversation in conversations for clip in clips(conversation)]
     features = processor._audio_processor
     audio: dict[str, Any] = {}
-    if clips:
-        audio = {"audio": clips, "sampling_rate": features.sampling_rate}
+    if heard:
+        audio = {"audio": heard, "sampling_rate": features.sampling_rate}
         if ARCHITECTURES[name].pads_to_longest:
             # The last frame looks half a window ahead, where the longest clip must be padded too.
-            samples = max(map(len, clips)) + features.n_fft // 2
+            samples = max(map(len, heard)) + features.n_fft // 2
             whole_frames = -(-samples // features.hop_length) * features.hop_length
             audio["audio_kwargs"] = {"max_length": whole_frames}
     return processor(
@@ -117,7 +112,8 @@ def _with_silent_end(clip: Clip, at_least: int, multiple_of: int) -> Clip:
     return Clip(np.pad(clip.samples, (0, silence)), clip.sample_rate)
 
 
-def _clips(conversation: Conversation) -> list[Any]:
+def clips(conversation: Conversation) -> list[Any]:
+    """Samples of each clip of a conversation that has been read, in their order."""
     return [turn.audio.samples for turn in conversation if isinstance(turn.audio, Clip)]
 
 

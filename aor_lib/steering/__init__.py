@@ -6,17 +6,15 @@ one and says what to try along it, ``layer_sweep`` estimates that on ``dev``, ``
 best, and ``trials`` score it on ``test`` beside random controls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from aor_lib.config.params import ModelCard
 from aor_lib.config.typed_yaml import AorError
+from aor_lib.models.base import Conversation
 
 if TYPE_CHECKING:
-    from aor_lib.models.base import Conversation
     from aor_lib.steering.residual_stream import OpenModel, SteeredModel
 
 VERSION = 6
@@ -30,13 +28,13 @@ class SteeringError(AorError, ValueError):
 
 
 def steer(
-    model: OpenModel | ModelCard | str | Path,
+    model: "OpenModel | ModelCard | str | Path",
     refused: Sequence[Conversation],
     answered: Sequence[Conversation],
     *,
     layer: int | None = None,
     coefficient: float = 1.0,
-) -> SteeredModel:
+) -> "SteeredModel":
     """Steer a model from what it refused towards what it answered.
 
     The direction is the difference in means of the residual stream at the prompt's last token. It

@@ -5,7 +5,6 @@ candidates must be tried in full.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -19,10 +18,9 @@ from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.choice import Rates, best
 from aor_lib.steering.directions import Requests, candidates, variants
-from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, steered
+from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, each, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP
 from aor_lib.steering.trials import SteeredTrials
-from aor_lib.storage.workers import in_threads
 
 # Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
 # answer's words are already chosen.
@@ -51,7 +49,6 @@ def layer_sweep(
     estimate = learn_estimate(model, trials.judge, requests, whole)
     among = some_of_each_kind(requests.answers)
     conversations = [requests.conversations[place] for place in among]
-    side_by_side = model.capabilities.side_by_side
     kinds = {"orr": "pseudo_harmful", "hrr": "harmful"}
     masks = {rate: requests.of_kind(intent)[among] for rate, intent in kinds.items()}
 
@@ -63,11 +60,8 @@ def layer_sweep(
             return estimate(conversations)
 
     def points_of(tried: Sequence[Intervention]) -> pd.DataFrame:
-        rows = []
-        with closing(in_threads(steered_estimate, tried, side_by_side=side_by_side)) as estimates:
-            for candidate, refused in zip(tried, estimates, strict=True):
-                rows.append(candidate.row | rates(refused))
-                report(len(rows), len(tried))
+        estimates = zip(tried, each(model, steered_estimate, tried, report), strict=True)
+        rows = [candidate.row | rates(refused) for candidate, refused in estimates]
         numbers = dict.fromkeys(("coefficient", "projected_share"), float)
         return pd.DataFrame(rows, columns=COLUMNS[LAYER_SWEEP].split()[1:]).astype(numbers)
 
@@ -83,8 +77,7 @@ def layer_sweep(
         for place in sorted({int(str(apart)), int(str(strongest))}):
             finer += variants(coarse[place], requests)
     points = pd.concat([points, points_of(finer)], ignore_index=True)
-    (refused,) = in_threads(estimate, [conversations], side_by_side=side_by_side)
-    unsteered = rates(refused)
+    unsteered = rates(*each(model, estimate, [conversations], lambda done, of: None))
     additions = points[points["coefficient"].notna()]
     strong = additions[additions["orr"] <= additions["orr"].min() + _ABOUT]
     chosen = {int(str(strong["coefficient"].abs().idxmin()))}

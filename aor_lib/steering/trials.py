@@ -5,7 +5,7 @@ Those of ``test`` are kept in the study's folder; those of ``dev`` in a folder o
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,9 +25,15 @@ from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import tables
 from aor_lib.steering.directions import random_like
-from aor_lib.steering.residual_stream import Intervention, Mask, OpenModel, Report, SteeredModel
+from aor_lib.steering.residual_stream import (
+    Intervention,
+    Mask,
+    OpenModel,
+    Report,
+    SteeredModel,
+    each,
+)
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
-from aor_lib.storage.workers import in_threads
 
 RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
 RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
@@ -136,13 +142,8 @@ class SteeredTrials:
             if run.stopped:
                 raise ModelError(f"{self.name} was stopped: {run.stopped[self.name]}")
 
-        side_by_side = self.model.capabilities.side_by_side
-        with (
-            closing(in_threads(answer, runs, side_by_side=side_by_side)) as answered,
-            self.progress(f"{self.name}: interventions") as report,
-        ):
-            for number, _ in enumerate(answered, 1):
-                report(number, len(runs))
+        with self.progress(f"{self.name}: interventions") as report:
+            each(self.model, answer, runs, report)
         with self.progress("verdicts") as report:
             judge_study(folder, self.judge, report)
         results = load_results(folder, self.judge.id)
