@@ -85,9 +85,9 @@ def test_numbers_of_a_chart_its_table_and_sentences_lead_to_their_clips(differen
 
 def test_trials_that_were_not_judged_are_counted_in_the_table():
     rates = estimates_of(model=MODELS)
-    assert "Not judged" not in rates.rows()
+    assert "Answers not judged" not in rates.rows()
     rates.frame["judged"] = [20, 17]
-    assert rates.rows()["Not judged"].tolist() == ["0", "3"]
+    assert rates.rows()["Answers not judged"].tolist() == ["0", "3"]
 
 
 def test_sentences_tell_significant_differences_from_the_rest_and_from_those_untested(differences):
