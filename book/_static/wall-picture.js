@@ -4,6 +4,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const LARGEST = 22;
   const SMALLEST = 5;
+  const TOUCHED = 16; // the smallest on a phone, where the wall scrolls sideways
+  const NARROW = 480;
   const TALLEST = 4000; // pixels: browsers limit the area of a canvas
   const LABELLED = 12; // squares from this size on have the names of their conditions above them
   const LINE = 16;
@@ -27,7 +29,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const models = columns.length / width;
     const space = models > 8 ? 4 : 10;
     const fitting = Math.floor((room - (models - 1) * space) / columns.length);
-    const size = Math.max(SMALLEST, Math.min(LARGEST, fitting, Math.floor(TALLEST / rows.length)));
+    const wanted = room < NARROW ? Math.max(TOUCHED, fitting) : fitting;
+    const size = Math.max(SMALLEST, Math.min(LARGEST, wanted, Math.floor(TALLEST / rows.length)));
     pen.font = FONT;
     const longest = (words) => Math.ceil(Math.max(...words.map((word) => pen.measureText(word).width)));
     const labels = size >= LABELLED ? longest(titles.conditions) + 8 : 0;
