@@ -17,7 +17,8 @@ from sklearn.linear_model import LogisticRegression
 
 from aor_lib.analysis.outcomes import REFUSALS
 from aor_lib.models.base import Conversation, Turn
-from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenModel, Report, record
+from aor_lib.steering.residual_stream import Floats, Intervention, Mask, OpenModel, record
+from aor_lib.storage.progress import Report
 
 COEFFICIENTS = (-0.5, -1.0, -1.5)
 SHARES = (0.5, 1.0)  # of the true-refusal direction, projected out of the false one for ablation

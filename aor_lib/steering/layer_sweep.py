@@ -18,9 +18,10 @@ from aor_lib.models.base import AudioModel, Conversation, Failure, ModelError
 from aor_lib.steering import SteeringError
 from aor_lib.steering.choice import Rates, best
 from aor_lib.steering.directions import Requests, candidates, variants
-from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, each, steered
+from aor_lib.steering.residual_stream import Intervention, OpenModel, each, steered
 from aor_lib.steering.tables import COLUMNS, LAYER_SWEEP
 from aor_lib.steering.trials import SteeredTrials
+from aor_lib.storage.progress import Report
 
 # Evenly spaced where refusal is decided: earlier, a request is not understood yet; later, the
 # answer's words are already chosen.

@@ -18,9 +18,9 @@ from aor_lib.steering import MAX_HRR_LOSS, VERSION, SteeringError, tables
 from aor_lib.steering.choice import arm_rates, behind_a_gate, choose, held_out_scores
 from aor_lib.steering.directions import record_requests
 from aor_lib.steering.layer_sweep import layer_sweep, layers_to_sweep
-from aor_lib.steering.residual_stream import Intervention, OpenModel, Report, check_open, record
+from aor_lib.steering.residual_stream import Intervention, OpenModel, check_open, record
 from aor_lib.steering.trials import Part, SteeredTrials, as_mitigation, random_controls
-from aor_lib.storage.progress import finished, up_to_date
+from aor_lib.storage.progress import Report, finished, up_to_date
 
 NEEDED = {"refused pseudo-harmful": 8, "refused harmful": 4, "answered harmless": 2}
 """Utterances of ``dev`` without which nothing is fitted: the mean of fewer is too noisy."""

@@ -25,15 +25,9 @@ from aor_lib.judge.stored import judge_study
 from aor_lib.models.base import AudioModel, Conversation, ModelError
 from aor_lib.steering import tables
 from aor_lib.steering.directions import random_like
-from aor_lib.steering.residual_stream import (
-    Intervention,
-    Mask,
-    OpenModel,
-    Report,
-    SteeredModel,
-    each,
-)
+from aor_lib.steering.residual_stream import Intervention, Mask, OpenModel, SteeredModel, each
 from aor_lib.stimuli.manifest import MANIFEST, load_stimuli
+from aor_lib.storage.progress import Report
 
 RANDOM = 19  # directions, with which the lowest rank has a p value of 5 %
 RANKED = 60  # pseudo-harmful stimuli at most, which all of them answer
