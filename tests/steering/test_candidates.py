@@ -6,14 +6,8 @@ import pandas as pd
 import pytest
 
 from aor_lib.models.base import Turn
-from aor_lib.steering.directions import (
-    candidates,
-    difference_in_means,
-    probe,
-    probe_direction,
-    record_requests,
-    variants,
-)
+from aor_lib.steering import directions
+from aor_lib.steering.directions import candidates, difference_in_means, variants
 from tests.audio.sounds import quiet
 from tests.steering.conftest import Steerable
 
@@ -57,7 +51,7 @@ def test_each_text_is_read_once_and_stands_for_all_its_clips():
             return super().logits(conversation)
 
     model = Noting()
-    requests = record_requests(model, answers, conversations, quiet)
+    requests = directions.record_requests(model, answers, conversations, quiet)
     assert read[len(conversations) :] == [("harmful words", None), ("benign words", None)]
     as_text = requests.at(1, "text")
     assert as_text.shape == (len(answers), model.WIDTH)
@@ -69,9 +63,9 @@ def test_a_probe_tells_classes_apart_that_differ_where_others_vary_more():
     rows = np.random.default_rng(1).normal(0, 0.1, (200, 16))
     rows[refused, 0] += 1
     rows[:, 1] *= 500
-    normal, intercept = probe(rows, refused)
+    normal, intercept = directions.probe(rows, refused)
     assert ((rows @ normal + intercept > 0) == refused).mean() > 0.95
-    direction = probe_direction(rows, refused)
+    direction = directions.probe_direction(rows, refused)
     assert np.abs(direction[0]) > 10 * np.abs(direction[1])
     means = difference_in_means(rows, refused, ~refused)
     assert direction @ direction == pytest.approx(means @ direction, rel=1e-3)
