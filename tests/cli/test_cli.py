@@ -185,6 +185,28 @@ def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
         assert process.stderr.read() == ""
 
 
+IMPORTING = """
+import os, runpy, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "typer": os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "from aor_lib.cli import main; main()",
+        "runpy.run_module('book._ext.build', run_name='__main__')",
+    ],
+)
+def test_ctrl_c_while_modules_are_imported_prints_nothing(start):
+    command = [sys.executable, "-c", IMPORTING + start]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
 def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(
     aor, sounds, monkeypatch
 ):

@@ -3,7 +3,7 @@ from pandas.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_results
-from aor_lib.cli import app
+from aor_lib.cli.app import app
 from aor_lib.config.params import card_settings, load_model_cards
 from aor_lib.config.records import Split
 from aor_lib.config.typed_yaml import ParamsError
