@@ -1,26 +1,12 @@
-"""The ``aor`` command: every verb is one call into the library.
+"""The ``aor`` command: every verb is one call into the library."""
 
-Anything that a person can mend ends in one line on standard error and a non-zero exit.
-"""
-
-import typer
-
-from aor_lib.cli import answers, data, make, models, scenes
-from aor_lib.cli.steps import run_app
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Measure over-refusal of audio models. In order: data, validate, run, judge, steer.",
-)
-app.add_typer(data.app)
-app.add_typer(answers.app)
-app.add_typer(make.app)
-app.add_typer(models.app, name="models")
-app.add_typer(scenes.app, name="scenes")
+import signal
 
 
 def main() -> None:
-    """Entry point of ``aor``."""
+    """Entry point of ``aor``; Ctrl-C ends it silently from here on, while modules are imported."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from aor_lib.cli.app import app
+    from aor_lib.cli.steps import run_app
+
     run_app(app, "aor")

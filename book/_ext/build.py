@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":  # Ctrl-C ends it silently from here on, while modules are imported
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import itertools
 import json
 import os

@@ -19,6 +19,9 @@ from tests.conftest import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
+AOR = "from aor_lib.cli import main; main()"
+BOOK = "runpy.run_module('book._ext.build', run_name='__main__')"
+
 
 class TextModel(ScriptedModel):
     """Answers in capitals; one whose source is 'broken' fails."""
@@ -109,12 +112,10 @@ def test_a_model_is_checked_and_its_table_printed(aor, tmp_path):
 def test_a_models_server_takes_the_place_of_the_command(tmp_path):
     server = put(tmp_path / "vllm", b'#!/bin/sh\necho $$ "$@"\n')
     server.chmod(0o755)
+    path = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     launch = ["models", "launch", "voxtral-mini-3b-2507-served", "--port", "8001", "--", "--seed=1"]
     started = subprocess.Popen(
-        [sys.executable, "-c", "from aor_lib.cli import main; main()", *launch],
-        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", AOR, *launch], env=path, stdout=subprocess.PIPE, text=True
     )
     pid, *words = started.communicate()[0].split()
     assert int(pid) == started.pid, "so that whoever ends it ends the server"
@@ -183,6 +184,18 @@ def test_ctrl_c_ends_a_command_whose_work_goes_on_and_prints_nothing(verb):
         assert process.wait(timeout=20) == 130
         process.stdin.close()
         assert process.stderr.read() == ""
+
+
+IMPORTING = """
+import os, runpy, signal, sys
+sys.addaudithook(lambda _, what: what[:1] == ("typer",) and os.kill(os.getpid(), signal.SIGINT))
+"""
+
+
+@pytest.mark.parametrize("start", [AOR, BOOK])
+def test_ctrl_c_while_modules_are_imported_prints_nothing(start):
+    done = subprocess.run([sys.executable, "-c", IMPORTING + start], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_without_a_home_or_with_a_cache_that_cannot_be_written_one_line_says_what_to_do(

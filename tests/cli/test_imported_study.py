@@ -8,7 +8,7 @@ import soundfile
 from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_results
-from aor_lib.cli import app
+from aor_lib.cli.app import app
 from aor_lib.config.params import PARAMS
 
 pytestmark = pytest.mark.slow

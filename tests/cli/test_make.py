@@ -35,7 +35,7 @@ def test_a_study_is_made_again_at_no_cost_and_its_state_changes_with_what_pages_
 
 def test_importing_the_library_and_its_command_loads_no_heavy_package():
     code = (
-        "import sys, aor_lib, aor_lib.cli, aor_lib.config.records, aor_lib.config.params\n"
+        "import sys, aor_lib, aor_lib.cli.app, aor_lib.config.records, aor_lib.config.params\n"
         "heavy = {'torch', 'transformers', 'inspect_ai', 'pandas', 'onnxruntime', 'altair'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

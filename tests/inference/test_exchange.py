@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from aor_lib.analysis.results import load_cards, load_provenance, load_results
-from aor_lib.cli import app
 from aor_lib.cli import data as verbs
+from aor_lib.cli.app import app
 from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.exchange import BundleError, export_results, import_results

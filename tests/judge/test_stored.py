@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from aor_lib.cli import app
+from aor_lib.cli.app import app
 from aor_lib.config.records import FLAGS, Label
 from aor_lib.config.typed_yaml import AorError
 from aor_lib.inference.asking import response_of

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from aor_lib.cli import app
+from aor_lib.cli.app import app
 from aor_lib.config.params import ModelCard
 from aor_lib.inference.store import STORE
 from aor_lib.models import llama_cpp

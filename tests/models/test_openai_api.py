@@ -206,9 +206,7 @@ LLAMA = {"/v1/models": {"data": [{"owned_by": "llamacpp", "meta": {"n_ctx": 4096
         ({"/v1/models": ["?"], "/version": 3}, None, "the provider's"),
     ],
 )
-def test_what_a_server_says_of_its_version_and_context_is_known(
-    server, pages, fingerprint, expected
-):
+def test_what_a_server_says_of_itself_is_known(server, pages, fingerprint, expected):
     server.pages = pages
     server.reply = lambda _: completion("Fine.", system_fingerprint=fingerprint)
     model = OpenAIModel(card(server, api_key_variable=None))
@@ -216,9 +214,7 @@ def test_what_a_server_says_of_its_version_and_context_is_known(
     assert provenance_of(model).device == expected
 
 
-def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_what_and_how_long(
-    server, caplog
-):
+def test_a_server_that_is_restarted_is_waited_for_and_it_is_said_once_for_how_long(server, caplog):
     away = itertools.repeat(error(503, "loading"), 20)
     server.reply = lambda _: next(away, completion("Fine."))
     model = OpenAIModel(card(server, restart_s=600, max_retries=1, concurrency=1))

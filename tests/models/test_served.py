@@ -59,9 +59,7 @@ def test_sound_is_sent_as_a_data_url_without_a_key_and_drawn_from_the_whole_dist
     assert [request.body[name] for name in sampling] == [1, 1, 1, -1, 0]
 
 
-def test_a_clip_that_a_server_would_cut_is_refused_by_file_and_seconds_and_not_sent(
-    server, tmp_path
-):
+def test_a_clip_that_a_server_would_cut_is_refused_by_file_and_seconds(server, tmp_path):
     Clip(np.zeros(31 * 8_000, np.float32), 8_000).save(tmp_path / "long.flac")
     model = OpenAIModel(QWEN)
     [refused] = model.answer([(Turn("user", audio=tmp_path / "long.flac"),)], GENERATION)

@@ -1,0 +1,17 @@
+"""The verbs of ``aor``, by the modules that hold them."""
+
+import typer
+
+from aor_lib.cli import answers, data, make, models, scenes
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Measure over-refusal of audio models. In order: data, validate, run, judge, steer.",
+)
+app.add_typer(data.app)
+app.add_typer(answers.app)
+app.add_typer(make.app)
+app.add_typer(models.app, name="models")
+app.add_typer(scenes.app, name="scenes")
