@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyloudnorm
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import firwin, lfilter
+from scipy.signal import lfilter, resample_poly
 
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.profile import Mixing
@@ -15,7 +15,6 @@ from aor_lib.config.profile import Mixing
 Samples = npt.NDArray[np.float32]
 
 _OVERSAMPLING = 4
-_TAPS_A_SIDE = 10  # of the interpolation filter, in input samples
 
 
 @dataclass(frozen=True)
@@ -101,29 +100,9 @@ def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
-    taps, most_gain = _interpolation()
-    padded = np.pad(samples, _TAPS_A_SIDE)
-    peak = float(max(padded.max(), -padded.min()))
-    # Between samples the signal can exceed its largest neighbour by a known factor at most, so
-    # only the surroundings of large samples need to be interpolated: a few per cent.
-    large = np.flatnonzero(np.abs(padded) >= peak / most_gain)
-    width = taps.shape[1]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
-    near = np.zeros(len(windows) + width, dtype=bool)
-    for offset in range(width):
-        near[large - offset] = True  # an index below 0 marks the end, which is no window
-    between = windows[np.flatnonzero(near[: len(windows)])] @ taps.T
-    return float(20 * np.log10(max(peak, np.abs(between).max(initial=0.0)) + 1e-10))
-
-
-@functools.cache
-def _interpolation() -> tuple[npt.NDArray[np.float64], float]:
-    """Filter of each new sample between two old ones, and the most that any of them amplifies."""
-    n_taps = 2 * _TAPS_A_SIDE * _OVERSAMPLING + 1
-    prototype = _OVERSAMPLING * firwin(n_taps, 1 / _OVERSAMPLING, window=("kaiser", 5.0))
-    # The first phase would give the samples themselves.
-    taps = np.array([prototype[phase::_OVERSAMPLING] for phase in range(1, _OVERSAMPLING)])
-    return taps, float(np.abs(taps).sum(axis=1).max())
+    upsampled = resample_poly(samples, _OVERSAMPLING, 1)
+    upsampled[::_OVERSAMPLING] = samples
+    return float(20 * np.log10(np.abs(upsampled).max() + 1e-10))
 
 
 def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:

@@ -15,8 +15,7 @@ from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S
 from aor_lib.audio.scenes import engine
 from aor_lib.audio.sound_files import flac
-from aor_lib.audio.speech.emotions import TARGETS
-from aor_lib.audio.speech.prosody import express
+from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.config.params import load_scene
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus

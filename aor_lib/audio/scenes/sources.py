@@ -15,7 +15,7 @@ from aor_lib.audio.scenes.library import checked, drawn
 from aor_lib.audio.scenes.octaves import equalised
 from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.audio.scenes.synth import Synth
-from aor_lib.config.scene import Layer, Occurrence, Range, Scene
+from aor_lib.config.scene import Layer, Occurrence, Scene
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _BED_MARGIN_S = 0.3
@@ -120,8 +120,8 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering
             values = once | drawn(part.sound, each, synth.rng)
             sound = SOUNDS[part.sound].make(synth, **values)
             peak = max(float(np.max(np.abs(sound))), 1e-12)
-            gain = decibels(draw(part.level_db, synth.rng)) / peak
-            placed.append((draw(part.at_s, synth.rng), gain * sound))
+            gain = 10.0 ** (synth.rng.uniform(*part.level_db) / 20.0) / peak
+            placed.append((synth.rng.uniform(*part.at_s), gain * sound))
         whole = equalised(synth.overlay(placed), synth, occurrence.label)
         return Rendering(whole, float(np.max(np.abs(whole))))
 
@@ -137,13 +137,3 @@ def _loudest(samples: NDArray[np.floating], rate: int) -> float:
     length = round(_LOUDEST_S * rate)
     energy = np.cumsum(np.square(np.pad(samples, length), dtype=np.float64))
     return float(np.sqrt(np.max(energy[length:] - energy[:-length]) / length))
-
-
-def draw(levels: Range, rng: np.random.Generator) -> float:
-    """A number of a range."""
-    return float(rng.uniform(*levels))
-
-
-def decibels(level_db: float) -> float:
-    """The gain of a level in dB."""
-    return float(10.0 ** (level_db / 20.0))

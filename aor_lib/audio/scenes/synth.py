@@ -268,6 +268,11 @@ def unit_rms(sound: FloatArray) -> FloatArray:
     return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
 
 
+def unit_peak(sound: FloatArray) -> FloatArray:
+    """A sound with a peak of 1."""
+    return np.asarray(sound / np.max(np.abs(sound)))
+
+
 def cycle(partials: ArrayLike, n: int) -> FloatArray:
     """One cycle of each harmonic wave: the sum of sines of amplitudes ``(..., partials)``."""
     amplitudes = np.asarray(partials)
