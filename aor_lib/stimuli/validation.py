@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +28,7 @@ from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
 from aor_lib.stimuli.rendering import speak
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.progress import finished, up_to_date
+from aor_lib.storage.progress import Report, finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 6  # raise it when a measurement or a violation changes
@@ -54,10 +54,7 @@ MEASURES = (
 
 
 def validate_dataset(
-    study: StudyParams,
-    build: Path,
-    workers: int | Executor,
-    report: Callable[[int, int], None],
+    study: StudyParams, build: Path, workers: int | Executor, report: Report
 ) -> list[str]:
     """Measure every stimulus of a study, and return the violations, lines that name a stimulus.
 

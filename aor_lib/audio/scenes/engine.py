@@ -57,26 +57,15 @@ def render(
     """Render a background scene; the same state of the generator renders the same bytes.
 
     A sound whose label the bank has is a recording, at the level that the scene gives the sound.
+    The samples are ``round(duration_s * sample_rate)``, at least one, with a peak of 0.9.
 
     Parameters
     ----------
     scene
-        A scene, or the id of one of params/scenes.
-    duration_s
-        Seconds, at least one sample.
+        A scene, or the id of one of params/scenes. ParamsError if there is no such scene, or one
+        of its sounds or their parameters is wrong.
     sample_rate
         In Hz; with a bank, that of its recordings, 24 kHz.
-    bank
-        Recordings to take; None to synthesise every sound.
-
-    Returns
-    -------
-    ``round(duration_s * sample_rate)`` samples with a peak of 0.9, and the scene's events.
-
-    Raises
-    ------
-    ParamsError
-        If there is no such scene, or one of its sounds or their parameters is wrong.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     n_samples = round(duration_s * sample_rate)

@@ -268,7 +268,7 @@ def unit_rms(sound: FloatArray) -> FloatArray:
     return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
 
 
-def unit_peak(sound: FloatArray) -> FloatArray:
+def peaked(sound: FloatArray) -> FloatArray:
     """A sound with a peak of 1."""
     return np.asarray(sound / np.max(np.abs(sound)))
 

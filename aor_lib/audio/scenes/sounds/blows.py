@@ -5,15 +5,7 @@ from typing import Annotated
 import numpy as np
 
 from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Seconds, named_in, sound
-from aor_lib.audio.scenes.synth import (
-    FloatArray,
-    Synth,
-    curve,
-    octaves,
-    rolloff,
-    unit_peak,
-    unit_rms,
-)
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, peaked, rolloff, unit_rms
 
 _HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
 _BALL = octaves(45, (-5, -1, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
@@ -34,7 +26,7 @@ def blow(
     n = synth.samples(max(t60_s for _, _, t60_s in bands))
     parts, at_s, level = [], 0.0, 1.0
     for _ in range(contacts):
-        parts.append((at_s, level * unit_peak(synth.hit(n, bands, struck["attack_s"]))))
+        parts.append((at_s, level * peaked(synth.hit(n, bands, struck["attack_s"]))))
         at_s += gap_s * synth.rng.uniform(0.4, 1.6)
         level *= synth.rng.uniform(0.4, 0.8)
     return synth.fade(synth.overlay(parts), 0.0, 0.05)
@@ -62,7 +54,7 @@ def step(
     sole *= 10.0 ** (rolling_db / 20.0) * 10.0 ** (_uneven(synth, n, 1.9) / 20.0)
     strike = synth.hit(synth.samples(0.15), _HEEL)
     strength = trodden["heel"] * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
-    made = synth.overlay([(0.0, unit_peak(sole)), (knots[1], strength * unit_peak(strike))])
+    made = synth.overlay([(0.0, peaked(sole)), (knots[1], strength * peaked(strike))])
     return synth.fade(made, 0.02, 0.03)
 
 
@@ -70,8 +62,8 @@ def step(
 def ball(synth: Synth) -> FloatArray:
     """One bounce of a heavy ball, which is pressed flat and springs back."""
     n = synth.samples(0.3)
-    bounce = unit_peak(synth.hit(n, _BALL, attack_s=0.012))
-    back = 0.5 * unit_peak(synth.hit(n, _BALL, attack_s=0.003))
+    bounce = peaked(synth.hit(n, _BALL, attack_s=0.012))
+    back = 0.5 * peaked(synth.hit(n, _BALL, attack_s=0.003))
     return synth.overlay([(0.0, bounce), (synth.rng.uniform(0.035, 0.075), back)])
 
 
@@ -106,7 +98,7 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
     strike = synth.hit(synth.samples(0.2), _HEEL)
-    made = synth.overlay([(0.0, unit_peak(grinding)), (0.0, 0.7 * unit_peak(strike))])
+    made = synth.overlay([(0.0, peaked(grinding)), (0.0, 0.7 * peaked(strike))])
     return synth.fade(made, 0.01, 0.03)
 
 
