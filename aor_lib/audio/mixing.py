@@ -40,13 +40,6 @@ def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
         float32, exactly :func:`clip_length` samples; None for speech alone.
     settings
         SNR, seconds of the background alone before and after the speech, loudness, peak.
-
-    Examples
-    --------
-    >>> tone = np.sin(np.arange(24_000) / 10).astype(np.float32)
-    >>> mixed = mix(tone, None, Mixing(lead_in_s=1.0, tail_s=0.5, loudness_lufs=-23.0))
-    >>> len(mixed.samples), round(mixed.loudness_lufs, 1)
-    (60000, -23.0)
     """
     length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)

@@ -41,7 +41,9 @@ def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
         missing_db = target_db - _in_db(made.sum(axis=1))
         gains_db = np.minimum(np.maximum(gains_db + missing_db, _CUT_DB), most_db)
     # The cepstrum's negative half is folded onto the positive one (Oppenheim and Schafer).
-    cepstrum = fft.irfft(_between(_octaves_up(synth.rate), gains_db) * np.log(10.0) / 20.0)
+    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / synth.rate), 1.0)
+    gains_db = _between(np.log2(hz / OCTAVES_HZ[0]), gains_db)
+    cepstrum = fft.irfft(gains_db * np.log(10.0) / 20.0)
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
     response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
@@ -63,12 +65,6 @@ def energies(sound: FloatArray, rate: int) -> FloatArray:
     bins = edges.astype(np.int64)
     up_to = np.cumsum(np.square(np.abs(spectrum[: bins[-1] + 1])), dtype=np.float64)
     return np.diff(up_to[bins] * (2.0 / size)).reshape(-1, _PER_OCTAVE)
-
-
-@functools.cache
-def _octaves_up(rate: int) -> FloatArray:
-    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / rate), 1.0)
-    return np.asarray(np.log2(hz / OCTAVES_HZ[0]))
 
 
 def _in_db(energies: FloatArray) -> FloatArray:

@@ -130,11 +130,7 @@ class Synth:
         return unit_rms(made)
 
     def strokes(
-        self,
-        rate_hz: float | FloatArray,
-        n: int,
-        kernels: Sequence[FloatArray],
-        uneven: float = 0.15,
+        self, rate_hz: FloatArray, n: int, kernels: Sequence[FloatArray], uneven: float
     ) -> FloatArray:
         """Hits in turn at a rate that may change: cylinders that fire, a hammer, wheels.
 
