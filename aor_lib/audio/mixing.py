@@ -1,6 +1,5 @@
 """Speech and background mixed to one clip at a stated SNR and loudness."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +31,8 @@ def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
     The SNR is the active speech level minus the RMS level of the background over the whole clip.
     The loudness is lower where the true peak would pass its limit.
 
-    Parameters
-    ----------
-    speech
-        float32, ``(n,)``, mono, at 24 kHz.
-    background
-        float32, exactly :func:`clip_length` samples; None for speech alone.
-    settings
-        SNR, seconds of the background alone before and after the speech, loudness, peak.
+    ``speech`` is float32, ``(n,)``, mono, at 24 kHz; ``background``, float32, has exactly
+    :func:`clip_length` samples, or is None for speech alone.
     """
     length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)
@@ -104,7 +97,9 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
     """
     # The K-weighting is pyloudnorm's, whose loop over the blocks takes longer than all the rest.
-    weighted = lfilter(*_k_weighting(sample_rate), np.asarray(samples, dtype=np.float64))
+    shelf, high_pass = pyloudnorm.Meter(sample_rate)._filters.values()
+    both = np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)
+    weighted = lfilter(*both, np.asarray(samples, dtype=np.float64))
     hop = round(0.1 * sample_rate)
     n_hops = len(weighted) // hop
     if n_hops < 4:
@@ -116,11 +111,3 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     if len(loud):
         loud = loud[loud > loud.mean() / 10]
     return float(-0.691 + 10 * np.log10(loud.mean())) if len(loud) else float("-inf")
-
-
-@functools.cache
-def _k_weighting(sample_rate: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    # Numerator and denominator of both stages in one filter.
-    meter = pyloudnorm.Meter(sample_rate)
-    shelf, high_pass = meter._filters.values()
-    return np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)

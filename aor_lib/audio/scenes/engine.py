@@ -59,13 +59,9 @@ def render(
     A sound whose label the bank has is a recording, at the level that the scene gives the sound.
     The samples are ``round(duration_s * sample_rate)``, at least one, with a peak of 0.9.
 
-    Parameters
-    ----------
-    scene
-        A scene, or the id of one of params/scenes. ParamsError if there is no such scene, or one
-        of its sounds or their parameters is wrong.
-    sample_rate
-        In Hz; with a bank, that of its recordings, 24 kHz.
+    A string is the id of one of params/scenes. With a bank, the sample rate is that of its
+    recordings, 24 kHz. ParamsError if there is no such scene, or one of its sounds or their
+    parameters is wrong.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     n_samples = round(duration_s * sample_rate)

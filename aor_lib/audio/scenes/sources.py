@@ -114,9 +114,8 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering
     # What is drawn once for a scene is drawn now, the rest whenever the function is called.
     prepared = []
     for part in occurrence.all_parts:
-        values = checked(part.sound, part.params | part.each, "")
-        once = {name: value for name, value in values.items() if name not in part.each}
-        each = {name: values[name] for name in part.each}
+        once = checked(part.sound, part.params | part.each, "")
+        each = {name: once.pop(name) for name in part.each}
         prepared.append((part, drawn(part.sound, once, synth.rng), each))
 
     def make() -> Rendering:

@@ -110,12 +110,8 @@ class Synth:
         """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
 
         `depth` is in nepers; the octave at 500 Hz wanders at `rate_hz`, higher ones faster.
-        Independent envelopes of bands are what tells natural textures from plain noise [1]_.
-
-        References
-        ----------
-        .. [1] J. McDermott and E. Simoncelli, "Sound texture perception via statistics of the
-           auditory periphery", Neuron 71, 2011.
+        Independent envelopes of bands are what tells natural textures from plain noise (McDermott
+        & Simoncelli, 2011, Neuron 71, 926-940).
         """
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         spectrum_of = fft.rfft(self.noise(size, spectrum).astype(np.float32))
