@@ -15,7 +15,7 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
     )
     sounding, earlier = context.where(**SOUNDS), histories.where(**SOUNDS)
     heard = sounding.where(condition=[SCENE, ALONE, "neutral_scene", "noise"])
-    scenes = sounding.where(condition=[SCENE, "threatening_scene", "neutral_scene"])
+    scenes = sounding.where(condition=[SCENE, "threatening_scene"])
     alone = sounding.where(
         condition=[c for c in sounding.frame["condition"].unique() if c != SCENE]
     )
@@ -41,6 +41,7 @@ def families(study: aor.Study, split: str) -> pd.DataFrame:
         "Mitigation": [
             mitigation.where(method="prompt").paired("kind", baseline="control", by=["arm"]),
             mitigation.where(kind=["none", "control"]).paired("mitigation", baseline="none"),
+            mitigation.where(kind=["none", "decoding"]).paired("mitigation", baseline="none"),
         ],
         "Steering": [compared.paired("role", baseline="chosen")],
     }

@@ -100,7 +100,7 @@ def histories(results: pd.DataFrame) -> pd.DataFrame:
 def mitigation(results: pd.DataFrame) -> pd.DataFrame:
     """Select the core trials in the benign scene under prompts, other decodings and none of them.
 
-    Adds ``kind``: ``none``, ``prompt``, ``control`` (neutral words, as many) or ``decoding``.
+    Adds ``kind``: ``none``, ``prompt``, its ``control`` (about something else) or ``decoding``.
     """
     arms = core(results[results["condition"] == Condition.BENIGN_SCENE])
     arms = arms[arms["method"].isin([NONE, "prompt", "decoding"])]

@@ -71,7 +71,7 @@ class Decoding(Params):
 class Mitigation(Prompt):
     """A prompt or a decoding that is meant to change over-refusal (params/prompts/ID.yaml).
 
-    ``control`` is the same with as many neutral words. The last three fields are set by code.
+    ``control`` is as long, about something else. The last three fields are set by code.
     """
 
     id: Identifier

@@ -134,9 +134,9 @@ class Estimates:
         if any(sizes):
             columns["n"] = [NOTHING if size is None else f"{size:,}" for size in sizes]
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
-            columns["Not judged"] = [str(number) for number in frame["trials"] - frame["judged"]]
+            columns["Answers not judged"] = (frame["trials"] - frame["judged"]).astype(str).tolist()
             if "lowest" in frame:
-                columns["Worst-case bounds"] = [
+                columns["Bounds over all answers"] = [
                     " to ".join(shown(self.measure, row[end]) for end in ("lowest", "highest"))
                     for row in records
                 ]

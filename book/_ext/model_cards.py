@@ -52,14 +52,14 @@ class ModelCards(StudyHtml):
         return in_full(cards, kind, study.provenance, pd.read_csv(_RATES))
 
 
-def is_verified(card: ModelCard) -> bool:
-    """Tell if the card alone fixes the model that answers: hashed weights, or a commit.
+def is_pinned(card: ModelCard) -> bool:
+    """Tell if the card alone determines the weights that answer: by hashes, or by a commit.
 
     The name of a branch or of a provider's model may stand for another model tomorrow, and a server
     does not say which commit it was started with.
     """
-    pinned = card.kind != "openai_api" and re.fullmatch("[0-9a-f]{40}", card.revision)
-    return card.kind == "cascade" or bool(pinned)
+    commit = card.kind != "openai_api" and re.fullmatch("[0-9a-f]{40}", card.revision)
+    return card.kind == "cascade" or bool(commit)
 
 
 def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
@@ -79,15 +79,15 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
             "Licence": escape(card.licence),
             "Size": _size(card),
             "Memory": _memory(card),
-            "Verified": "yes" if is_verified(card) else "no",
+            "Pinned": "yes" if is_pinned(card) else "no",
             "Trials here": f"{answered.get(card.id, 0):,}",
         }
         for card in cards
     ]
     table = pd.DataFrame(rows).to_html(index=False, border=0, escape=False)
     return (
-        f"<p>There are {len(cards)} cards; the revisions of {sum(map(is_verified, cards))} are "
-        f"verified. {len(answered)} of the models answered in this build.</p>"
+        f"<p>There are {len(cards)} cards; the revisions of {sum(map(is_pinned, cards))} are "
+        f"pinned. {len(answered)} of the models answered in this build.</p>"
         '<div class="aor-scroll" role="region" tabindex="0" aria-label="The models">'
         f"{table}</div>"
     )
@@ -134,7 +134,7 @@ def _page(card: ModelCard, provenance: pd.DataFrame, measured: pd.DataFrame) -> 
         "Memory": _memory(card),
         "Where it runs": _RUNS.get(card.kind, card.kind),
         "Source": card.source,
-        "Revision": f"{card.revision} ({'' if is_verified(card) else 'not '}verified)",
+        "Revision": f"{card.revision} ({'' if is_pinned(card) else 'not '}pinned)",
         "Started by": card.launch,
         "Settings": _in_yaml(card.settings),
         "Access": _in_yaml(card.reach),

@@ -56,11 +56,21 @@
     for (const inner of part.layer || []) wrapNames(inner);
   }
 
-  /** Panels share the width of their chart; on a phone they keep what they need, and it scrolls. */
-  function fitPanels({ facet, spec, datasets }, width) {
-    const values = Object.values(datasets).flat().map((row) => row[facet.column.field]);
-    const columns = new Set(values.filter(Boolean)).size;
-    spec.width = Math.max(80, Math.floor((width - 80) / columns) - 10);
+  /** Panels share the width of their chart; on a phone, rows of panels become rows of two. */
+  function fitPanels(chart, width) {
+    const { row, column } = chart.facet;
+    const rows = Object.values(chart.datasets).flat();
+    const valuesOf = ({ field }) => [...new Set(rows.map((one) => one[field]).filter(Boolean))];
+    let columns = valuesOf(column).length;
+    if (width < NARROW) {
+      columns = chart.columns = 2;
+      const panel = `datum.${row.field} + '\\n' + datum.${column.field}`;
+      chart.transform = [...(chart.transform || []), { calculate: panel, as: "panel" }];
+      const sort = valuesOf(row).flatMap((model) => valuesOf(column).map((one) => `${model}\n${one}`));
+      const header = { labelExpr: "split(datum.label, '\\n')" };
+      chart.facet = { field: "panel", type: "nominal", title: null, sort, header };
+    }
+    chart.spec.width = Math.max(80, Math.floor((width - 80) / columns) - 10);
   }
 
   function merge(base, over) {

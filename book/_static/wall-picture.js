@@ -4,7 +4,10 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   const LARGEST = 22;
   const SMALLEST = 5;
-  const TALLEST = 4000; // pixels: browsers limit the area of a canvas
+  const TOUCHED = 16; // the smallest on a phone, where the wall scrolls sideways
+  const NARROW = 480;
+  const TALLEST = 4000; // pixels, but on a phone
+  const AREA = 16e6; // pixels of a canvas: iOS draws none of more than 2 ** 24
   const LABELLED = 12; // squares from this size on have the names of their conditions above them
   const LINE = 16;
   const BAND = 24; // room for the name of a scenario
@@ -27,7 +30,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const models = columns.length / width;
     const space = models > 8 ? 4 : 10;
     const fitting = Math.floor((room - (models - 1) * space) / columns.length);
-    const size = Math.max(SMALLEST, Math.min(LARGEST, fitting, Math.floor(TALLEST / rows.length)));
+    const smallest = room < NARROW ? TOUCHED : SMALLEST;
+    const size = Math.max(smallest, Math.min(LARGEST, fitting, Math.floor(TALLEST / rows.length)));
     pen.font = FONT;
     const longest = (words) => Math.ceil(Math.max(...words.map((word) => pen.measureText(word).width)));
     const labels = size >= LABELLED ? longest(titles.conditions) + 8 : 0;
@@ -118,7 +122,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const pen = canvas.getContext("2d");
     const places = layOut(chosen, canvas.parentElement.clientWidth, pen, titles);
     const { size, tops, lefts } = places;
-    const scale = window.devicePixelRatio;
+    const scale = Math.min(window.devicePixelRatio, Math.sqrt(AREA / (places.wide * places.high)));
     const wide = (canvas.width = Math.ceil(places.wide * scale));
     canvas.height = Math.ceil(places.high * scale);
     canvas.style.width = `${places.wide}px`;

@@ -1,7 +1,7 @@
 import pandas as pd
 
 from aor_lib.config.params import ModelCard, load_model_cards
-from book._ext.model_cards import in_full, is_verified, overview
+from book._ext.model_cards import in_full, is_pinned, overview
 
 CARD = ModelCard(
     id="my-model",
@@ -25,12 +25,12 @@ MEASURED = pd.DataFrame(
 ).assign(model=CARD.id, revision="abc", utterances=12)
 
 
-def test_a_revision_is_verified_by_hashed_weights_or_a_commit_and_not_by_a_name():
+def test_a_revision_is_pinned_by_hashed_weights_or_a_commit_and_not_by_a_name():
     commit = CARD.model_copy(update={"revision": "0123456789abcdef" * 2 + "01234567"})
-    assert [is_verified(CARD), is_verified(commit)] == [False, True]
-    assert is_verified(load_model_cards()["ref-permissive"])
+    assert [is_pinned(CARD), is_pinned(commit)] == [False, True]
+    assert is_pinned(load_model_cards()["ref-permissive"])
     # A server may have been started with any.
-    assert not is_verified(commit.model_copy(update={"kind": "openai_api"}))
+    assert not is_pinned(commit.model_copy(update={"kind": "openai_api"}))
 
 
 def test_the_table_leads_to_cards_that_say_where_a_model_answered_and_what_was_measured():

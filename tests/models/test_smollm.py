@@ -41,11 +41,8 @@ def test_an_integer_layer_gives_nearly_what_it_gives_with_floats():
     assert IntegerLinear(layer)(torch.zeros(3, 96)).equal(torch.zeros(3, 40))
 
 
-def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone_on_any_processor(monkeypatch):
-    network, rows, outputs = linear(), torch.randn(33, 96), []
+def test_a_row_of_an_integer_layer_gets_exactly_what_it_gets_alone():
+    layer, rows = IntegerLinear(linear()), torch.randn(33, 96)
     rows[0] *= 1000
-    for capabilities in ({"avx512_vnni": True}, {}):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", capabilities.copy)
-        layer = IntegerLinear(network)
-        outputs += [layer(rows), torch.cat([layer(row[None]) for row in rows])]
-    assert all(output.equal(outputs[0]) for output in outputs)
+    alone = torch.cat([layer(row[None]) for row in rows])
+    assert layer(rows).equal(alone)

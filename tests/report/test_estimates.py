@@ -1,11 +1,14 @@
 """Estimates: choosing some of them, and their figures, tables and sentences."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 
 from aor_lib.analysis.heard import HEARD
 from aor_lib.report.estimates import Estimates
+from aor_lib.report.selection import Selection
 from aor_lib.report.style import NEUTRAL, title_of
 from tests.report.conftest import data_of, estimates_of, marks_of
 
@@ -13,19 +16,18 @@ MODELS = ["ref-contextual", "evil"]
 CONDITIONS = ["benign_scene", "speech_only", "noise"]
 
 
-def test_rates_are_a_forest_plot_with_a_row_for_each_condition_and_the_table_below():
+def test_estimates_are_a_forest_plot_with_the_table_below_and_differences_a_line_at_zero(
+    differences,
+):
     figure = estimates_of(model=MODELS, condition=CONDITIONS).plot("Refused in each condition")
     assert marks_of(figure) == ["rule", "point"]
     rows = {row["row"] for row in data_of(figure)}
     assert rows == {"Benign scene", "Speech only", "Spectrum-matched noise"}
     assert figure.numbers["Refused"][0] == "30.0% (20.0% to 40.0%)"
     assert figure.description == "6 estimates with 95% intervals, from 30.0% to 35.0%."
-
-
-def test_differences_have_a_line_at_zero_and_no_row_repeats_the_only_baseline(differences):
     figure = differences.plot("Against the benign scene")
     assert marks_of(figure) == ["rule", "rule", "point"]
-    assert "Speech only" in {row["row"] for row in data_of(figure)}
+    assert "Speech only" in {row["row"] for row in data_of(figure)}  # and not the only baseline
 
 
 def test_estimates_over_a_number_are_lines_with_a_band_in_a_figure_for_each_facet():
@@ -83,23 +85,31 @@ def test_numbers_of_a_chart_its_table_and_sentences_lead_to_their_clips(differen
     assert "<a" not in elsewhere.plot("Changes").html + elsewhere.sentences().markdown
 
 
-def test_trials_that_were_not_judged_are_counted_in_the_table():
-    rates = estimates_of(model=MODELS)
-    assert "Not judged" not in rates.rows()
-    rates.frame["judged"] = [20, 17]
-    assert rates.rows()["Not judged"].tolist() == ["0", "3"]
+def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_count_the_rest():
+    labels = ["full_refusal", "full_compliance", "unjudged", None, *["full_compliance"] * 3]
+    said = {"utterance_id": list("abcdabc"), "label": labels, "stimulus_id": list("1234567")}
+    frame = pd.DataFrame(said).assign(model="m", intent="benign", mitigation="none", block="core")
+    frame["condition"] = ["noise"] * 4 + ["benign_scene"] * 3
+    frame["status"] = frame["label"].notna().map({True: "ok", False: "failed"})
+    study = SimpleNamespace(clips_url="clips", titles={}, people=pd.DataFrame())
+    trials = Selection(study, frame)
+    noise, scene = (trials.where(condition=one) for one in ("noise", "benign_scene"))
+    changes = trials.paired("condition", "benign_scene")
+    refused = noise.where(refused=True)
+    for made, counted in ((noise.rates(), "12"), (refused.rates(), "1"), (changes, "1256")):
+        [link] = map(made.clips, made.frame.to_dict("records"))
+        assert parse_qs(urlsplit(link).fragment)["stimulus_id"] == [",".join(counted)]
+    assert noise.rates().rows()["Answers not judged"].tolist() == ["2"]
+    assert "Answers not judged" not in scene.rates().rows()
 
 
-def test_sentences_tell_significant_differences_from_the_rest_and_from_those_untested(differences):
+def test_sentences_tell_significant_from_other_differences_and_the_range_of_rates(differences):
     text = str(differences.sentences())
     assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
     assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
     assert "differences reach from +21.0 to +45.0 points." in text
     assert "1 of 6 differences (baseline: benign scene) had too few utterances" in text
     assert "The model shows no significant use of the scene" in text
-
-
-def test_sentences_of_rates_give_the_lowest_and_the_highest_of_each_model():
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
     assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
 

@@ -34,15 +34,12 @@ def card(row=None, **answer):
     return gallery(clips, "clips", pd.DataFrame([ANSWER | answer]), {}).html
 
 
-def test_a_card_says_what_was_said_by_whom_and_in_which_circumstances():
+def test_a_card_says_what_was_said_or_read_by_whom_and_in_which_circumstances():
     html = card({"gender": "female"})
     shown = ("the lobster?", "Pseudo-harmful", "Benign scene", "Home kitchen", "6 dB", "7.2 s")
     assert not [words for words in (*shown, "Heart (female)") if words not in html]
     assert "af_heart" not in html
     assert 'src="clips/kitchen%20ph%20%231.flac"' in html
-
-
-def test_a_stimulus_without_audio_shows_what_the_models_read():
     silent = {"path": None, "duration_s": float("nan"), "presented_text": "In a kitchen: how?"}
     html = card(silent | {"condition": "described"})
     assert "<audio" not in html
@@ -97,10 +94,18 @@ def test_a_refusal_is_right_or_wrong_for_the_intent_where_it_is_heard(
     assert f"Full refusal{worth}" in shown
 
 
-def test_what_a_model_heard_is_shown():
+def test_what_a_model_heard_is_shown_and_earlier_turns_come_before_the_request():
     account = {"transcript": "hi", "sounds": "a_kettle", "emotion": "angry", "probability": 0.9}
     assert "“hi” · sounds: a kettle · emotion: angry (90%)" in card(heard=json.dumps(account))
     assert "aor-heard" not in card(heard=None)
+    turns = [
+        {"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"},
+        {"role": "assistant", "text": "Yes."},
+    ]
+    html = card({"history": json.dumps(turns), "path": "clips/last.flac"})
+    assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
+    assert "<b>hear" not in html
+    assert "&lt;b&gt;hear" in html
 
 
 def test_a_gallery_gives_each_clip_its_own_answers():
@@ -110,14 +115,3 @@ def test_a_gallery_gives_each_clip_its_own_answers():
     cards = gallery(clips, "clips", results, {}).html.split("<article")[1:]
     assert ["Put it" in html for html in cards] == [True, False]
     assert ["Not here." in html for html in cards] == [False, True]
-
-
-def test_earlier_turns_come_before_the_request_and_are_escaped():
-    turns = [
-        {"role": "user", "text": "Can you <b>hear</b> me?", "path": "clips/a b.turn1.flac"},
-        {"role": "assistant", "text": "Yes."},
-    ]
-    html = card({"history": json.dumps(turns), "path": "clips/last.flac"})
-    assert html.index("clips/a%20b.turn1.flac") < html.index("“Yes.”") < html.index("last.flac")
-    assert "<b>hear" not in html
-    assert "&lt;b&gt;hear" in html

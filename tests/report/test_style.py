@@ -12,6 +12,7 @@ def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
     titles, colours, _ = zip(*style.looks("condition", kinds), strict=True)
     assert titles == ("Benign scene", "Threatening scene", "Of no design")
     assert colours == style.PALETTE[:3]
+    assert len({shape for _, _, shape in style.looks("method", METHODS)}) == len(METHODS)
 
 
 @pytest.mark.parametrize("others", [[], ["another-model", "ref-contextual"]])
@@ -19,10 +20,6 @@ def test_a_model_keeps_its_colour_and_shape_whichever_stand_beside_it(others):
     looks = style.looks("model", [*others, "ref-permissive"], {"ref-permissive": "Permissive"})
     assert ("Permissive", *style.model_look("ref-permissive")) in looks
     assert style.model_look("words_only")[0] not in style.PALETTE  # which are models' colours
-
-
-def test_every_method_of_steering_has_a_point_of_its_own_shape():
-    assert len({shape for _, _, shape in style.looks("method", METHODS)}) == len(METHODS)
 
 
 def test_a_chart_of_reference_models_alone_is_titled_a_check_of_the_instrument():
