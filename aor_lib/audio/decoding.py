@@ -63,7 +63,7 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     clipped = sum(int((np.abs(part) >= _FULL_SCALE).sum()) for _, part in parts)
     if (share := clipped / sum(part.size for _, part in parts)) > _MAX_CLIPPED:
         raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
-    samples = np.concatenate(
+    samples: mixing.Samples = np.concatenate(
         [soxr.resample(_mono(part), rate, SAMPLE_RATE) for rate, part in parts]
     )
     if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:

@@ -86,7 +86,7 @@ def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
-    upsampled = resample_poly(samples, _OVERSAMPLING, 1)
+    upsampled = resample_poly(samples.astype(np.float64), _OVERSAMPLING, 1)
     upsampled[::_OVERSAMPLING] = samples
     return float(20 * np.log10(np.abs(upsampled).max() + 1e-10))
 
