@@ -20,9 +20,15 @@ import pandas as pd
 import soundfile
 import soxr
 
-from aor_lib.audio.scenes.octaves import OCTAVES_HZ, TABLE, levels_db
+from aor_lib.audio.scenes.octaves import OCTAVES_HZ, TABLE, energies
 
 RATE, LONGEST_S = 24_000, 20
+
+
+def levels_db(sound: np.ndarray, rate: int) -> np.ndarray:
+    """Energy of each of the octaves, in dB of the whole sound's."""
+    shares = energies(sound, rate).sum(axis=1) / np.sum(np.square(sound))
+    return 10.0 * np.log10(shares + 1e-9)
 
 
 def measured(path: str) -> list[float]:

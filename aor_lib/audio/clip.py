@@ -37,10 +37,10 @@ class Clip:
 
         return Audio(self.samples, rate=self.sample_rate, normalize=False)
 
-    def wav(self, subtype: str = "FLOAT") -> bytes:
-        """A .wav file in memory; ``subtype`` is one of libsndfile's, such as PCM_16."""
+    def encoded(self, kind: str = "WAV", subtype: str = "FLOAT") -> bytes:
+        """A file in memory, of a kind and a subtype of libsndfile's, such as FLAC and PCM_16."""
         file = io.BytesIO()
-        soundfile.write(file, self.samples, self.sample_rate, format="WAV", subtype=subtype)
+        soundfile.write(file, self.samples, self.sample_rate, format=kind, subtype=subtype)
         return file.getvalue()
 
     def save(self, path: str | Path) -> None:

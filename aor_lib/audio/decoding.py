@@ -40,20 +40,9 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     Mono is the channels' mean, or the loudest channel where the channels cancel each other out.
     FFmpeg decodes (by PyAV), so that joined files and headers without a length are no obstacle.
 
-    Parameters
-    ----------
-    path
-        WAV, RF64, W64, AU, AIFF, FLAC, Ogg, MP3, MP4 or WebM; the name has an ending of those.
-    at_most_s
-        Seconds to decode; what comes later is left out.
-
-    Raises
-    ------
-    UnusableError
-        The file is named as none of these, silent, sampled below 8 kHz, or clipped for over a
-        quarter of its samples.
-    UnreadableError
-        It is missing, damaged or cut off.
+    UnusableError if the file's name has none of the :data:`SUFFIXES`, or it is silent, sampled
+    below 8 kHz, or clipped for over a quarter of its samples. UnreadableError if it is missing,
+    damaged or cut off.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UnusableError(f"is not a sound file (its name ends in {path.suffix!r})")
@@ -74,7 +63,9 @@ def read_sound(path: Path, at_most_s: float) -> mixing.Samples:
     clipped = sum(int((np.abs(part) >= _FULL_SCALE).sum()) for _, part in parts)
     if (share := clipped / sum(part.size for _, part in parts)) > _MAX_CLIPPED:
         raise UnusableError(f"is clipped throughout ({share:.0%} of its samples)")
-    samples = np.concatenate([_at_24_khz(_mono(part), rate) for rate, part in parts])
+    samples: mixing.Samples = np.concatenate(
+        [soxr.resample(_mono(part), rate, SAMPLE_RATE) for rate, part in parts]
+    )
     if mixing.rms_dbfs(samples - samples.mean(dtype=np.float64)) < _SILENCE_DBFS:
         raise UnusableError("is silent")
     return samples[: round(at_most_s * SAMPLE_RATE)]
@@ -126,12 +117,6 @@ def _mono(channels: _Block) -> mixing.Samples:
     unrelated = power.sum() / len(channels) ** 2
     loudest: mixing.Samples = channels[int(power.argmax())]
     return loudest if np.square(mean).mean() < _CANCELLED * unrelated else mean
-
-
-def _at_24_khz(samples: mixing.Samples, rate: int) -> mixing.Samples:
-    if rate == SAMPLE_RATE:
-        return samples
-    return np.asarray(soxr.resample(samples, rate, SAMPLE_RATE), dtype=np.float32)
 
 
 def _is_cut_off(path: Path, kind: str) -> bool:

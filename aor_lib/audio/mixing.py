@@ -1,13 +1,12 @@
 """Speech and background mixed to one clip at a stated SNR and loudness."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyloudnorm
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import firwin, lfilter
+from scipy.signal import lfilter, resample_poly
 
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.profile import Mixing
@@ -15,7 +14,6 @@ from aor_lib.config.profile import Mixing
 Samples = npt.NDArray[np.float32]
 
 _OVERSAMPLING = 4
-_TAPS_A_SIDE = 10  # of the interpolation filter, in input samples
 
 
 @dataclass(frozen=True)
@@ -33,21 +31,8 @@ def mix(speech: Samples, background: Samples | None, settings: Mixing) -> Mix:
     The SNR is the active speech level minus the RMS level of the background over the whole clip.
     The loudness is lower where the true peak would pass its limit.
 
-    Parameters
-    ----------
-    speech
-        float32, ``(n,)``, mono, at 24 kHz.
-    background
-        float32, exactly :func:`clip_length` samples; None for speech alone.
-    settings
-        SNR, seconds of the background alone before and after the speech, loudness, peak.
-
-    Examples
-    --------
-    >>> tone = np.sin(np.arange(24_000) / 10).astype(np.float32)
-    >>> mixed = mix(tone, None, Mixing(lead_in_s=1.0, tail_s=0.5, loudness_lufs=-23.0))
-    >>> len(mixed.samples), round(mixed.loudness_lufs, 1)
-    (60000, -23.0)
+    ``speech`` is float32, ``(n,)``, mono, at 24 kHz; ``background``, float32, has exactly
+    :func:`clip_length` samples, or is None for speech alone.
     """
     length, loudness_lufs = clip_length(len(speech), settings), settings.loudness_lufs
     clip = np.zeros(length)
@@ -101,29 +86,9 @@ def rms_dbfs(samples: npt.NDArray[np.floating]) -> float:
 
 def true_peak(samples: npt.NDArray[np.floating]) -> float:
     """True peak in dBFS, on four times the sampling rate (ITU-R BS.1770-4, annex 2)."""
-    taps, most_gain = _interpolation()
-    padded = np.pad(samples, _TAPS_A_SIDE)
-    peak = float(max(padded.max(), -padded.min()))
-    # Between samples the signal can exceed its largest neighbour by a known factor at most, so
-    # only the surroundings of large samples need to be interpolated: a few per cent.
-    large = np.flatnonzero(np.abs(padded) >= peak / most_gain)
-    width = taps.shape[1]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
-    near = np.zeros(len(windows) + width, dtype=bool)
-    for offset in range(width):
-        near[large - offset] = True  # an index below 0 marks the end, which is no window
-    between = windows[np.flatnonzero(near[: len(windows)])] @ taps.T
-    return float(20 * np.log10(max(peak, np.abs(between).max(initial=0.0)) + 1e-10))
-
-
-@functools.cache
-def _interpolation() -> tuple[npt.NDArray[np.float64], float]:
-    """Filter of each new sample between two old ones, and the most that any of them amplifies."""
-    n_taps = 2 * _TAPS_A_SIDE * _OVERSAMPLING + 1
-    prototype = _OVERSAMPLING * firwin(n_taps, 1 / _OVERSAMPLING, window=("kaiser", 5.0))
-    # The first phase would give the samples themselves.
-    taps = np.array([prototype[phase::_OVERSAMPLING] for phase in range(1, _OVERSAMPLING)])
-    return taps, float(np.abs(taps).sum(axis=1).max())
+    upsampled = resample_poly(samples.astype(np.float64), _OVERSAMPLING, 1)
+    upsampled[::_OVERSAMPLING] = samples
+    return float(20 * np.log10(np.abs(upsampled).max() + 1e-10))
 
 
 def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
@@ -132,7 +97,9 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     A clip shorter than a block (400 ms) is one block. ``-inf``: all is gated out.
     """
     # The K-weighting is pyloudnorm's, whose loop over the blocks takes longer than all the rest.
-    weighted = lfilter(*_k_weighting(sample_rate), np.asarray(samples, dtype=np.float64))
+    shelf, high_pass = pyloudnorm.Meter(sample_rate)._filters.values()
+    both = np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)
+    weighted = lfilter(*both, np.asarray(samples, dtype=np.float64))
     hop = round(0.1 * sample_rate)
     n_hops = len(weighted) // hop
     if n_hops < 4:
@@ -144,11 +111,3 @@ def loudness(samples: npt.NDArray[np.floating], sample_rate: int) -> float:
     if len(loud):
         loud = loud[loud > loud.mean() / 10]
     return float(-0.691 + 10 * np.log10(loud.mean())) if len(loud) else float("-inf")
-
-
-@functools.cache
-def _k_weighting(sample_rate: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    # Numerator and denominator of both stages in one filter.
-    meter = pyloudnorm.Meter(sample_rate)
-    shelf, high_pass = meter._filters.values()
-    return np.convolve(shelf.b, high_pass.b), np.convolve(shelf.a, high_pass.a)

@@ -1,17 +1,11 @@
 """Folders of sound files from elsewhere: finding the files, and importing one after the other."""
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import soundfile
-
-from aor_lib.audio import mixing
-from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import AorError, one_line
-
-Report = Callable[[int, int], None]
+from aor_lib.storage.progress import Report
 
 SUFFIXES = {".wav", ".w64", ".rf64", ".au", ".aif", ".aiff", ".flac", ".ogg", ".oga", ".opus"}
 SUFFIXES |= {".mp3", ".m4a", ".mp4", ".webm"}
@@ -79,10 +73,3 @@ def contained(folder: Path, name: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise UnusableError("lies outside the folder")
     return path
-
-
-def flac(samples: mixing.Samples, subtype: str) -> bytes:
-    """A mono FLAC file at 24 kHz; ``subtype`` is PCM_16 or PCM_24."""
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, SAMPLE_RATE, format="FLAC", subtype=subtype)
-    return stream.getvalue()

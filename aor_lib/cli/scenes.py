@@ -1,6 +1,5 @@
 """Verbs about background scenes: which there are, and what one sounds like."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +15,6 @@ app = typer.Typer(
 
 @app.command("list")
 def list_scenes(
-    sounds: Annotated[
-        bool, typer.Option("--sounds", help="List which sounds of scenes the sound bank has.")
-    ] = False,
     procedural: Annotated[
         bool, typer.Option("--procedural", help="List what sounds are synthesised from.")
     ] = False,
@@ -26,10 +22,7 @@ def list_scenes(
     """Say which scenes there are, of which scenario or kind, and what is heard in each."""
     import pandas as pd
 
-    rows: Sequence[tuple[str, ...]]
-    if sounds:
-        columns, rows = ["scene", "sound", "label", "taken from"], _sound_rows()
-    elif procedural:
+    if procedural:
         from aor_lib.audio.scenes.sounds import SOUNDS
 
         columns = ["sound", "what it is", "parameters"]
@@ -41,24 +34,6 @@ def list_scenes(
         columns, scenes = ["scene", "scenario or kind", "what is heard"], load_scenes().values()
         rows = [(one.id, one.scenario or one.kind, one.description) for one in scenes]
     print_table(pd.DataFrame(rows, columns=columns))
-
-
-def _sound_rows() -> list[tuple[str, str, str, str]]:
-    from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
-    from aor_lib.audio.scenes.sources import recordings_of
-
-    try:
-        bank = open_bank(bank_folder())
-    except BankError as error:
-        typer.echo(error, err=True)
-        bank = SoundBank({})
-    rows = []
-    for scene in load_scenes().values():
-        for name, sound in scene.sounds:
-            count = len(recordings_of(sound, bank))
-            taken_from = f"{count} recordings" if count else "synthesis"
-            rows.append((scene.id, name, sound.label or "", taken_from))
-    return rows
 
 
 @app.command()

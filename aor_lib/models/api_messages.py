@@ -97,7 +97,7 @@ def as_wav(audio: Path | Clip) -> tuple[bytes, float]:
     """Sound as a 16-bit WAV file at 16 kHz, which all such APIs take; its seconds."""
     clip = Clip(*soundfile.read(audio, dtype="float32")) if isinstance(audio, Path) else audio
     samples = np.clip(soxr.resample(clip.samples, clip.sample_rate, SAMPLE_RATE), -1, 1)
-    return Clip(samples, SAMPLE_RATE).wav("PCM_16"), len(samples) / SAMPLE_RATE
+    return Clip(samples, SAMPLE_RATE).encoded("WAV", "PCM_16"), len(samples) / SAMPLE_RATE
 
 
 def joined(events: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class Cascade(GradualModel):
             parts = [plain(turn.text)] if turn.text else []
             if (audio := turn.audio) is not None:
                 words, clip = self._hear(
-                    audio.wav() if isinstance(audio, Clip) else audio.read_bytes()
+                    audio.encoded() if isinstance(audio, Clip) else audio.read_bytes()
                 )
                 account = {"transcript": words}
                 if clip is not None:

@@ -125,5 +125,5 @@ def _content(processor: Any, name: str, turn: Turn) -> str | list[dict[str, str]
         return words + str(processor.audio_token)
     clip = {"type": "audio"}
     if name == "voxtral":
-        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(turn.audio.wav()).decode()}"
+        clip["base64"] = f"data:audio/wav;base64,{base64.b64encode(turn.audio.encoded()).decode()}"
     return [{"type": "text", "text": words}, clip] if words else [clip]

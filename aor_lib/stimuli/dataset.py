@@ -7,7 +7,7 @@ and the hash of what it was made from: the next build makes only what is missing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ from aor_lib.stimuli.manifest import DatasetError, sound_files, verify_dataset, 
 from aor_lib.stimuli.rendering import render
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import Report
 from aor_lib.storage.workers import map_jobs
 
 VERSION = 5  # raise it when the same specification gives other bytes; golden tests notice
@@ -31,28 +32,17 @@ def build_dataset(
     study: StudyParams,
     build: Path,
     workers: int | Executor,
-    report: Callable[[int, int], None],
+    report: Report,
     source: str | None = None,
 ) -> Path:
     """Make every stimulus of a study below ``build``; returns the path of its manifest.
 
     Files of an earlier build that are no longer part of the study are removed.
 
-    Parameters
-    ----------
-    workers
-        Number of processes, or an executor, as :func:`aor_lib.storage.workers.map_jobs` takes it.
-    report
-        Called with the stimuli done and their number.
-    source
-        An export whose clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`).
-
-    Raises
-    ------
-    SpeechError, OSError
-        A stimulus cannot be made or written; what was made until then is kept.
-    DatasetError
-        The export does not hold a stimulus, or holds another or an altered one.
+    ``workers`` are as in :func:`aor_lib.storage.workers.map_jobs`. ``source`` is an export whose
+    clips are taken instead (:func:`aor_lib.stimuli.export.take_clips`): DatasetError if it does not
+    hold a stimulus, or holds another or an altered one. SpeechError or OSError if a stimulus cannot
+    be made or written; what was made until then is kept.
     """
     for folder in ("clips", "stimuli"):
         (build / folder).mkdir(parents=True, exist_ok=True)

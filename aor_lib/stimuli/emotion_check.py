@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from aor_lib.audio.speech.emotions import TARGETS
+from aor_lib.audio.speech.prosody import TARGETS
 
 MIN_CLIPS = 8  # fewer of an emotion say little about a median
 TOLERANCES = {"f0_mean_st": 1.5, "speech_dbfs": 1.5, "speech_s": 0.1}  # of the median change

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from aor_lib.audio import mixing, sound_files
+from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S, HearingError, transcribe
 from aor_lib.audio.speech.voice import SAMPLE_RATE
@@ -13,11 +14,12 @@ from aor_lib.config.records import Condition, Intent, Stimulus, split_of
 from aor_lib.config.typed_yaml import one_line
 from aor_lib.stimuli.manifest import MANIFEST, load_manifest, write_manifest
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import Report
 
 _MIN_DURATION_S = 0.5
 
 
-def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound_files.ImportReport:
+def import_clips(folder: Path, build: Path, report: Report) -> sound_files.ImportReport:
     """Make a study of a folder of clips; each is one stimulus, with Whisper's transcript as text.
 
     Clips keep their level, and become mono FLAC at 24 kHz, 24 bit. Repeated sounds are skipped. The
@@ -51,7 +53,7 @@ def import_clips(folder: Path, build: Path, report: sound_files.Report) -> sound
 
 
 def _import_clip(folder: Path, file: str, samples: mixing.Samples, build: Path) -> Stimulus:
-    audio = sound_files.flac(samples, "PCM_24")
+    audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_24")
     try:
         transcription = transcribe(audio)
     except HearingError as error:

@@ -14,9 +14,7 @@ from aor_lib.audio.bank.library import SoundBank, open_bank
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing.transcription import MAX_DURATION_S
 from aor_lib.audio.scenes import engine
-from aor_lib.audio.sound_files import flac
-from aor_lib.audio.speech.emotions import TARGETS
-from aor_lib.audio.speech.prosody import express
+from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.config.params import load_scene
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Condition, Stimulus
@@ -58,7 +56,7 @@ def render(
             "shorten the utterance's text"
         )
     path = f"clips/{spec.stimulus_id}.flac"
-    files[path] = flac(mixed.samples, "PCM_16")
+    files[path] = _flac(mixed)
     measured = {
         **_origin(background),
         "events": json.dumps([asdict(event) for event in background.events] if background else []),
@@ -157,7 +155,7 @@ def _earlier_turns(
         background = _scene(scene, length, bank, rng) if scene else None
         path = f"clips/{spec.stimulus_id}.turn{number}.flac"
         heard = background.samples if background else None
-        files[path] = flac(mixing.mix(spoken, heard, settings).samples, "PCM_16")
+        files[path] = _flac(mixing.mix(spoken, heard, settings))
         sound = {"path": path, "sha256": _sha256(files[path]), "scene": scene.id if scene else None}
         turns.append({"role": "user", "text": turn.said} | sound | _origin(background))
         turns.append({"role": "assistant", "text": turn.answered})
@@ -198,6 +196,10 @@ def _origin(background: engine.Soundscape | None) -> dict[str, str | None]:
         "background_sounds": json.dumps({"recorded": recorded, "synthesised": synthesised}),
         "background_licence": "; ".join(sorted(licences)),
     }
+
+
+def _flac(mixed: mixing.Mix) -> bytes:
+    return Clip(mixed.samples, speech.SAMPLE_RATE).encoded("FLAC", "PCM_16")
 
 
 def _sha256(content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ import pandas as pd
 import soundfile
 
 from aor_lib.audio import mixing
-from aor_lib.audio.hearing import transcription, yamnet
+from aor_lib.audio.hearing import transcription
 from aor_lib.audio.speech import SpeechError
 from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
 from aor_lib.config.params import StudyParams
@@ -28,10 +28,10 @@ from aor_lib.stimuli.emotion_check import emotion_changes, emotion_violations
 from aor_lib.stimuli.rendering import speak
 from aor_lib.storage import assets
 from aor_lib.storage.atomic_write import atomic_write
-from aor_lib.storage.progress import finished, up_to_date
+from aor_lib.storage.progress import Report, finished, up_to_date
 from aor_lib.storage.workers import map_jobs
 
-VERSION = 5  # raise it when a measurement or a violation changes
+VERSION = 6  # raise it when a measurement or a violation changes
 MAX_MEDIAN_WER = 0.05
 MIN_CLIPS = 30  # fewer say little about a median
 TOLERANCES = {
@@ -49,16 +49,12 @@ MEASURES = (
     "snr_db",
     "lead_in_dbfs",  # RMS level before the speech
     "wer",  # word error rate of the transcript of Whisper tiny.en, a fraction
-    *yamnet.Recognition.__annotations__,  # by YAMNet, where its files are in the cache
     *SpeechMeasurement.__annotations__,  # of speech without a background
 )
 
 
 def validate_dataset(
-    study: StudyParams,
-    build: Path,
-    workers: int | Executor,
-    report: Callable[[int, int], None],
+    study: StudyParams, build: Path, workers: int | Executor, report: Report
 ) -> list[str]:
     """Measure every stimulus of a study, and return the violations, lines that name a stimulus.
 
@@ -73,7 +69,6 @@ def validate_dataset(
         VERSION,
         transcription.VERSION,
         assets.revision("whisper-tiny-en"),
-        yamnet.revision(),
     ]
     if not (up_to_date(build, "validate", made_from) and validation.is_file()):
         assets.fetch("whisper-tiny-en")  # here, or every worker would fetch it
@@ -114,8 +109,6 @@ def _measure(clip_of: tuple[Stimulus, StimulusSpec | None, Path, bool]) -> dict[
         "peak_dbfs": mixing.true_peak(clip),
         "lead_in_dbfs": mixing.rms_dbfs(lead_in) if len(lead_in) else None,
     }
-    if recognition := yamnet.recognise_scene(clip, sample_rate, row.background_scene):
-        measured |= asdict(recognition)
     if spec is not None:
         measured["wer"] = transcription.word_error_rate(row.text, heard.transcript)
         spoken = speak(spec)

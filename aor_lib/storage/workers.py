@@ -19,13 +19,9 @@ def map_jobs(
 ) -> Iterator[Made]:
     """Yield ``make`` of every job, in the jobs' order; the first failure ends the rest.
 
-    Parameters
-    ----------
-    make, jobs
-        Picklable and self-contained: workers elsewhere may share no disk with this process.
-    workers
-        Number of processes on this machine (1: this process), or an executor of
-        ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``.
+    ``workers`` is a number of processes on this machine (1: this process), or an executor of
+    ``concurrent.futures``, such as ``dask.distributed.Client(address).get_executor()``. Jobs are
+    picklable and self-contained: workers elsewhere may share no disk with this process.
     """
     if isinstance(workers, Executor):
         yield from workers.map(make, jobs)

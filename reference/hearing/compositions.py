@@ -23,8 +23,7 @@ from aor_lib.audio.hearing import transcription
 from aor_lib.audio.hearing.sound_tagger import SEGMENTS
 from aor_lib.audio.hearing.transcription import Features, Spectrogram
 from aor_lib.audio.scenes import engine
-from aor_lib.audio.speech.emotions import TARGETS
-from aor_lib.audio.speech.prosody import express
+from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.config.params import load_scenes
 from aor_lib.config.profile import Mixing
 from aor_lib.config.records import Identifier

@@ -9,10 +9,9 @@ import soundfile
 from aor_lib.audio.bank.importing import import_sounds
 from aor_lib.audio.bank.labels import label_named, sound_labels
 from aor_lib.audio.bank.library import BankError, SoundBank, open_bank
-from aor_lib.audio.bank.placing import as_bed, as_event
 from aor_lib.audio.mixing import rms_dbfs
 from aor_lib.audio.scenes.engine import render
-from aor_lib.audio.scenes.sources import maker
+from aor_lib.audio.scenes.sources import as_bed, as_event, maker
 from aor_lib.audio.scenes.synth import Synth
 from aor_lib.audio.sound_files import CollectionError
 from aor_lib.config.params import load_scenes

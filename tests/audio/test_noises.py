@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from aor_lib.audio.scenes.octaves import TABLE, equalised, levels_db
+from aor_lib.audio.scenes.octaves import TABLE, equalised
 from aor_lib.audio.scenes.sounds.engines import engine, train
 from aor_lib.audio.scenes.sounds.machines import chainsaw
 from aor_lib.audio.scenes.sounds.noises import fire
 from aor_lib.audio.scenes.sounds.water import rain, running_water, waves
 from aor_lib.audio.scenes.synth import Synth
+from benchmarks.octaves import levels_db
 
 RATE = 24_000
 SEEDS = range(4)

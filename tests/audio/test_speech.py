@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import speech
-from aor_lib.audio.speech.emotions import TARGETS
 from aor_lib.audio.speech.measurement import measure_speech
-from aor_lib.audio.speech.prosody import express
+from aor_lib.audio.speech.prosody import TARGETS, express
 from aor_lib.storage import assets
 from tests.audio.sounds import vowels
 

@@ -9,19 +9,19 @@ import numpy as np
 from aor_lib.audio.bank.collections import read_collection
 from aor_lib.audio.bank.labels import labels_of
 from aor_lib.audio.bank.library import TABLE, Recording, sound_file
+from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.mixing import Samples
 from aor_lib.audio.sound_files import (
     ImportReport,
-    Report,
     UnusableError,
     check_folders,
     contained,
-    flac,
     import_each,
 )
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.storage.atomic_write import atomic_write
+from aor_lib.storage.progress import Report
 
 MAX_DURATION_S = 30.0
 _MIN_DURATION_S = 0.05
@@ -31,21 +31,9 @@ _INAUDIBLE_DB = -50.0
 def import_sounds(folder: Path, bank: Path, report: Report) -> ImportReport:
     """Add a collection to a sound bank, in place of what an earlier import of it added.
 
-    Of a long file 30 s are taken, from where it is first heard.
-
-    Parameters
-    ----------
-    folder
-        ESC-50, FSD50K, or a folder with ``metadata.csv`` or with folders named by labels.
-    bank
-        The bank's folder.
-    report
-        Called with the files done and their number.
-
-    Raises
-    ------
-    CollectionError
-        The collection's lists cannot be used, or state no licence.
+    ``folder`` is ESC-50, FSD50K, or has ``metadata.csv`` or folders named by labels. Of a long file
+    30 s are taken, from where it is first heard. CollectionError if the collection's lists cannot
+    be used, or state no licence.
     """
     check_folders(folder, bank)
     listed = read_collection(folder)
@@ -62,7 +50,8 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> ImportReport:
             raise UnusableError("states no licence; write it into metadata.csv, column 'licence'")
         samples = _heard(read_sound(contained(folder, file), 2 * MAX_DURATION_S))
         # Float files and resampling can exceed 16 bit. A scene sets the level of a sound anyway.
-        audio = flac(samples / max(1.0, float(np.abs(samples).max())), "PCM_16")
+        samples = samples / max(1.0, float(np.abs(samples).max()))
+        audio = Clip(samples, SAMPLE_RATE).encoded("FLAC", "PCM_16")
         sha256 = hashlib.sha256(audio).hexdigest()
         path = sound_file(into, sha256)
         if path in rows:

@@ -30,10 +30,7 @@ def sound_labels() -> SoundLabels:
 def label_named(name: str) -> str | None:
     """The label of a name, whose case, punctuation and "and" do not matter; None if there is none.
 
-    Examples
-    --------
-    >>> label_named("Dishes_and_pots_and_pans")
-    'Dishes, pots, and pans'
+    ``Dishes_and_pots_and_pans`` is ``Dishes, pots, and pans``.
     """
     return _by_words().get(_words(name))
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, signal
 
 from aor_lib.audio.bank.library import Recording, SoundBank
-from aor_lib.audio.scenes.sources import Rendering, bed, check, decibels, draw, maker, recordings_of
+from aor_lib.audio.scenes.sources import Rendering, bed, check, maker, recordings_of
 from aor_lib.audio.scenes.synth import FloatArray, Synth
 from aor_lib.config.params import load_scene
 from aor_lib.config.scene import Layer, Occurrence, Scene, SceneEvent
@@ -57,26 +57,11 @@ def render(
     """Render a background scene; the same state of the generator renders the same bytes.
 
     A sound whose label the bank has is a recording, at the level that the scene gives the sound.
+    The samples are ``round(duration_s * sample_rate)``, at least one, with a peak of 0.9.
 
-    Parameters
-    ----------
-    scene
-        A scene, or the id of one of params/scenes.
-    duration_s
-        Seconds, at least one sample.
-    sample_rate
-        In Hz; with a bank, that of its recordings, 24 kHz.
-    bank
-        Recordings to take; None to synthesise every sound.
-
-    Returns
-    -------
-    ``round(duration_s * sample_rate)`` samples with a peak of 0.9, and the scene's events.
-
-    Raises
-    ------
-    ParamsError
-        If there is no such scene, or one of its sounds or their parameters is wrong.
+    A string is the id of one of params/scenes. With a bank, the sample rate is that of its
+    recordings, 24 kHz. ParamsError if there is no such scene, or one of its sounds or their
+    parameters is wrong.
     """
     scene = load_scene(scene) if isinstance(scene, str) else scene
     n_samples = round(duration_s * sample_rate)
@@ -125,9 +110,9 @@ class _Mix:
     def add_layer(self, name: str, layer: Layer) -> None:
         rng = self.synth.rng
         sound = bed(layer, self.samples.size, self.synth, self.bank)
-        level_db = draw(layer.level_db, rng) + rng.uniform(-_BED_SPREAD_DB, _BED_SPREAD_DB)
+        level_db = rng.uniform(*layer.level_db) + rng.uniform(-_BED_SPREAD_DB, _BED_SPREAD_DB)
         if sound.amplitude > 0:
-            self.samples += sound.samples * (decibels(level_db) / sound.amplitude)
+            self.samples += sound.samples * (10.0 ** (level_db / 20.0) / sound.amplitude)
             self._sources[name, sound.recording] = None
 
     def add_events(self, event: SceneEvent, downbeat_s: float) -> None:
@@ -145,14 +130,14 @@ class _Mix:
                 covered_s = end_s
             for follower, made in followers:
                 if rng.uniform() < follower.chance:
-                    self._add(follower, onset_s + draw(follower.after_s, rng), made)
+                    self._add(follower, onset_s + rng.uniform(*follower.after_s), made)
             return end_s
 
         if event.pause_s:
             onset_s = -rng.uniform(0.0, 0.5)
             while onset_s < self.duration_s:
                 end_s = max(occur(at_s) for at_s in _burst(event, onset_s, rng))
-                onset_s = end_s + draw(event.pause_s, rng)
+                onset_s = end_s + rng.uniform(*event.pause_s)
             return
         for first_s in _onsets(event, self.duration_s, downbeat_s, self.synth):
             if rng.uniform() < event.chance:
@@ -165,7 +150,7 @@ class _Mix:
             raise ParamsError("the scene is silent: its bed makes no sound that can be heard")
         # A few gunshots would otherwise hold the rest of the scene far below the peak, and with
         # it below the speech. tanh leaves the bed as it is and rounds the peaks only.
-        limited = np.tanh(self.samples / (rms * decibels(_HEADROOM_DB)))
+        limited = np.tanh(self.samples / (rms * 10.0 ** (_HEADROOM_DB / 20.0)))
         samples = (limited * (PEAK / np.max(np.abs(limited)))).astype(np.float32)
         events = tuple(sorted(self._events, key=lambda event: (event.onset_s, event.name)))
         return Soundscape(samples, self.synth.rate, events, tuple(self._sources))
@@ -176,12 +161,12 @@ class _Mix:
             return onset_s
         sound = make()
         end_s = onset_s + sound.samples.size / rate
-        level_db = draw(occurrence.level_db, rng) + rng.normal(0.0, _EVENT_SPREAD_DB)
+        level_db = rng.uniform(*occurrence.level_db) + rng.normal(0.0, _EVENT_SPREAD_DB)
         start = round(onset_s * rate)
         part = sound.samples[max(0, -start) :][: self.samples.size - max(0, start)]
         if sound.amplitude > 0 and part.size:
             start = max(0, start)
-            gain = decibels(level_db) / sound.amplitude
+            gain = 10.0 ** (level_db / 20.0) / sound.amplitude
             self.samples[start : start + part.size] += part * gain
             self._events.append(Event(occurrence.name, start / rate, part.size / rate))
             self._sources[occurrence.name, sound.recording] = None
@@ -195,12 +180,12 @@ def _onsets(
     if event.gap_s:
         # The gaps are bounded, unlike those of a Poisson process, so that no long stretch of a
         # scene lacks the event.
-        onset_s = draw(event.gap_s, rng) * rng.uniform(0.0, 0.5)
+        onset_s = rng.uniform(*event.gap_s) * rng.uniform(0.0, 0.5)
         while onset_s < duration_s:
             yield onset_s
-            onset_s += draw(event.gap_s, rng) * rng.uniform(0.5, 1.5)
+            onset_s += rng.uniform(*event.gap_s) * rng.uniform(0.5, 1.5)
     elif event.period_s:
-        period_s = draw(event.period_s, rng)
+        period_s = rng.uniform(*event.period_s)
         onset_s = -period_s * rng.uniform()  # entered at a random point of the period
         while onset_s < duration_s:
             yield onset_s + rng.uniform(-event.jitter, event.jitter) * period_s
@@ -215,6 +200,6 @@ def _burst(event: SceneEvent, onset_s: float, rng: np.random.Generator) -> Itera
     if event.burst is None:
         yield onset_s
         return
-    gap_s = draw(event.burst.gap_s, rng)
+    gap_s = rng.uniform(*event.burst.gap_s)
     for number in range(int(rng.integers(*event.burst.count, endpoint=True))):
         yield onset_s + gap_s * number * rng.normal(1.0, 0.02)

@@ -21,42 +21,29 @@ _ROUNDS = 8
 _TAPS = 2048
 
 
-def levels_db(sound: FloatArray, rate: int) -> FloatArray:
-    """Energy of each of the octaves, in dB of the whole sound's."""
-    energies = _energies(sound, rate).sum(axis=1) / np.sum(np.square(sound))
-    return np.asarray(10.0 * np.log10(energies + 1e-9))
-
-
 def equalised(sound: FloatArray, synth: Synth, label: str | None) -> FloatArray:
     """A sound with the spectrum of its label's recordings; as it is where there are none.
 
     Gains are smooth over log frequency, and an octave that both lack is not raised, since it would
     only hiss. Each octave differs by some 2 dB from time to time: no two hits are alike. The
-    filter's phase is minimal, so that an attack stays as sharp as it was.
-
-    Parameters
-    ----------
-    sound
-        ``(samples,)``.
-    synth
-        Its random generator draws the differences.
-    label
-        AudioSet's name of the sound, or None.
+    filter's phase is minimal, so that an attack stays as sharp as it was. ``label`` is AudioSet's.
     """
     target_db = _table().get(label or "")
     if target_db is None:
         return sound
     target_db = target_db + synth.rng.normal(0.0, _SPREAD_DB, target_db.size)
-    energies = _energies(sound, synth.rate)
-    audible = np.maximum(target_db, _in_db(energies.sum(axis=1))) > _AUDIBLE_DB
+    of_bands = energies(sound, synth.rate)
+    audible = np.maximum(target_db, _in_db(of_bands.sum(axis=1))) > _AUDIBLE_DB
     most_db = np.where(audible, _BOOST_DB, 0.0)
     gains_db = np.zeros(len(OCTAVES_HZ))
     for _ in range(_ROUNDS):  # an octave's gain reaches into the octaves beside it
-        made = energies * 10.0 ** ((_WEIGHTS @ gains_db).reshape(energies.shape) / 10.0)
+        made = of_bands * 10.0 ** ((_WEIGHTS @ gains_db).reshape(of_bands.shape) / 10.0)
         missing_db = target_db - _in_db(made.sum(axis=1))
         gains_db = np.minimum(np.maximum(gains_db + missing_db, _CUT_DB), most_db)
     # The cepstrum's negative half is folded onto the positive one (Oppenheim and Schafer).
-    cepstrum = fft.irfft(_between(_octaves_up(synth.rate), gains_db) * np.log(10.0) / 20.0)
+    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / synth.rate), 1.0)
+    gains_db = _between(np.log2(hz / OCTAVES_HZ[0]), gains_db)
+    cepstrum = fft.irfft(gains_db * np.log(10.0) / 20.0)
     cepstrum[1:_TAPS] *= 2.0
     cepstrum[_TAPS + 1 :] = 0.0
     response = fft.irfft(np.exp(fft.rfft(cepstrum)))[:_TAPS]
@@ -70,7 +57,7 @@ def _table() -> dict[str, FloatArray]:
     return {label: _in_db(10.0 ** (np.array(db, np.float64) / 10.0)) for label, *db in rows}
 
 
-def _energies(sound: FloatArray, rate: int) -> FloatArray:
+def energies(sound: FloatArray, rate: int) -> FloatArray:
     """Energy in bands of a sixth of an octave, ``(octaves, 6)``."""
     size = fft.next_fast_len(max(sound.size, 4 * _TAPS), real=True)
     spectrum = fft.rfft(sound.astype(np.float32), size)
@@ -78,12 +65,6 @@ def _energies(sound: FloatArray, rate: int) -> FloatArray:
     bins = edges.astype(np.int64)
     up_to = np.cumsum(np.square(np.abs(spectrum[: bins[-1] + 1])), dtype=np.float64)
     return np.diff(up_to[bins] * (2.0 / size)).reshape(-1, _PER_OCTAVE)
-
-
-@functools.cache
-def _octaves_up(rate: int) -> FloatArray:
-    hz = np.maximum(fft.rfftfreq(2 * _TAPS, 1.0 / rate), 1.0)
-    return np.asarray(np.log2(hz / OCTAVES_HZ[0]))
 
 
 def _in_db(energies: FloatArray) -> FloatArray:

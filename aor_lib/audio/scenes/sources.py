@@ -10,17 +10,22 @@ from numpy.typing import NDArray
 
 from aor_lib.audio.bank.labels import FILE, label_named, sound_labels
 from aor_lib.audio.bank.library import Recording, SoundBank
-from aor_lib.audio.bank.placing import as_bed, as_event
+from aor_lib.audio.mixing import Samples
 from aor_lib.audio.scenes.library import checked, drawn
 from aor_lib.audio.scenes.octaves import equalised
 from aor_lib.audio.scenes.sounds import SOUNDS
 from aor_lib.audio.scenes.synth import Synth
-from aor_lib.config.scene import Layer, Occurrence, Range, Scene
+from aor_lib.audio.speech.voice import SAMPLE_RATE
+from aor_lib.config.scene import Layer, Occurrence, Scene
 from aor_lib.config.typed_yaml import ParamsError, did_you_mean
 
 _BED_MARGIN_S = 0.3
 _LOUDEST_S = 0.05
 _MIN_BED_S = 2.0  # a shorter recording that comes again and again is heard as a beat
+_MAX_EVENT_S = 4.0
+_EDGE_S = 0.005
+_CROSS_FADE_S = 0.25
+_QUIET = 0.3  # of the recording's RMS
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,8 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering
     # What is drawn once for a scene is drawn now, the rest whenever the function is called.
     prepared = []
     for part in occurrence.all_parts:
-        values = checked(part.sound, part.params | part.each, "")
-        once = {name: value for name, value in values.items() if name not in part.each}
-        each = {name: values[name] for name in part.each}
+        once = checked(part.sound, part.params | part.each, "")
+        each = {name: once.pop(name) for name in part.each}
         prepared.append((part, drawn(part.sound, once, synth.rng), each))
 
     def make() -> Rendering:
@@ -120,12 +124,52 @@ def _synthesiser(occurrence: Occurrence, synth: Synth) -> Callable[[], Rendering
             values = once | drawn(part.sound, each, synth.rng)
             sound = SOUNDS[part.sound].make(synth, **values)
             peak = max(float(np.max(np.abs(sound))), 1e-12)
-            gain = decibels(draw(part.level_db, synth.rng)) / peak
-            placed.append((draw(part.at_s, synth.rng), gain * sound))
+            gain = 10.0 ** (synth.rng.uniform(*part.level_db) / 20.0) / peak
+            placed.append((synth.rng.uniform(*part.at_s), gain * sound))
         whole = equalised(synth.overlay(placed), synth, occurrence.label)
         return Rendering(whole, float(np.max(np.abs(whole))))
 
     return make
+
+
+def as_event(samples: Samples, rng: np.random.Generator) -> Samples:
+    """A recording of up to four seconds as it is, or so much of a longer one."""
+    n_samples = round(_MAX_EVENT_S * SAMPLE_RATE)
+    if len(samples) <= n_samples:
+        return _faded(samples, _EDGE_S)
+    return _faded(_excerpt(samples, n_samples, rng), _CROSS_FADE_S)
+
+
+def as_bed(samples: Samples, n_samples: int, rng: np.random.Generator) -> Samples:
+    """``n_samples`` of a recording, which is repeated with cross-fades if it is shorter."""
+    if len(samples) >= n_samples:
+        return _excerpt(samples, n_samples, rng)
+    faded = _faded(samples, _CROSS_FADE_S)
+    period = len(samples) - round(_CROSS_FADE_S * SAMPLE_RATE)
+    end = period + n_samples
+    looped = np.zeros(end + len(samples), np.float32)
+    for at in range(0, end, period):
+        looped[at : at + len(samples)] += faded
+    start = round(_CROSS_FADE_S * SAMPLE_RATE) + int(rng.integers(period))
+    return looped[start : start + n_samples]
+
+
+def _excerpt(samples: Samples, n_samples: int, rng: np.random.Generator) -> Samples:
+    last = len(samples) - n_samples
+    start = int(rng.integers(last, endpoint=True))
+    power = np.square(samples, dtype=np.float64)
+    if power[start : start + n_samples].mean() < _QUIET**2 * power.mean():
+        start = int(np.clip(power.argmax() - n_samples // 2, 0, last))
+    return samples[start : start + n_samples]
+
+
+def _faded(samples: Samples, fade_s: float) -> Samples:
+    # A quarter of a sine at both ends: two such fades that overlap keep the power.
+    n_fade = min(round(fade_s * SAMPLE_RATE), len(samples) // 2)
+    ramp = np.sin(np.linspace(0, np.pi / 2, n_fade, dtype=np.float32))
+    window = np.concatenate([ramp, np.ones(len(samples) - 2 * n_fade, np.float32), ramp[::-1]])
+    faded: Samples = samples * window
+    return faded
 
 
 def _rms(samples: NDArray[np.floating]) -> float:
@@ -137,13 +181,3 @@ def _loudest(samples: NDArray[np.floating], rate: int) -> float:
     length = round(_LOUDEST_S * rate)
     energy = np.cumsum(np.square(np.pad(samples, length), dtype=np.float64))
     return float(np.sqrt(np.max(energy[length:] - energy[:-length]) / length))
-
-
-def draw(levels: Range, rng: np.random.Generator) -> float:
-    """A number of a range."""
-    return float(rng.uniform(*levels))
-
-
-def decibels(level_db: float) -> float:
-    """The gain of a level in dB."""
-    return float(10.0 ** (level_db / 20.0))

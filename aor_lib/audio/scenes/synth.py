@@ -110,12 +110,8 @@ class Synth:
         """Noise of RMS 1 whose octaves wander each by itself in level, as in water or wind.
 
         `depth` is in nepers; the octave at 500 Hz wanders at `rate_hz`, higher ones faster.
-        Independent envelopes of bands are what tells natural textures from plain noise [1]_.
-
-        References
-        ----------
-        .. [1] J. McDermott and E. Simoncelli, "Sound texture perception via statistics of the
-           auditory periphery", Neuron 71, 2011.
+        Independent envelopes of bands are what tells natural textures from plain noise (McDermott
+        & Simoncelli, 2011, Neuron 71, 926-940).
         """
         size = fft.next_fast_len(max(n, _MIN_NOISE), real=True)
         spectrum_of = fft.rfft(self.noise(size, spectrum).astype(np.float32))
@@ -130,11 +126,7 @@ class Synth:
         return unit_rms(made)
 
     def strokes(
-        self,
-        rate_hz: float | FloatArray,
-        n: int,
-        kernels: Sequence[FloatArray],
-        uneven: float = 0.15,
+        self, rate_hz: FloatArray, n: int, kernels: Sequence[FloatArray], uneven: float
     ) -> FloatArray:
         """Hits in turn at a rate that may change: cylinders that fire, a hammer, wheels.
 
@@ -266,6 +258,11 @@ def filtered(sound: FloatArray, response: FloatArray) -> FloatArray:
 def unit_rms(sound: FloatArray) -> FloatArray:
     """A sound at an RMS level of 1; silence as it is."""
     return np.asarray(sound / np.sqrt(np.mean(np.square(sound)) + 1e-24))
+
+
+def peaked(sound: FloatArray) -> FloatArray:
+    """A sound with a peak of 1."""
+    return np.asarray(sound / np.max(np.abs(sound)))
 
 
 def cycle(partials: ArrayLike, n: int) -> FloatArray:

@@ -27,19 +27,8 @@ class SpeechError(AorError):
 def synthesise(text: str, voice: str, rate: str = "normal") -> npt.NDArray[np.float32]:
     """Speak a text, mono at 24 kHz without silent margins; kept in the user's cache.
 
-    Parameters
-    ----------
-    voice
-        Id of an English Kokoro voice, such as ``af_heart``.
-    rate
-        A key of :data:`RATES`.
-
-    Raises
-    ------
-    ParamsError
-        If there is no such voice.
-    SpeechError
-        If the text cannot be spoken.
+    ``voice`` is an English Kokoro voice, such as ``af_heart`` (ParamsError if there is none), and
+    ``rate`` a key of :data:`RATES`. SpeechError if the text cannot be spoken.
     """
     made_from = ["kokoro", assets.revision("kokoro"), voice, rate, text]
     stored = load_or_make("speech", made_from, lambda: {"samples": _speak(text, voice, rate)})

@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 
 from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Seconds, named_in, sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, rolloff, unit_rms
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, octaves, peaked, rolloff, unit_rms
 
 _HEEL = octaves(60, (0, 0, -3, -8, -12, -16, -20), 0.06, 1.2)
 _BALL = octaves(45, (-5, -1, -6, -10, -12, -13, -14, -15), 0.06, 1.03)
@@ -26,7 +26,7 @@ def blow(
     n = synth.samples(max(t60_s for _, _, t60_s in bands))
     parts, at_s, level = [], 0.0, 1.0
     for _ in range(contacts):
-        parts.append((at_s, level * _peaked(synth.hit(n, bands, struck["attack_s"]))))
+        parts.append((at_s, level * peaked(synth.hit(n, bands, struck["attack_s"]))))
         at_s += gap_s * synth.rng.uniform(0.4, 1.6)
         level *= synth.rng.uniform(0.4, 0.8)
     return synth.fade(synth.overlay(parts), 0.0, 0.05)
@@ -46,15 +46,15 @@ def step(
     hurry = 0.6 if run else 1.0
     n = synth.samples(0.5 * hurry)
     knots = hurry * np.cumsum((0.0, rise_s, hold_s, fall_s, 0.2))
-    rolling = _gain(np.interp(synth.time(n), knots, (-30.0, 0.0, -1.0, -20.0, -24.0)))
+    rolling_db = np.interp(synth.time(n), knots, (-30.0, 0.0, -1.0, -20.0, -24.0))
     hz, levels_db = np.array(trodden["sole"], dtype=np.float64).T
     uneven = np.stack([_uneven(synth, n, 4.2) for _ in hz])
-    gains = _gain(levels_db[:, None] + uneven)
+    gains = 10.0 ** ((levels_db[:, None] + uneven) / 20.0)
     sole = np.einsum("bn,bn->n", [synth.octave(n, centre_hz) for centre_hz in hz], gains)
-    sole *= rolling * _gain(_uneven(synth, n, 1.9))
+    sole *= 10.0 ** (rolling_db / 20.0) * 10.0 ** (_uneven(synth, n, 1.9) / 20.0)
     strike = synth.hit(synth.samples(0.15), _HEEL)
     strength = trodden["heel"] * synth.rng.uniform(0.7, 1.2) * (0.4 if hushed else 1.0)
-    made = synth.overlay([(0.0, _peaked(sole)), (knots[1], strength * _peaked(strike))])
+    made = synth.overlay([(0.0, peaked(sole)), (knots[1], strength * peaked(strike))])
     return synth.fade(made, 0.02, 0.03)
 
 
@@ -62,8 +62,8 @@ def step(
 def ball(synth: Synth) -> FloatArray:
     """One bounce of a heavy ball, which is pressed flat and springs back."""
     n = synth.samples(0.3)
-    bounce = _peaked(synth.hit(n, _BALL, attack_s=0.012))
-    back = 0.5 * _peaked(synth.hit(n, _BALL, attack_s=0.003))
+    bounce = peaked(synth.hit(n, _BALL, attack_s=0.012))
+    back = 0.5 * peaked(synth.hit(n, _BALL, attack_s=0.003))
     return synth.overlay([(0.0, bounce), (synth.rng.uniform(0.035, 0.075), back)])
 
 
@@ -93,11 +93,12 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
     """A spade that is pushed into the ground: it strikes, and grinds over stones."""
     n = synth.samples(seconds)
     uneven = np.stack([_uneven(synth, n, 5.0, 150.0) for _ in _GRIND_HZ])
-    grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], _gain(uneven))
+    gains = 10.0 ** (uneven / 20.0)
+    grinding = np.einsum("bn,bn->n", [synth.octave(n, hz) for hz in _GRIND_HZ], gains)
     grinding *= np.maximum(0.03, 1.0 + synth.wander(n, 6.0))
     grinding *= curve(n, ((0.0, 0.0), (0.7, 1.0), (0.75, 0.8), (1.0, 0.0)))
     strike = synth.hit(synth.samples(0.2), _HEEL)
-    made = synth.overlay([(0.0, _peaked(grinding)), (0.0, 0.7 * _peaked(strike))])
+    made = synth.overlay([(0.0, peaked(grinding)), (0.0, 0.7 * peaked(strike))])
     return synth.fade(made, 0.01, 0.03)
 
 
@@ -105,7 +106,7 @@ def scrape(synth: Synth, *, seconds: Seconds = 0.4) -> FloatArray:
 def rustle(synth: Synth, *, seconds: Seconds) -> FloatArray:
     """Dry leaves or paper: bright crackles by fits and starts, over the hiss of the rest."""
     n, size = synth.samples(seconds), synth.samples(0.008)
-    density = np.minimum(4.0, _gain(_uneven(synth, n, 4.5, 7.0)))
+    density = np.minimum(4.0, 10.0 ** (_uneven(synth, n, 4.5, 7.0) / 20.0))
     pitches_hz = np.geomspace(3_600.0, 9_000.0, 8)
     grains = [synth.hit(size, ((hz / 2, -6.0, 0.004), (hz, 0.0, 0.004))) for hz in pitches_hz]
     crackles = synth.cloud(110.0 * density, grains)
@@ -117,11 +118,3 @@ def _uneven(synth: Synth, n: int, spread_db: float, rate_hz: float = 34.0) -> Fl
     position = rate_hz * synth.time(n) + synth.rng.uniform()
     knots = synth.rng.normal(0.0, spread_db, int(position[-1]) + 2)
     return np.interp(position, np.arange(knots.size), knots)
-
-
-def _gain(level_db: FloatArray | float) -> FloatArray:
-    return np.asarray(10.0 ** (np.asarray(level_db) / 20.0))
-
-
-def _peaked(samples: FloatArray) -> FloatArray:
-    return np.asarray(samples / np.max(np.abs(samples)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aor_lib.audio.scenes.library import Count, Gain, Pitch, Rate, Seconds, sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, octaves
+from aor_lib.audio.scenes.synth import FloatArray, Synth, octaves, peaked
 
 _BOTTOM = octaves(62.5, (-24, -26, -26, -13, -3, 0, -1, -5), 0.04, 1.0)
 _CASE = octaves(62.5, (-22, -26, -28, -12, -3, 0, -4, -10), 0.4, 1.1)
@@ -90,4 +90,4 @@ def _contact(synth: Synth, hz: FloatArray, t60_s: FloatArray) -> FloatArray:
     ringing = synth.modal(n, hz, t60_s, synth.rng.normal(0.0, 1.0, hz.size))
     made = 0.6 * bottom / np.max(np.abs(bottom)) + 0.7 * ringing / np.max(np.abs(ringing))
     # Noise of the case, far below, that lasts much longer.
-    return np.asarray(made / np.max(np.abs(made)) + 0.05 * synth.hit(n, _CASE, 0.002))
+    return peaked(made) + 0.05 * synth.hit(n, _CASE, 0.002)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from aor_lib.audio.scenes.library import Count, Pitch, Ratio, Seconds, sound
 from aor_lib.audio.scenes.sounds.throats import CRIES, backwards, formants, muffled
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
+from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, peaked, unit_rms
 
 People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
 _CLAP_GAP_S = 0.26
@@ -92,8 +92,7 @@ def _clap(synth: Synth) -> FloatArray:
     hz = 1100.0 * 2.0 ** synth.rng.uniform(0.0, 0.9)
     levels = ((-16, 0.078), (-8, 0.062), (0, 0.052), (-4, 0.032), (-9, 0.02), (-16, 0.015))
     bands = [(hz * 2.0 ** (i - 2), level_db, t60_s) for i, (level_db, t60_s) in enumerate(levels)]
-    clap = synth.hit(n, bands, spread_db=2.0)
-    return np.asarray(clap / np.max(np.abs(clap)))
+    return peaked(synth.hit(n, bands, spread_db=2.0))
 
 
 def _talk(synth: Synth, n: int, talkers: int, raised: float) -> FloatArray:

@@ -89,8 +89,7 @@ def tyre_squeal(synth: Synth, *, seconds: Seconds = 0.8, pitch_hz: Pitch = 1080)
         pitch = ratio * slip * (1.0 + 0.01 * synth.wander(n, 10.0))
         made += gain * synth.tone(pitch, n) * (1.0 + 0.4 * synth.wander(n, 60.0))
     rubbing = synth.noise(n, ((200, -16.0), (600, -4.0), (1500, 0.0), (3500, -6.0), (9000, -24.0)))
-    made = (made + 0.4 * rubbing) * curve(n, ((0, 0.0), (0.1, 1.0), (0.8, 0.9), (1, 0.0)))
-    return np.asarray(made)
+    return (made + 0.4 * rubbing) * curve(n, ((0, 0.0), (0.1, 1.0), (0.8, 0.9), (1, 0.0)))
 
 
 @sound

@@ -120,11 +120,10 @@ def phrase(
     first = int(synth.rng.integers(4))
     if instrument == "harp":
         degrees = [first + _ARPEGGIO[i % len(_ARPEGGIO)] for i in range(notes)]
-        pitches = [float(scale_hz[degree % scale_hz.size]) for degree in degrees]
-        played = [_pluck(synth, hz) for hz in pitches]
+        played = [_pluck(synth, float(scale_hz[degree % scale_hz.size])) for degree in degrees]
     else:
-        pitches = [float(hz) for hz in _walk(synth.rng, scale_hz, notes)]
-        played = [_piano_note(synth, hz, 1.4) for hz in pitches]
+        melody = _walk(synth.rng, scale_hz, notes)
+        played = [_piano_note(synth, float(hz), 1.4) for hz in melody]
     onsets = pace_s * (np.arange(notes) + synth.rng.normal(0.0, 0.03, notes))
     parts = [(max(0.0, float(at)), note) for at, note in zip(onsets, played, strict=True)]
     if instrument == "piano":
