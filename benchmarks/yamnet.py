@@ -17,12 +17,12 @@ import pandas as pd
 
 from aor_lib.audio import mixing, speech
 from aor_lib.audio.bank.library import BankError, SoundBank, bank_folder, open_bank
+from aor_lib.audio.hearing import yamnet
 from aor_lib.audio.scenes import engine
 from aor_lib.audio.scenes.sources import recordings_of
 from aor_lib.config.params import load_scenes
 from aor_lib.config.profile import Mixing
 from aor_lib.config.scene import Layer
-from benchmarks import yamnet_network as yamnet
 
 TABLE = Path(__file__).with_suffix(".csv")
 SEEDS = range(6, 11)

@@ -1,15 +1,16 @@
 """YAMNet's file is not at hand in CI: a network with known answers stands for it."""
 
 import hashlib
+import importlib.util
 import sys
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from aor_lib.audio.hearing import yamnet
 from aor_lib.config.params import scene_ids
 from aor_lib.storage.assets import AssetError
-from benchmarks import yamnet_network as yamnet
 from tests.audio.sounds import hiss, put
 
 RATE = 24_000
@@ -37,6 +38,7 @@ def patches(tmp_path, monkeypatch):
     network.get_tensor.side_effect = lambda _: np.array([[0.5, patches[-1].std(), 0]], np.float32)
     monkeypatch.setenv("AOR_CACHE", str(tmp_path))
     monkeypatch.setattr(yamnet, "load_expected", lambda: expected)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: True)
     module = Mock(Interpreter=lambda **_options: network)
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", module)
     forget()
@@ -45,7 +47,7 @@ def patches(tmp_path, monkeypatch):
 
 
 def forget():
-    for function in (yamnet.class_names, yamnet._network):
+    for function in (yamnet.revision, yamnet.class_names, yamnet._network):
         function.cache_clear()
 
 
@@ -61,10 +63,17 @@ def test_a_sound_is_heard_in_overlapping_patches_at_the_same_level_whatever_its_
 
 
 def test_the_best_expected_class_of_a_scene_has_its_rank_and_score_beside_the_first_class(patches):
-    expected = yamnet.load_expected().scenes["rainy_park"]
-    found = yamnet.recognise(yamnet.listen(hiss(0, seconds=1.0, rate=RATE), RATE), expected)
+    found = yamnet.recognise_scene(hiss(0, seconds=1.0, rate=RATE), RATE, "rainy_park")
     assert (found.first_class, found.expected_rank) == ("Silence", 2)
     assert found.expected_score == pytest.approx(0.1, rel=0.05)
+
+
+def test_nothing_is_recognised_of_a_clip_without_a_scene_or_without_the_files(patches, tmp_path):
+    sound = hiss(0, rate=RATE)
+    assert yamnet.recognise_scene(sound, RATE, None) is None
+    (tmp_path / "yamnet/yamnet.tflite").unlink()
+    assert yamnet.recognise_scene(sound, RATE, "rainy_park") is None
+    assert not patches
 
 
 def test_another_file_than_the_pinned_one_is_refused_by_its_sha256(patches, tmp_path):

@@ -7,6 +7,7 @@ Its files are not part of the study: README.md says where they come from.
 import csv
 import functools
 import hashlib
+import importlib.util
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,24 @@ class Recognition:
 def load_expected() -> Expected:
     """Read ``params/yamnet.yaml``."""
     return read(PARAMS / "yamnet.yaml", Expected)
+
+
+@functools.cache
+def revision() -> str | None:
+    """Text that differs where a result may; None without YAMNet's files or ``ai-edge-litert``."""
+    there = all((cache_folder() / "yamnet" / name).is_file() for name in load_expected().files)
+    installed = importlib.util.find_spec("ai_edge_litert") is not None
+    return load_expected().model_dump_json() if there and installed else None
+
+
+def recognise_scene(
+    samples: npt.NDArray[np.floating], sample_rate: int, scene: str | None
+) -> Recognition | None:
+    """Rank and score of a scene's expected classes; None without YAMNet or expected classes."""
+    expected = load_expected().scenes.get(scene or "")
+    if expected is None or revision() is None:
+        return None
+    return recognise(listen(samples, sample_rate), expected)
 
 
 def recognise(scores: Scores, expected: Collection[str]) -> Recognition:
