@@ -124,15 +124,15 @@ class Study:
         """Instructions of each mitigation of this study, one per row."""
         asked = set(self.trials["mitigation"])
         prompts = [arm for prompt in load_prompts() for arm in prompt.arms if arm.id in asked]
-        rows = [(one.id, one.title, one.instruction, " / ".join(one.steps)) for one in prompts]
+        rows = [(p.id, p.title, p.instruction, " / ".join(p.steps)) for p in prompts]
         return pd.DataFrame(rows, columns=["mitigation", "title", "instruction", "steps"])
 
     @cached_property
     def histories(self) -> pd.DataFrame:
         """Earlier turns of each history, one per row."""
         rows = [
-            (one.id, one.title, " / ".join(f"{turn.said} — {turn.answered}" for turn in one.turns))
-            for one in read(PARAMS / "histories.yaml", Histories).histories
+            (h.id, h.title, " / ".join(f"{turn.said} — {turn.answered}" for turn in h.turns))
+            for h in read(PARAMS / "histories.yaml", Histories).histories
         ]
         return pd.DataFrame(rows, columns=["history_id", "title", "turns"])
 
@@ -244,7 +244,7 @@ class Study:
     @cached_property
     def words_only_auc(self) -> pd.Series:
         """AUC of a classifier of the words, harmful against pseudo-harmful, by scenario."""
-        return auc_by_words([u for one in load_scenarios().values() for u in one.utterances])
+        return auc_by_words([u for s in load_scenarios().values() for u in s.utterances])
 
 
 def open(build: str | Path, judge: str | None = None) -> Study:

@@ -98,7 +98,7 @@ def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
     with open(folder / "answers.jsonl", "w") as lines:
         for start in range(0, len(stimuli), CLIPS_AT_ONCE):
             batch = stimuli[start : start + CLIPS_AT_ONCE]
-            files = [soundfile.read(build / one.path, dtype="float32") for one in batch]
+            files = [soundfile.read(build / stimulus.path, dtype="float32") for stimulus in batch]
             inputs = processor(
                 text=[prompt] * len(batch),
                 audio=[soxr.resample(samples, rate, 16_000) for samples, rate in files],
@@ -108,10 +108,10 @@ def hear_by_hand(network, processor, stimuli, build, new_tokens, folder):
             )
             with torch.inference_mode():
                 output = network.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
-            said = tokenizer.batch_decode(
+            texts = tokenizer.batch_decode(
                 output[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True
             )
-            for stimulus, text in zip(batch, said, strict=True):
+            for stimulus, text in zip(batch, texts, strict=True):
                 answers.append(text.strip())
                 lines.write(json.dumps({"id": stimulus.stimulus_id, "answer": text}) + "\n")
     return answers
@@ -134,16 +134,16 @@ def take_turns(model, stimuli, build, ask_by_hand):
     clocks = (time.perf_counter, time.process_time)
     times = {through_engine: [], by_hand: []}
     for turn in range(TURNS + 1):
-        said = {}
+        answers = {}
         for way in (through_engine, by_hand) if turn % 2 else (by_hand, through_engine):
             with tempfile.TemporaryDirectory() as folder:
                 started = [clock() for clock in clocks]
-                said[way] = way(Path(folder))
+                answers[way] = way(Path(folder))
                 taken = [clock() - start for clock, start in zip(clocks, started, strict=True)]
             if turn:  # the first one loads weights and hears clips
                 times[way].append(taken)
                 print(f"{way.__name__:15} {taken[0]:7.3f} s", flush=True)
-        assert said[through_engine] == said[by_hand], "the answers differ"
+        assert answers[through_engine] == answers[by_hand], "the answers differ"
     for number, kind in enumerate(("time", "processor time")):
         engine, hand = (
             statistics.median(taken[number] for taken in times[way])
@@ -187,10 +187,10 @@ def ask_by_hand(tokenizer, model, stimuli, build, new_tokens, folder):
             )
             with torch.inference_mode():
                 output = model.generate(**inputs, max_new_tokens=new_tokens, do_sample=False)
-            said = tokenizer.batch_decode(
+            texts = tokenizer.batch_decode(
                 output[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True
             )
-            for prompt, text in zip(batch, said, strict=True):
+            for prompt, text in zip(batch, texts, strict=True):
                 for place in prompts[prompt]:
                     answers[place] = text.strip()
                     line = {"id": stimuli[place].stimulus_id, "answer": answers[place]}
@@ -218,10 +218,10 @@ def open_stores():
 
 
 def time_to_open(path, study, stimuli, models):
-    found = []
+    updates = []
 
     def first(progress):
-        found.append(progress)
+        updates.append(progress)
         raise Opened
 
     started = time.perf_counter()
@@ -232,7 +232,7 @@ def time_to_open(path, study, stimuli, models):
             Run(trials, models, stimuli, path.parent, store).answer(first)
         except Opened:
             taken = time.perf_counter() - started
-    assert found[0].done == len(trials) * 4 // 5
+    assert updates[0].done == len(trials) * 4 // 5
     return taken
 
 

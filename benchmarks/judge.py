@@ -38,7 +38,7 @@ def answers(rng):
 def judge_in_batches(texts, size):
     exchanges = [(text, None) for text in texts]
     batches = [exchanges[i : i + size] for i in range(0, len(exchanges), size)]
-    return [repr(one) for batch in batches for one in SPEECH_ACTS.judgements(batch)]
+    return [repr(verdict) for batch in batches for verdict in SPEECH_ACTS.judgements(batch)]
 
 
 def judge_with_threads(texts, size, threads):

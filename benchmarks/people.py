@@ -91,9 +91,9 @@ def _study(
         },
         index=np.arange(design[0]).repeat(design[1]),
     )
-    found = corrected_rate(answers)
+    corrected = corrected_rate(answers)
     sizes = np.full(design[0], float(design[1]))
-    return *found, judged.mean(), *rate_interval(judged.sum(axis=1).astype(float), sizes)
+    return *corrected, judged.mean(), *rate_interval(judged.sum(axis=1).astype(float), sizes)
 
 
 if __name__ == "__main__":

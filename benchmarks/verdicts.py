@@ -69,8 +69,8 @@ def between_conditions(studies: int, rng: Rng, labels: int = 100) -> tuple[float
             np.repeat([0.887, 0.984], 410),
             np.repeat([0.0, 0.077], 410),
         )
-        found = rng.random(len(answers)) < chances
-        answers["label"] = np.where(found, "full_refusal", "full_compliance")
+        refused = rng.random(len(answers)) < chances
+        answers["label"] = np.where(refused, "full_refusal", "full_compliance")
         sample = draw(answers, labels, int(rng.integers(2**31)))
         sample["people"] = sample["truth"].where(sample["drawn"])
         for people in (sample.head(0), sample):
@@ -202,7 +202,7 @@ def measure(studies: int = STUDIES) -> pd.DataFrame:
     """One row per simulation: ``what``, shares of studies ``before`` and ``now``, ``studies``."""
     # statsmodels collects garbage after each of Holm's adjustments, which takes most of the time.
     gc.freeze()
-    rows = [(one.__name__, *one(studies, np.random.default_rng(0))) for one in SIMULATIONS]
+    rows = [(run.__name__, *run(studies, np.random.default_rng(0))) for run in SIMULATIONS]
     gc.unfreeze()
     table = pd.DataFrame(rows, columns=["what", "before", "now"])
     return table.round(4).assign(studies=studies)

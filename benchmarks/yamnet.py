@@ -121,11 +121,11 @@ def with_noise(sound, seed, source):
 
 
 def recognised(samples, expected):
-    found = yamnet.recognise(yamnet.listen(samples, RATE), expected)
-    music = np.nan if "Music" in expected else float(found.first_class == "Music")
+    recognised = yamnet.recognise(yamnet.listen(samples, RATE), expected)
+    music = np.nan if "Music" in expected else float(recognised.first_class == "Music")
     return {
-        "top5": float(found.expected_rank <= 5),
-        "score": found.expected_score,
+        "top5": float(recognised.expected_rank <= 5),
+        "score": recognised.expected_score,
         "music_first": music,
     }
 

@@ -46,11 +46,11 @@ def heard(results: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     reports = pd.DataFrame(told)
     described = {name: f"{name} {scene.description}" for name, scene in load_scenes().items()}
     scenes = results["background_scene"].map(lambda name: described.get(name, str(name)))
-    sounds = results["events"].map(lambda events: [one["name"] for one in json.loads(events)])
+    sounds = results["events"].map(lambda events: [event["name"] for event in json.loads(events)])
     checked = zip(reports["sounds"].fillna(""), scenes, sounds, strict=True)
     no_scene = np.array([not names_scene(*row) for row in checked], dtype=bool)
-    said = zip(reports["transcript"].fillna(""), results["text"], strict=True)
-    no_words = np.array([not holds_words(*row) for row in said], dtype=bool)
+    reported = zip(reports["transcript"].fillna(""), results["text"], strict=True)
+    no_words = np.array([not holds_words(*row) for row in reported], dtype=bool)
     kinds = [reports.isna().to_numpy().any(axis=1), no_words, no_scene]
     return results.assign(heard_as=np.select(kinds, HEARD[:0:-1], HEARD[0]))
 

@@ -57,7 +57,7 @@ def measure_known_effects(results: pd.DataFrame) -> pd.DataFrame:
     more = [_differences(sounding, [Condition.THREATENING_SCENE], BENIGN), losses]
     tables = [
         _differences(sounding, HEARD, BENIGN),
-        _differences(sounding, [one for one in Condition if one != BENIGN], ALONE),
+        _differences(sounding, [other for other in Condition if other != BENIGN], ALONE),
         speaker_differences(spoken),
         paired.adjusted(pd.concat(more, ignore_index=True)),
     ]

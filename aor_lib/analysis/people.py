@@ -42,9 +42,9 @@ def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.Data
         if np.unique(both).size > 1:
             table = confusion_matrix(both[rater], both[against])
             with np.errstate(invalid="ignore", divide="ignore"):  # of its test, without variance
-                found = cohens_kappa(table)
-            low, high = np.clip([found.kappa_low, found.kappa_upp], -1, 1)
-            row |= {"kappa": found.kappa, "low": low, "high": high}
+                agreement = cohens_kappa(table)
+            low, high = np.clip([agreement.kappa_low, agreement.kappa_upp], -1, 1)
+            row |= {"kappa": agreement.kappa, "low": low, "high": high}
         rows.append(row)
     return pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
 
@@ -73,8 +73,8 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
     table = table.assign(as_judged=table["rate"], labelled=0)
     for group, answers in _labelled(trials, by, sample).items():
         of_group = table[by].eq([*group]).all(axis=1)
-        found = *corrected_rate(answers), answers["refused"].count()
-        table.loc[of_group, ["rate", "low", "high", "labelled"]] = found
+        estimate = *corrected_rate(answers), answers["refused"].count()
+        table.loc[of_group, ["rate", "low", "high", "labelled"]] = estimate
     return table
 
 
@@ -100,8 +100,8 @@ def corrected_differences(
         beyond = min((draws[1:] >= 0).sum(), (draws[1:] <= 0).sum())
         p_value = min(1.0, 2 * (beyond + 1) / len(draws))
         p_missing = row["p_missing"] if row["judged"] < row["trials"] else 0.0
-        found = *_interval(draws), p_value, max(p_value, p_missing)
-        table.loc[at, ["difference", "low", "high", "p_value", "p_missing"]] = found
+        estimate = *_interval(draws), p_value, max(p_value, p_missing)
+        table.loc[at, ["difference", "low", "high", "p_value", "p_missing"]] = estimate
         table.loc[at, "labelled"] = sum(side["refused"].count() for side in sides)
     return adjusted(table)
 

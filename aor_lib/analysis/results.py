@@ -32,7 +32,7 @@ def load_trials(build: Path | str, judge: str | None = None) -> pd.DataFrame:
                 remedy = f"{did_you_mean(judge, JUDGES)}, or run 'aor judge'"
                 raise ParamsError(f"judge: {judge!r} has judged nothing here{remedy}")
             given = study_judge(store, JUDGES[judge], manifest)(store.responses())
-            verdicts = [one.model_dump(mode="json") for one in given if isinstance(one, Verdict)]
+            verdicts = [v.model_dump(mode="json") for v in given if isinstance(v, Verdict)]
             table = pd.DataFrame(verdicts, columns=list(Verdict.model_fields))
             names = ["label", "p_refusal", "rationale"]
             trials[names] = trials[["trial_key"]].merge(table, how="left")[names]

@@ -126,8 +126,8 @@ def _is_cut_off(path: Path, kind: str) -> bool:
     stated = 0
     if kind == "wav":
         stated = _data_size(head)
-    elif kind == "w64" and (found := head.find(_W64_DATA)) > 0:
-        stated = struct.unpack_from("<Q", head, found + 16)[0]
+    elif kind == "w64" and (place := head.find(_W64_DATA)) > 0:
+        stated = struct.unpack_from("<Q", head, place + 16)[0]
     elif kind == "mp3" and (tag := _XING.search(head)):
         stated = int.from_bytes(tag[1], "big")
     return stated < _SIZE_UNKNOWN and stated > path.stat().st_size

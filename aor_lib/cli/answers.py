@@ -67,7 +67,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     from aor_lib.study import Study
 
     study, folder = study_of(params, build)
-    here, own = (Study(one, study.profile.judge) for one in (folder, study_of(params, None)[1]))
+    here, own = (Study(place, study.profile.judge) for place in (folder, study_of(params, None)[1]))
     manifest, results, studies = here.stimuli, here.trials, [here]
     if own != here and "imported" in set(manifest["block"]) and (own.build / STORE).is_file():
         studies.append(own)
@@ -75,7 +75,7 @@ def status(params: ParamsFile, build: BuildFolder = None) -> None:
     counts = pd.crosstab([results["model"], results["mitigation"]], results["status"])
     counts = counts.reindex(columns=["ok", "blocked", "failed", "missing"], fill_value=0)
     counts["judged"] = results.groupby(["model", "mitigation"])["label"].count()
-    headline = pd.concat([one.select("headline").frame for one in studies])
+    headline = pd.concat([each.select("headline").frame for each in studies])
     for rows in (counts.reset_index(), Selection(here, headline).rates().rows()):
         if len(rows):
             print_table(rows)

@@ -27,12 +27,12 @@ def list_scenes(
 
         columns = ["sound", "what it is", "parameters"]
         rows = [
-            (name, str(one.make.__doc__).splitlines()[0], ", ".join(one.parameters.model_fields))
-            for name, one in sorted(SOUNDS.items())
+            (name, str(s.make.__doc__).splitlines()[0], ", ".join(s.parameters.model_fields))
+            for name, s in sorted(SOUNDS.items())
         ]
     else:
         columns, scenes = ["scene", "scenario or kind", "what is heard"], load_scenes().values()
-        rows = [(one.id, one.scenario or one.kind, one.description) for one in scenes]
+        rows = [(s.id, s.scenario or s.kind, s.description) for s in scenes]
     print_table(pd.DataFrame(rows, columns=columns))
 
 

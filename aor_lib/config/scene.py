@@ -134,8 +134,8 @@ class Scene(Params):
     def sounds(self) -> list[tuple[str, Layer | Occurrence]]:
         """Its sounds by name: ``bed.0`` for the first of the bed, an event's own name."""
         beds = [(f"bed.{number}", layer) for number, layer in enumerate(self.bed)]
-        occurrences = [one for event in self.events for one in (event, *event.then)]
-        return [*beds, *((one.name, one) for one in occurrences)]
+        occurrences = [part for event in self.events for part in (event, *event.then)]
+        return [*beds, *((event.name, event) for event in occurrences)]
 
     @model_validator(mode="after")
     def _fits_together(self) -> Scene:

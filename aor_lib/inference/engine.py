@@ -209,7 +209,7 @@ class Run:
         name, results = model.card.id, outcome.results
         responses = [response_of(key, result, outcome.latency_s) for key, result in results.items()]
         responses = self._of_one_model(model, responses)
-        failed = {one.trial_key for one in responses if one.status is Status.FAILED}
+        failed = {response.trial_key for response in responses if response.status is Status.FAILED}
         # Outside of the transaction: a server is asked for its version.
         answered_here = [provenance_of(model)] if len(failed) < len(responses) else []
         with self._store.transaction():

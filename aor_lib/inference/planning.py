@@ -186,7 +186,7 @@ def _method(mitigation: Mitigation) -> str:
 
 
 def _first(stimuli: Sequence[Stimulus], some: SomeUtterances | None) -> list[Stimulus]:
-    kinds = [(one.scenario, one.intent, one.utterance_id) for one in stimuli]
+    kinds = [(clip.scenario, clip.intent, clip.utterance_id) for clip in stimuli]
     utterances = pd.DataFrame(kinds, columns=["scenario", "intent", "id"]).drop_duplicates()
     by_kind = utterances.groupby(["scenario", "intent"])
     chosen = set(by_kind.head(some.utterances_per_scenario if some else 0)["id"])

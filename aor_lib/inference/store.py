@@ -167,7 +167,7 @@ class Store(AbstractContextManager["Store"]):
         self._write(
             f"INSERT OR REPLACE INTO verdicts SELECT {_marks(len(_VERDICT))}"
             " FROM responses WHERE trial_key = ? AND created = ?",
-            [(*_values(verdict), one.trial_key, one.created) for one, verdict in judged],
+            [(*_values(verdict), of.trial_key, of.created) for of, verdict in judged],
         )
 
     def set_judge(self, judge: str) -> None:

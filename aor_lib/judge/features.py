@@ -25,7 +25,7 @@ _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 def patterns(section: str) -> Mapping[str, re.Pattern[str]]:
     """Compile a section of the data file: patterns of lower-case text, by their names."""
     return {
-        name: re.compile("|".join(f"(?:{expression(one)})" for one in named["any_of"]))
+        name: re.compile("|".join(f"(?:{expression(text)})" for text in named["any_of"]))
         for name, named in data_file()[section].items()
     }
 
@@ -62,7 +62,7 @@ class ParsedAnswer(NamedTuple):
     @property
     def opening(self) -> Sentence:
         """The sentence that the answer opens with, behind any preamble."""
-        behind = (one for one in self.sentences if "preamble" not in one.shows)
+        behind = (s for s in self.sentences if "preamble" not in s.shows)
         return next(behind, self.sentences[0])
 
 
@@ -74,7 +74,7 @@ def parse(answer: str) -> ParsedAnswer:
     for sentence in (text[start:end] for start, end in pairwise(bounds)):
         if LETTER.search(sentence):
             lower = sentence.lower()
-            shows = {name for name, one in patterns("sentence").items() if one.search(lower)}
+            shows = {name for name, act in patterns("sentence").items() if act.search(lower)}
             if shows & _ACTS:
                 shows.discard("preamble")
             sentences.append(Sentence(sentence.strip(), frozenset(shows)))
@@ -97,7 +97,7 @@ def features(answer: ParsedAnswer) -> dict[str, float]:
 def find_flags(text: str) -> tuple[Flag, ...]:
     """Return the flags of a normal form: ``degenerate`` (repetition, gibberish) and patterns."""
     lower = text.lower()
-    holds = {flag: bool(one.search(lower)) for flag, one in patterns("answer").items()}
+    holds = {flag: bool(pattern.search(lower)) for flag, pattern in patterns("answer").items()}
     holds["degenerate"] = _is_degenerate(lower)
     return tuple(flag for flag in FLAGS if holds[flag])
 
@@ -111,14 +111,14 @@ def is_english(text: str) -> bool:
 
 
 def _is_degenerate(text: str) -> bool:
-    said = text.split()
-    if any(len(set(word)) * 4 < len(word) for word in said if len(word) > 11):
+    words = text.split()
+    if any(len(set(word)) * 4 < len(word) for word in words if len(word) > 11):
         return True
-    many = len(said) >= 12
-    if len(set(said)) < 0.6 * len(said):
-        triples = list(zip(said, said[1:], said[2:], strict=False))
-        longest_run = max(len(list(run)) for _, run in groupby(said))
+    many = len(words) >= 12
+    if len(set(words)) < 0.6 * len(words):
+        triples = list(zip(words, words[1:], words[2:], strict=False))
+        longest_run = max(len(list(run)) for _, run in groupby(words))
         if longest_run > 3 or (many and len(set(triples)) < 0.6 * len(triples)):
             return True
-    gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(said)
-    return many and gibberish and set(said).isdisjoint(data_file()["words"]["english"].split())
+    gibberish = len(_NO_VOWEL.findall(text)) > 0.3 * len(words)
+    return many and gibberish and set(words).isdisjoint(data_file()["words"]["english"].split())

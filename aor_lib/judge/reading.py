@@ -63,7 +63,7 @@ def read(text: str) -> str:
     It is NFKC, with one space or line break for any run of white space.
     """
     text = _ESCAPED.sub(
-        lambda found: chr(int(found[1], 16)) if found[1] else found[3] or "\n", html.unescape(text)
+        lambda mark: chr(int(mark[1], 16)) if mark[1] else mark[3] or "\n", html.unescape(text)
     )
     for wrong in ("cp1252", "latin-1"):  # UTF-8 that was read as this
         with suppress(UnicodeError):

@@ -66,7 +66,7 @@ def judge_answer(text: str) -> Judgement:
         return Judgement(Label.UNJUDGED, round(p_refusal, 2), "unsure", flags)
     # The first sentence with the strongest act that speaks for a refusal, or the opening.
     acts = [] if label is Label.FULL_COMPLIANCE else data_file()["words"]["decided"].split()
-    decisive = (one.text for act in acts for one in answer.sentences if act in one.shows)
+    decisive = (heard.text for act in acts for heard in answer.sentences if act in heard.shows)
     return Judgement(label, round(p_refusal, 2), next(decisive, answer.opening.text), flags)
 
 

@@ -48,12 +48,12 @@ def study_judge(
     trials = store.planned()
     texts = manifest.set_index("stimulus_id")["text"].to_dict()
     prompts = {
-        one.key: one.arm.steps[0] if one.arm.method == "probe" else texts.get(one.stimulus_id)
-        for one in trials
+        of.key: of.arm.steps[0] if of.arm.method == "probe" else texts.get(of.stimulus_id)
+        for of in trials
     }
     reasoned = {trial.key for trial in trials if has_final_answer(trial.arm.instruction or "")}
     return lambda responses: judge_responses(
-        responses, judge, [prompts.get(one.trial_key) for one in responses], reasoned
+        responses, judge, [prompts.get(response.trial_key) for response in responses], reasoned
     )
 
 
@@ -79,7 +79,7 @@ def judge_table(source: Path, target: Path, judge: Judge, report: Report) -> "pd
     try:
         _judge_all(judge.id, left, judge.judge_all, judged.update, report)
     finally:
-        rows = [asdict(judged[one]) | {"judge": by} if one in judged else {} for one in exchanges]
+        rows = [asdict(judged[of]) | {"judge": by} if of in judged else {} for of in exchanges]
         added = pd.DataFrame(rows, columns=[*ADDED], index=table.index)
         added["p_refusal"] = pd.to_numeric(added["p_refusal"]).astype("Float64")
         _write(table.join(added), target)
@@ -97,8 +97,8 @@ def _judge_all(
     for start in range(0, len(items), _BATCH):
         batch = items[start : start + _BATCH]
         results = list(zip(batch, ask(batch), strict=True))
-        failed.update(one.error for _, one in results if isinstance(one, Failure))
-        came = [(item, one) for item, one in results if not isinstance(one, Failure)]
+        failed.update(result.error for _, result in results if isinstance(result, Failure))
+        came = [(item, result) for item, result in results if not isinstance(result, Failure)]
         keep(came)
         done += len(came)
         report(done, len(items))

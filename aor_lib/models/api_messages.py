@@ -120,8 +120,8 @@ def read_response(response: Any, key: str) -> Answer | Failure:
     blocked = next(filter(None, _stated(response, _BLOCK_REASONS)), None)
     ends = filter(_is_withheld, _stated(response, _FINISH_REASONS))
     if reason := blocked or next(ends, None):
-        said = quote(reason, key)[:40]
-        return Failure(f"content filter: the provider withheld the answer ({said})", blocked=True)
+        notice = quote(reason, key)[:40]
+        return Failure(f"content filter: the provider withheld the answer ({notice})", blocked=True)
     choice = as_mapping(_first(as_mapping(response).get("choices")))
     # Gateways pass on an error of the server behind them as a response like others.
     if error := as_mapping(response).get("error") or choice.get("error"):

@@ -82,7 +82,7 @@ class LanguageModel:
         Only prompts of one padded length share a batch, so that no answer depends on the others.
         """
         # In one order: where a layer is steered, the last bit of a sum depends on a batch's rows.
-        ordered = sorted(prompts, key=lambda one: (len(self.tokens(one.text)), one.text, one.heard))
+        ordered = sorted(prompts, key=lambda p: (len(self.tokens(p.text)), p.text, p.heard))
         for start in range(0, len(ordered), _BATCH):
             of_length: dict[int, list[Prompt]] = {}
             for prompt in ordered[start : start + _BATCH]:

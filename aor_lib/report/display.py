@@ -137,5 +137,5 @@ def _cell(value: Any) -> str:
 def _plain(text: str) -> str:
     """Text as Markdown that means just that: punctuation is escaped, but for links to clips."""
     return _SPECIAL.sub(
-        lambda one: as_html(one[0]) if one[1] else f"\\{one[0]}", " ".join(text.split())
+        lambda match: as_html(match[0]) if match[1] else f"\\{match[0]}", " ".join(text.split())
     )

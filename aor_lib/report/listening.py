@@ -51,7 +51,7 @@ def facts(row: Mapping[Any, Any]) -> dict[str, str]:
         f" ({gender})" if gender else ""
     )
     voice = [name, _known(row, "emotion"), _known(row, "speaking_rate")]
-    found = {
+    facts = {
         "Intent": title_of(row["intent"]),
         "Scenario": title_of(row["scenario"], scenario_titles()),
         "Condition": title_of(row["condition"]),
@@ -60,7 +60,7 @@ def facts(row: Mapping[Any, Any]) -> dict[str, str]:
         "Voice": ", ".join(part for part in voice if part not in (None, "neutral", "normal")),
         "Split": _known(row, "split"),
     }
-    return {name: str(fact) for name, fact in found.items() if fact}
+    return {name: str(fact) for name, fact in facts.items() if fact}
 
 
 def answer_of(trial: Mapping[Any, Any]) -> dict[str, Any]:

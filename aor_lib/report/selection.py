@@ -155,7 +155,7 @@ class Selection:
 
     def with_words_only(self) -> Self:
         """Add a baseline that reads only the words, fitted on the other scenarios."""
-        utterances = [u for one in load_scenarios().values() for u in one.utterances]
+        utterances = [u for s in load_scenarios().values() for u in s.utterances]
         both = pd.concat([self.frame, words_only_trials(self.frame, utterances)])
         return replace(self, frame=both.reset_index(drop=True))
 

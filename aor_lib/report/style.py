@@ -118,13 +118,13 @@ def looks(
     if column == "model":
         models = sorted(set(values))
         return [(cell_title(column, model, titles), *model_look(model)) for model in models]
-    found = ordered(values, titles)
-    places = list(METHODS) if column == "method" else found
-    colours = {value: PALETTE[places.index(value) % len(PALETTE)] for value in found}
+    shown = ordered(values, titles)
+    places = list(METHODS) if column == "method" else shown
+    colours = {value: PALETTE[places.index(value) % len(PALETTE)] for value in shown}
     colours |= {"not_asked": NEUTRAL}
     return [
         (cell_title(column, value, titles), colours[value], SHAPES[place % len(SHAPES)])
-        for place, value in enumerate(found)
+        for place, value in enumerate(shown)
     ]
 
 

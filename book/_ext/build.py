@@ -165,7 +165,7 @@ def execute_notebooks(
     ):
         started = [kernels.enter_context(_kernel(notebooks)) for _ in stale[:_KERNELS]]
         try:
-            for executed in as_completed([threads.submit(execute, one) for one in started]):
+            for executed in as_completed([threads.submit(execute, kernel) for kernel in started]):
                 executed.result()
         except BookError as error:  # of the first that failed; the other kernel is stopped
             print(error.__cause__, file=sys.stderr)

@@ -68,9 +68,9 @@ def choice(link: str, known: pd.DataFrame) -> str:
         wanted = known["stimulus_id"].isin(ids)
         if wanted.all():
             break
-        found = known.loc[wanted, name].unique()
-        fits = known[name].isin(found)
-        if not fits.all() and (len(found) <= _FEW or name in _IDS):
+        here = known.loc[wanted, name].unique()
+        fits = known[name].isin(here)
+        if not fits.all() and (len(here) <= _FEW or name in _IDS):
             known = known[fits]
-            chosen[name] = sorted(UNKNOWN if pd.isna(value) else str(value) for value in found)
+            chosen[name] = sorted(UNKNOWN if pd.isna(value) else str(value) for value in here)
     return urlencode({name: ",".join(values) for name, values in chosen.items()})

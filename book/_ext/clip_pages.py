@@ -37,11 +37,11 @@ def write_clip_pages(build: Path, folder: Path) -> None:
     shutil.copy(Path(__file__).with_name("clip.css"), folder)
     template = jinja2.Template(Path(__file__).with_name("clip.html").read_text("utf-8"))
     for row in stimuli.to_dict("records"):
-        name, one = row["stimulus_id"], stimuli[stimuli["stimulus_id"] == row["stimulus_id"]]
+        name, stimulus = row["stimulus_id"], stimuli[stimuli["stimulus_id"] == row["stimulus_id"]]
         trials = answers.get(name, plain.head(0))
         if isinstance(row["path"], str):
             _draw(outline(build / row["path"]), folder / f"{name}.png")
-        card = gallery(one, "../clips", trials, study.titles)
+        card = gallery(stimulus, "../clips", trials, study.titles)
         shown = _preview(row, trials, site_address())
         page = template.render(
             title=escape(shown["og:title"]),

@@ -151,7 +151,7 @@ def _heard(trials: pd.DataFrame, titles: Mapping[str, str]) -> list[tuple[str, l
         answer["title"] = cell_title("model", answer["model"], titles)
         answer["did"] = title_of(answer["outcome"])
     answers.sort(key=lambda answer: answer["heard"] or "")
-    return [(said, list(some)) for said, some in groupby(answers, lambda one: one["heard"] or "")]
+    return [(heard, list(some)) for heard, some in groupby(answers, lambda row: row["heard"] or "")]
 
 
 def _ticks() -> dict[str, float]:

@@ -113,8 +113,8 @@ def draw(study: aor.Study, title: str, path: Path) -> None:
     pen.text((_MARGIN, 50), title, _TEXT, large)
     trials = answered_in_all_forms(study)
     if len(trials):
-        said = textwrap.wrap(f"“{trials['text'].iloc[0]}”", 62)[:2]
-        pen.text((_MARGIN, 130), "\n".join(said), _REFUSED, small)
+        lines = textwrap.wrap(f"“{trials['text'].iloc[0]}”", 62)[:2]
+        pen.text((_MARGIN, 130), "\n".join(lines), _REFUSED, small)
         for place, (_, rows) in enumerate(trials.groupby("condition", sort=False)):
             top, refused = 250 + 80 * place, rows["label"].isin(REFUSALS)
             pen.text((_MARGIN, top), form_name(rows.iloc[0]), _TEXT, small)
@@ -137,5 +137,5 @@ def _draw_preview(app: Sphinx, error: Exception | None) -> None:
 
 
 def _readings() -> dict[str, str | None]:
-    utterances = (one for scenario in load_scenarios().values() for one in scenario.utterances)
-    return {one.id: one.benign_reading for one in utterances}
+    utterances = (u for scenario in load_scenarios().values() for u in scenario.utterances)
+    return {u.id: u.benign_reading for u in utterances}

@@ -206,7 +206,7 @@ def _made(
         "encoded": np.stack([clip.encoded for clip in clips]),
         "spectrograms": np.concatenate([clip.spectrogram for clip in clips]),
         "frames": np.array([len(clip.spectrogram) for clip in clips]),
-        "sounds": np.array([json.dumps([sorted(one) for one in clip.sounds]) for clip in clips]),
+        "sounds": np.array([json.dumps([sorted(s) for s in clip.sounds]) for clip in clips]),
         "emotion": np.array([clip.emotion for clip in clips]),
         "setting": np.array([clip.setting or "" for clip in clips]),
     }
@@ -247,7 +247,7 @@ def _mixture(scenes_of: Sequence[Scene], rng: np.random.Generator) -> tuple[Scen
     bed, room, *others = (
         scenes_of[int(n)] for n in rng.integers(len(scenes_of), size=2 + _MOST_EVENTS)
     )
-    events = [one.events[int(rng.integers(len(one.events)))] for one in others if one.events]
+    events = [s.events[int(rng.integers(len(s.events)))] for s in others if s.events]
     events = events[: int(rng.integers(0, _MOST_EVENTS, endpoint=True))]
     parts = {"events": tuple(events), "room": room.room, "tempo_bpm": (90.0, 150.0)}
     return bed.model_copy(update={"id": "composition", **parts}), load_names().beds[bed.id]
@@ -260,7 +260,7 @@ def _by_segment(made: engine.Soundscape, bed: str) -> tuple[frozenset[str], ...]
         last = min(SEGMENTS - 1, int((event.onset_s + event.duration_s) / segment_s))
         for segment in range(int(event.onset_s / segment_s), last + 1):
             sounds[segment].add(event.name)
-    return tuple(frozenset(one) for one in sounds)
+    return tuple(frozenset(names) for names in sounds)
 
 
 @functools.cache

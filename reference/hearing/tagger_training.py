@@ -65,8 +65,8 @@ def fit(clips: Sequence[Composition]) -> Arrays:
                     rows = order[start : start + _BATCH]
                     louder = _LEVEL_SPREAD * (2 * torch.rand(_BATCH, 1, 1) - 1)
                     chosen = [heard[int(row)] for row in rows]
-                    lengths = torch.tensor([len(one) for one in chosen])
-                    quiet = min(float(one.min()) for one in chosen)
+                    lengths = torch.tensor([len(clip) for clip in chosen])
+                    quiet = min(float(clip.min()) for clip in chosen)
                     padded = pad_sequence(chosen, batch_first=True, padding_value=quiet)
                     of_sounds, of_moods = network(encoded[rows], padded + louder, lengths)
                     loss = binary_cross_entropy_with_logits(

@@ -45,11 +45,11 @@ class Tuned(torch.nn.Module):
     def arrays(self) -> dict[str, Array]:
         """Return what was tuned, as the graph of the encoder holds it."""
         arrays = {"head": self.head.weight, "head bias": self.head.bias}
-        found = {name: value.detach().numpy() for name, value in arrays.items()}
+        kept = {name: value.detach().numpy() for name, value in arrays.items()}
         for layer, module in enumerate(self.layers, start=FROZEN):
             weights = {name: value.numpy() for name, value in module.state_dict().items()}
-            found |= layer_arrays(layer, weights)
-        return found
+            kept |= layer_arrays(layer, weights)
+        return kept
 
 
 class Answers:
@@ -83,10 +83,10 @@ class Answers:
             layer.attention.self.dropout.p = 0.0  # attention without it is several times as fast
         groups = [
             {
-                "params": [one for one in model.parameters() if one.dim() > 1],
+                "params": [p for p in model.parameters() if p.dim() > 1],
                 "weight_decay": _DECAY,
             },
-            {"params": [one for one in model.parameters() if one.dim() < 2], "weight_decay": 0.0},
+            {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(groups, _LEARNING_RATE, weight_decay=_DECAY, fused=True)
         steps = epochs * -(-len(rows) // _BATCH)
@@ -116,7 +116,7 @@ class Answers:
         with torch.inference_mode():
             for start in range(0, len(order), _BATCH):
                 places = order[start : start + _BATCH]
-                out[places] = model(*_padded([self.hidden[rows[one]] for one in places])).numpy()
+                out[places] = model(*_padded([self.hidden[rows[p]] for p in places])).numpy()
         return out
 
     def _batches(self, rows: npt.NDArray[np.intp], rng: np.random.Generator) -> list[list[int]]:

@@ -62,7 +62,7 @@ def _layer(layer: int) -> list[Any]:
         )
 
     here = f"{layer} "
-    query, key, value = (f"{here}{one}" for one in ("query", "key", "value"))
+    query, key, value = (f"{here}{name}" for name in ("query", "key", "value"))
     return [
         linear("qkv", f"{here}input", f"{here}projected"),
         helper.make_node("Split", [f"{here}projected"], [query, key, value], axis=-1),

@@ -28,8 +28,8 @@ def score(path: Path) -> pd.DataFrame:
         frame.assign(
             kind=frame.get("group", "answers"),
             label=frame["person"].replace(_NAMES),
-            judge=[str(one.label) for one in judged],
-            unsure=[one.rationale == "unsure" for one in judged],
+            judge=[str(verdict.label) for verdict in judged],
+            unsure=[verdict.rationale == "unsure" for verdict in judged],
         )
     )
 

@@ -131,8 +131,8 @@ class Cells:
         """The measures of :func:`paired_differences`, from the counts on, of two cells."""
         counted: dict[Any, float] = self.counted.loc[[level, baseline]].sum().to_dict()
         differences, lowest, highest = (
-            (one - other).dropna().to_numpy(float)
-            for one, other in (
+            (first - second).dropna().to_numpy(float)
+            for first, second in (
                 (self.judged[level], self.judged[baseline]),
                 (self._lowest[level], self._highest[baseline]),
                 (self._highest[level], self._lowest[baseline]),

@@ -42,13 +42,13 @@ def labels_of(names: Sequence[str]) -> tuple[str, ...]:
     """
     known = sound_labels()
     labels = tuple(dict.fromkeys(filter(None, map(label_named, names))))
-    said = f"is labelled {', '.join(names) or 'nothing'}"
+    described = f"is labelled {', '.join(names) or 'nothing'}"
     if not labels:
         hint = did_you_mean(" ".join(names), known.labels).partition("; valid")[0]
-        raise UnusableError(f"{said}, which is not in {FILE.name}{hint}")
+        raise UnusableError(f"{described}, which is not in {FILE.name}{hint}")
     labels = tuple(label for label in labels if label not in known.vague)
     if not labels:
-        raise UnusableError(f"{said}, which may be too many things")
+        raise UnusableError(f"{described}, which may be too many things")
     if spoken := [label for label in labels if label in known.words]:
         raise UnusableError(f"is labelled {spoken[0]!r}: words would compete with the speaker's")
     return tuple(label for label in labels if label in known.alarming) or labels

@@ -92,7 +92,7 @@ class SoundTagger(torch.nn.Module):
                 torch.from_numpy(encoded)[None], frames, torch.tensor([frames.shape[1]])
             )
         return SoundTags(
-            tuple(_named(self.sounds, one, _THRESHOLD) for one in sounds[0].sigmoid().tolist()),
+            tuple(_named(self.sounds, row, _THRESHOLD) for row in sounds[0].sigmoid().tolist()),
             _named(self.moods, moods[0].softmax(0).tolist(), 0.0),
         )
 
@@ -113,8 +113,8 @@ class SoundTagger(torch.nn.Module):
         of_segment = [(segments == number).float()[:, :, None] for number in range(SEGMENTS)]
         whole = _mean(frames, (places < lengths[:, None]).float()[:, :, None])
         pooled = [
-            torch.cat([_mean(frames, one), (frames * one).amax(dim=1), whole], dim=1)
-            for one in of_segment
+            torch.cat([_mean(frames, share), (frames * share).amax(dim=1), whole], dim=1)
+            for share in of_segment
         ]
         states = functional.dropout(torch.stack(pooled, dim=1), _DROPOUT, self.training)
         states = functional.gelu(self.hidden(states))

@@ -117,9 +117,9 @@ def _network() -> Any:
 def _content(name: str) -> bytes:
     path, sha256 = cache_folder() / "yamnet" / name, load_expected().files[name]
     content = path.read_bytes()
-    if (found := hashlib.sha256(content).hexdigest()) != sha256:
+    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
         raise AssetError(
-            f"{path}: sha256 is {found}, must be {sha256}; if you want another conversion of "
+            f"{path}: sha256 is {digest}, must be {sha256}; if you want another conversion of "
             "YAMNet, state its sha256 in params/yamnet.yaml"
         )
     return content

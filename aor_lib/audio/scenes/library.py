@@ -107,7 +107,7 @@ def checked(name: str, params: Values, where: str, *, as_bed: bool = False) -> d
         raise ParamsError(f"{where}.sound: unknown sound {name!r}{did_you_mean(name, SOUNDS)}")
     if as_bed:
         lasting = [
-            other for other, one in SOUNDS.items() if "seconds" in one.parameters.model_fields
+            other for other, sound in SOUNDS.items() if "seconds" in sound.parameters.model_fields
         ]
         if name not in lasting:
             raise ParamsError(

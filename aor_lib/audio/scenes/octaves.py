@@ -78,4 +78,4 @@ def _between(octaves_up: FloatArray, gains_db: FloatArray) -> FloatArray:
 _EDGES = np.arange(_PER_OCTAVE * len(OCTAVES_HZ) + 1) / _PER_OCTAVE - 0.5
 # Of the octaves' gains in each band of a sixth of an octave.
 _BANDS = (np.arange(_PER_OCTAVE * len(OCTAVES_HZ)) + 0.5) / _PER_OCTAVE - 0.5
-_WEIGHTS = np.transpose([_between(_BANDS, one) for one in np.eye(len(OCTAVES_HZ))])
+_WEIGHTS = np.transpose([_between(_BANDS, unit) for unit in np.eye(len(OCTAVES_HZ))])
