@@ -16,8 +16,9 @@ from aor_lib.stimuli.manifest import MANIFEST
 
 _NOBODY = "No audio language model was asked in this build."
 _INSTRUMENT = (
-    "All models of this build are reference models, whose refusals are known because they were "
-    "planted. The pages check the instrument; they say nothing about audio language models."
+    "All models of this build are reference models: one small model, and copies of it that were "
+    "trained to refuse in known ways. The pages check the instrument; they say nothing about audio "
+    "language models."
 )
 
 
