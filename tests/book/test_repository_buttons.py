@@ -1,5 +1,6 @@
 """Buttons that lead from a page to its source and to a kernel, in a book of two pages."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -40,7 +41,8 @@ def test_with_a_repository_pages_lead_to_their_source_and_notebooks_to_a_kernel(
     notebook = new_notebook(cells=[new_markdown_cell("# Results")], metadata=kernel)
     nbformat.write(notebook, tmp_path / "results.ipynb")
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-W", "--quiet", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     for name, expected in LINKS.items():
         page = (tmp_path / "_build" / "html" / f"{name}.html").read_text("utf-8")
