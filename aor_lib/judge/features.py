@@ -1,4 +1,4 @@
-"""What an answer shows: speech acts in its sentences (``patterns.yaml``), flags, its language."""
+"""Features of an answer: speech acts of its sentences (``patterns.yaml``), flags, its language."""
 
 import functools
 import re

@@ -75,7 +75,7 @@ def record(
 def each(
     model: AudioModel, make: Callable[[Job], Made], jobs: Sequence[Job], report: Report
 ) -> list[Made]:
-    """What is made of each job, in their order; in threads, where a model is faster in them."""
+    """Results of all jobs, in their order; made in threads if the model is faster in them."""
     made = []
     side_by_side = model.capabilities.side_by_side
     with closing(in_threads(make, jobs, side_by_side=side_by_side)) as results:

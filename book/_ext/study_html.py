@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 import aor_lib as aor
 
 
-class StudyHtml(SphinxDirective):
+class StudyHtml(SphinxDirective, ABC):
     """A directive whose :meth:`html` is shown."""
 
     def run(self) -> list[nodes.Node]:
@@ -21,9 +22,9 @@ class StudyHtml(SphinxDirective):
         study = aor.open(Path(self.env.srcdir).parent)  # the sources lie in the study's folder
         return [nodes.raw("", self.html(study), format="html")]
 
+    @abstractmethod
     def html(self, study: aor.Study) -> str:
         """Make HTML of a study."""
-        raise NotImplementedError
 
 
 def render(template: Path, **values: Any) -> str:
