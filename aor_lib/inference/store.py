@@ -6,6 +6,7 @@ was asked of which model, ``judge`` whose verdicts are the study's.
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -71,7 +72,10 @@ class Store(AbstractContextManager["Store"]):
         with self._named_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=60)
-            self._db.execute("PRAGMA journal_mode = WAL")
+            for _ in range(1200):
+                if self._writes_ahead():
+                    break
+                time.sleep(0.05)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
 
@@ -88,6 +92,16 @@ class Store(AbstractContextManager["Store"]):
         with self._named_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             yield
+
+    def _writes_ahead(self) -> bool:
+        """Whether the file could be switched to WAL: alone here SQLite does not wait for others."""
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return False
+        return True
 
     def set_plan(self, trials: Sequence[Trial], part: str = STUDY) -> None:
         """Make these the trials of a part of the plan; StoreError if imported ones do not fit."""

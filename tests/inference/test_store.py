@@ -1,4 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 
@@ -27,6 +29,18 @@ def test_everything_that_can_change_an_answer_changes_the_key():
     ]
     assert len({t.key for t in [base, *others]}) == 8
     assert base.key == replace(base, stimulus_id="b").key
+
+
+def test_runs_that_create_the_results_at_the_same_time_all_open_them(tmp_path):
+    together = Barrier(3, timeout=60)
+
+    def finished(name: int) -> set[str]:
+        together.wait()
+        with Store(tmp_path / str(name // 3)) as store:
+            return store.finished()
+
+    with ThreadPoolExecutor(3) as threads:
+        assert not any(threads.map(finished, range(60)))
 
 
 def test_a_new_plan_leaves_old_answers_out_and_keeps_them_for_later(path):
