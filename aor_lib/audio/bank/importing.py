@@ -40,7 +40,6 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> ImportReport:
     # Folders of the same name are different collections.
     place = folder.resolve()
     into = bank / f"{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:6]}"
-    into.mkdir(parents=True, exist_ok=True)
     rows: dict[Path, Recording] = {}
 
     def take(file: str) -> None:
