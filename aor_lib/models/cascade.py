@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing import tagger_revision, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
@@ -52,11 +50,8 @@ Account = dict[str, str | float]
 class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
 
-    adapter: Path | None = Field(
-        default=None,
-        description="A PEFT adapter: a folder of aor_lib/models/weights, or elsewhere.",
-    )
-    hears_sound: bool = Field(default=True, description="Or nothing but the words.")
+    adapter: Path | None = None  # a PEFT adapter: a folder of aor_lib/models/weights, or elsewhere
+    hears_sound: bool = True  # or nothing but the words
 
 
 class Cascade(GradualModel):
