@@ -123,7 +123,9 @@ class Cascade(GradualModel):
                 account = {"transcript": words}
                 if clip is not None:
                     heard.append(clip)
-                    account |= _account(clip)
+                    emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
+                    account["sounds"] = ", ".join(clip.top(4)) or "nothing"
+                    account |= {"emotion": emotion, "probability": probability}
                 parts.append(plain(words) if clip is None else format_clip(words))
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return model.prompt(messages, heard), account
@@ -142,9 +144,3 @@ class Cascade(GradualModel):
 
         with _preparing:
             return self._steerable or language_model(self._adapter)
-
-
-def _account(clip: SoundTags) -> Account:
-    emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
-    sounds = ", ".join(clip.top(4)) or "nothing"
-    return {"sounds": sounds, "emotion": emotion, "probability": probability}

@@ -67,7 +67,8 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
         raise SpeechError(f"emotion {emotion!r} needs {_MIN_VOICED_S} s of voiced speech")
     envelope = pyworld.cheaptrick(neutral, f0, times_s, SAMPLE_RATE)
     aperiodicity = pyworld.d4c(neutral, f0, times_s, SAMPLE_RATE)
-    envelope *= _tilt(envelope.shape[1], target.tilt_db_per_octave)
+    tilted_hz = np.linspace(0, SAMPLE_RATE / 2, envelope.shape[1]).clip(*_TILT_LIMITS_HZ)
+    envelope *= 10 ** (target.tilt_db_per_octave * np.log2(tilted_hz / 1000) / 10)
     # Frames that lie further apart are the same speech, slower.
     expressed = pyworld.synthesize(
         _intonation(f0, target),
@@ -77,7 +78,11 @@ def express(samples: npt.NDArray[np.float32], emotion: str) -> npt.NDArray[np.fl
         1000 * FRAME_S * target.duration,
     )[: round(len(neutral) * target.duration)]
     level_dbfs = active_speech_level_dbfs(neutral, SAMPLE_RATE) + target.level_db
-    return _at_level(expressed, level_dbfs).astype(np.float32)
+    # The level that limiting takes off is put on again, which converges within a few rounds.
+    for _ in range(5):
+        missing_db = level_dbfs - active_speech_level_dbfs(expressed, SAMPLE_RATE)
+        expressed = _limited(expressed * 10 ** (missing_db / 20))
+    return np.asarray(expressed, np.float32)
 
 
 def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
@@ -90,19 +95,6 @@ def _intonation(f0: FloatArray, target: Prosody) -> FloatArray:
     changed = np.zeros_like(f0)
     changed[voiced] = np.clip(2 ** (heights_st / 12) * irregular, *F0_LIMITS_HZ)
     return changed
-
-
-def _tilt(n_bins: int, db_per_octave: float) -> FloatArray:
-    frequencies_hz = np.linspace(0, SAMPLE_RATE / 2, n_bins).clip(*_TILT_LIMITS_HZ)
-    return np.asarray(10 ** (db_per_octave * np.log2(frequencies_hz / 1000) / 10))
-
-
-def _at_level(samples: FloatArray, level_dbfs: float) -> FloatArray:
-    # The level that limiting takes off is put on again, which converges within a few rounds.
-    for _ in range(5):
-        missing_db = level_dbfs - active_speech_level_dbfs(samples, SAMPLE_RATE)
-        samples = _limited(samples * 10 ** (missing_db / 20))
-    return samples
 
 
 def _limited(samples: FloatArray) -> FloatArray:
