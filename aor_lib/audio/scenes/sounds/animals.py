@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from aor_lib.audio.scenes.library import Count, Pitch, Seconds, sound
-from aor_lib.audio.scenes.sounds.throats import CRIES, OPEN_HZ, formants, muffled
+from aor_lib.audio.scenes.sounds.voices import CRIES, OPEN_HZ, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, unit_rms
 
 

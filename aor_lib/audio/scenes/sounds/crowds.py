@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from aor_lib.audio.scenes.library import Count, Pitch, Ratio, Seconds, sound
-from aor_lib.audio.scenes.sounds.throats import CRIES, backwards, formants, muffled
+from aor_lib.audio.scenes.sounds.voices import CRIES, backwards, formants, muffled
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, peaked, unit_rms
 
 People: TypeAlias = Annotated[int, Field(ge=1, le=400)]
