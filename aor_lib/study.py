@@ -26,8 +26,8 @@ from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection
 from aor_lib.report.style import titled, titles
 from aor_lib.steering import tables
-from aor_lib.stimuli.data_card import data_card
 from aor_lib.stimuli.emotion_check import emotion_changes
+from aor_lib.stimuli.export import data_card
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
 SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
