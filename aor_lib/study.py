@@ -15,7 +15,7 @@ import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
-from aor_lib.analysis.people import agreement, any_refusal, load_evaluation, settled
+from aor_lib.analysis.people import settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
 from aor_lib.analysis.words_only import auc_by_words
 from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
@@ -219,22 +219,6 @@ class Study:
         context = self.select("context")._estimates(frame, keys, "difference", factors=scenes)
         clips = {True: speaker.clips, False: context.clips}
         return replace(context, clips=lambda row: clips[row["baseline"] in factors](row))
-
-    def judge_agreement(self) -> Estimates:
-        """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.
-
-        ``labels`` says whether three classes are compared or any refusal against compliance.
-        """
-        raters = ["judge", "gpt4", "string_match"]
-        tables = []
-        for source, answers in load_evaluation().groupby("source_model"):
-            labels = answers[["human", *raters]]
-            classes = {"three classes": labels, "any refusal": labels.apply(any_refusal)}
-            for name, rated in classes.items():
-                table = agreement(rated, [(rater, "human") for rater in raters])
-                tables.append(table.assign(source_model=source, labels=name))
-        frame = pd.concat(tables, ignore_index=True)
-        return Estimates(frame, ("labels", "source_model", "rater"), "kappa", self.titles)
 
     def data_card(self) -> Prose:
         """The data card, as Markdown."""
