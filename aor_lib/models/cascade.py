@@ -43,9 +43,6 @@ _preparing = threading.Lock()
 """Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
 moment changes the process's number of threads."""
 
-Account = dict[str, str | float]
-"""Facts that a model took from a clip, by name."""
-
 
 class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
@@ -82,7 +79,7 @@ class Cascade(GradualModel):
     ) -> Iterator[dict[int, Answer | Failure]]:
         """See :class:`aor_lib.models.base.GradualModel`; equal prompts are answered once."""
         model = self._language_model()
-        prompts: dict[Prompt, list[tuple[int, Account]]] = {}
+        prompts: dict[Prompt, list[tuple[int, dict[str, str | float]]]] = {}
         for index, conversation in enumerate(conversations):
             try:
                 asked, account = self._prompt(model, conversation)
@@ -108,12 +105,14 @@ class Cascade(GradualModel):
         model = self._language_model()
         return model.next_token_logits(self._prompt(model, conversation)[0])
 
-    def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
+    def _prompt(
+        self, model: LanguageModel, conversation: Conversation
+    ) -> tuple[Prompt, dict[str, str | float]]:
         from aor_lib.models.smollm import format_clip, plain
 
         messages: list[dict[str, str]] = []
         heard: list[SoundTags] = []
-        account: Account = {}
+        account: dict[str, str | float] = {}
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
             if (audio := turn.audio) is not None:
