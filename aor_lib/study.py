@@ -17,8 +17,7 @@ from aor_lib.analysis import selections
 from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
 from aor_lib.analysis.people import settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
-from aor_lib.analysis.words_only import auc_by_words
-from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
+from aor_lib.config.params import PARAMS, load_prompts
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.report.display import Prose
@@ -224,11 +223,6 @@ class Study:
         """The data card, as Markdown."""
         _, _, card = data_card(self.build).split("---\n", 2)  # without its front matter
         return Prose(re.sub(r"^#+ (.*)$", r"**\1**", card, flags=re.MULTILINE))
-
-    @cached_property
-    def words_only_auc(self) -> pd.Series:
-        """AUC of a classifier of the words, harmful against pseudo-harmful, by scenario."""
-        return auc_by_words([u for s in load_scenarios().values() for u in s.utterances])
 
 
 def open(build: str | Path, judge: str | None = None) -> Study:

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from aor_lib.audio import sound_files
-from aor_lib.audio.bank.labels import labels_of, sound_labels
-from aor_lib.audio.bank.library import TABLE, ListedSound, Recording, sound_file
+from aor_lib.audio.bank import library
+from aor_lib.audio.bank.library import ListedSound, Recording, labels_of, sound_file, sound_labels
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.decoding import read_sound
 from aor_lib.audio.mixing import Samples
@@ -69,7 +69,7 @@ def import_sounds(folder: Path, bank: Path, report: Report) -> sound_files.Impor
 
     done = sound_files.import_each(list(listed), take, report)
     table = [row.model_dump(mode="json") for row in rows.values()]
-    with atomic_write(into / TABLE) as stream:
+    with atomic_write(into / library.TABLE) as stream:
         stream.write(json.dumps(table, indent=1, ensure_ascii=False).encode())
     for path in {*into.glob("*.flac")} - {*rows}:
         path.unlink()
