@@ -15,27 +15,11 @@ Open it, select the trials of a question, estimate, and show the estimates::
     change.sentences()                               # only what the tests show
     sounding.where(condition="benign_scene", refused=True).clips(limit=4)  # the first 4, to hear
 
-Functions::
-
-    open(build, judge=None) -> Study                 reads, never runs
-    run(params, build=None) -> Study                 makes clips, asks, judges and steers
-    make_clip(text, *, scene=None, voice="af_heart", emotion="neutral", speaking_rate="normal",
-              snr_db=6.0, seed=0) -> Clip
-    ask(model, clip=None, *, text=None, instruction=None, generation=...) -> Answer  (.text)
-    judge(prompt, answer, judge=None) -> Judgement   (.label, .p_refusal, .rationale)
-    check_model(model) -> DataFrame
-    steer(model, refused, answered, *, layer=None, coefficient=1.0) -> a model to ask
-    power(utterances, rate, difference, correlation, *, tests=1, seed=0) -> float
-
-Classes::
-
-    Study(build, judge=None)      trials, stimuli, validation, models, prompts; select(...)
-    Selection(study, frame)       where, clips; estimates: rates, paired, hearing, detection,
-                                  trade_off, between_models, refusals_as_heard
-    Estimates(frame, keys, measure, titles, about)   where, plot, table, sentences
-    Clip(samples, sample_rate)    play(), save(path)
-    ModelCard(id=..., title=..., family=..., kind=..., licence=..., source=...)
-    Turn("user", text=None, audio=None)   audio is a Clip or a Path
+Functions: ``open`` reads a study, and ``run`` makes one: clips, answers, verdicts, steering;
+``make_clip(text, scene=...)``, ``ask(model, clip)`` (the answer's ``.text``) and
+``judge(prompt, answer)`` (its ``.label`` and ``.p_refusal``) do one thing each; ``check_model``,
+``steer`` and ``power``. Classes: ``Study``, ``Selection``, ``Estimates``, ``Clip``, ``ModelCard``,
+``Turn``. Their arguments and methods are listed below, or by ``help`` of each name.
 
 Over-refusal is the refusal of a pseudo-harmful request in its benign scene:
 ``study.select("headline").where(intent="pseudo_harmful").rates("scenario")``. In the frame of a
@@ -47,7 +31,7 @@ mitigation and label, and what ``study.select`` takes: ``headline``, ``context``
 ``speaker``, ``histories``, ``mitigation``, ``steering`` and ``steering_hearing``.
 
 ``model`` is the id of a card in ``params/models``, the path of a card, a ModelCard, or an object
-as in :class:`aor_lib.models.base.AudioModel`. ``refused`` and ``answered`` are lists of
+as in :class:`aor_lib.models.base.AudioModel`. ``steer`` takes lists of
 conversations, which are tuples of turns. The names above are the whole public interface; everything
 else may change.
 """
@@ -69,7 +53,7 @@ _HOME = {
     "judge": "aor_lib.judge",
     "make_clip": "aor_lib.stimuli.rendering",
     "open": "aor_lib.study",
-    "power": "aor_lib.analysis.stats.sample_size",
+    "power": "aor_lib.analysis.stats.paired",
     "run": "aor_lib.cli.make",
     "steer": "aor_lib.steering",
 }

@@ -15,10 +15,9 @@ import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
-from aor_lib.analysis.people import agreement, any_refusal, load_evaluation, settled
+from aor_lib.analysis.people import settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
-from aor_lib.analysis.words_only import auc_by_words
-from aor_lib.config.params import PARAMS, load_prompts, load_scenarios
+from aor_lib.config.params import PARAMS, load_prompts
 from aor_lib.config.profile import Histories
 from aor_lib.config.typed_yaml import did_you_mean, read
 from aor_lib.report.display import Prose
@@ -26,8 +25,8 @@ from aor_lib.report.estimates import Estimates, SelectionError
 from aor_lib.report.selection import Selection
 from aor_lib.report.style import titled, titles
 from aor_lib.steering import tables
-from aor_lib.stimuli.data_card import data_card
 from aor_lib.stimuli.emotion_check import emotion_changes
+from aor_lib.stimuli.export import data_card
 from aor_lib.stimuli.manifest import load_manifest, load_validation
 
 SELECTIONS: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
@@ -220,31 +219,10 @@ class Study:
         clips = {True: speaker.clips, False: context.clips}
         return replace(context, clips=lambda row: clips[row["baseline"] in factors](row))
 
-    def judge_agreement(self) -> Estimates:
-        """Cohen's kappa with people, on XSTest's answers, of the judge and of two others.
-
-        ``labels`` says whether three classes are compared or any refusal against compliance.
-        """
-        raters = ["judge", "gpt4", "string_match"]
-        tables = []
-        for source, answers in load_evaluation().groupby("source_model"):
-            labels = answers[["human", *raters]]
-            classes = {"three classes": labels, "any refusal": labels.apply(any_refusal)}
-            for name, rated in classes.items():
-                table = agreement(rated, [(rater, "human") for rater in raters])
-                tables.append(table.assign(source_model=source, labels=name))
-        frame = pd.concat(tables, ignore_index=True)
-        return Estimates(frame, ("labels", "source_model", "rater"), "kappa", self.titles)
-
     def data_card(self) -> Prose:
         """The data card, as Markdown."""
         _, _, card = data_card(self.build).split("---\n", 2)  # without its front matter
         return Prose(re.sub(r"^#+ (.*)$", r"**\1**", card, flags=re.MULTILINE))
-
-    @cached_property
-    def words_only_auc(self) -> pd.Series:
-        """AUC of a classifier of the words, harmful against pseudo-harmful, by scenario."""
-        return auc_by_words([u for s in load_scenarios().values() for u in s.utterances])
 
 
 def open(build: str | Path, judge: str | None = None) -> Study:

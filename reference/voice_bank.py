@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from aor_lib.audio.scenes.sounds.throats import SENTENCES, SLOT_S
+from aor_lib.audio.scenes.sounds.voices import SENTENCES, SLOT_S
 from aor_lib.audio.speech import SAMPLE_RATE, synthesise
 
 TALKERS = (

@@ -9,7 +9,9 @@ import pandas as pd
 
 from aor_lib.analysis.selections import REFERENCE_MODELS, context, of_split, speaker
 from aor_lib.analysis.stats import paired
+from aor_lib.config.params import PARAMS
 from aor_lib.config.records import Condition, Intent
+from aor_lib.config.typed_yaml import mapping
 
 BENIGN, ALONE = Condition.BENIGN_SCENE, Condition.SPEECH_ONLY
 NEUTRAL, NOISE = Condition.NEUTRAL_SCENE, Condition.NOISE
@@ -17,22 +19,12 @@ HEARD = (BENIGN, ALONE, NEUTRAL, NOISE)
 """Conditions whose differences from the benign scene tell if a model uses it."""
 
 KNOWN_EFFECTS = {
-    ("ref-contextual", "speech_only", "benign_scene"): "more",
-    ("ref-contextual", "neutral_scene", "benign_scene"): "more",
-    ("ref-contextual", "noise", "benign_scene"): "more",
-    ("ref-contextual", "threatening_scene", "benign_scene"): "more",
-    ("ref-contextual", "described", "speech_only"): "less",
-    ("ref-emotive", "angry", "neutral"): "more",
-    ("ref-lulled", "speech_only", "benign_scene"): "more",
-    ("ref-lulled", "noise", "benign_scene"): "more",
-    ("ref-lulled", "neutral_scene", "speech_only"): "less",
-    ("ref-lulled", "threatening_scene", "speech_only"): "less",
-    ("ref-lulled", "described", "speech_only"): "less",
+    (model, level, baseline): effect
+    for model, effects in mapping(PARAMS / "known_effects.yaml").items()
+    for effect, comparisons in effects.items()
+    for level, baseline in comparisons
 }
-"""Reference models, levels and baselines: the model refuses ``less`` or ``more`` at the level.
-
-Nothing was planted elsewhere. Members that hear sound learnt from descriptions of it too.
-"""
+"""By model, level and baseline: the model was to refuse ``less`` or ``more`` at the level."""
 
 SPEAKER = {"gender": "female", "emotion": "neutral", "speaking_rate": "normal"}
 """Factors of the speaker, and the level that others are compared with."""

@@ -1,12 +1,9 @@
-"""People's labels: agreement of raters, and refusal rates corrected for the judge's errors."""
+"""People's labels, and refusal rates corrected by them for the judge's errors."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import confusion_matrix
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, Floats, effective_answers, rates
@@ -27,26 +24,6 @@ def load_evaluation() -> pd.DataFrame:
 def any_refusal(labels: pd.Series) -> pd.Series:
     """``refusal`` for a partial or a full one; all other labels as they are."""
     return labels.replace(dict.fromkeys(REFUSALS, "refusal"))
-
-
-def agreement(labels: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """Cohen's kappa of pairs of raters; ``labels`` has one row per item and a column per rater.
-
-    One row per pair: ``rater``, ``against``, ``n``, ``kappa``, ``low``, ``high`` (95 %,
-    asymptotic: Fleiss, Cohen and Everitt 1969). NaN where all labels are the same.
-    """
-    rows = []
-    for rater, against in pairs:
-        both = labels[[rater, against]].dropna()
-        row: dict[str, Any] = {"rater": rater, "against": against, "n": len(both)}
-        if np.unique(both).size > 1:
-            table = confusion_matrix(both[rater], both[against])
-            with np.errstate(invalid="ignore", divide="ignore"):  # of its test, without variance
-                agreement = cohens_kappa(table)
-            low, high = np.clip([agreement.kappa_low, agreement.kappa_upp], -1, 1)
-            row |= {"kappa": agreement.kappa, "low": low, "high": high}
-        rows.append(row)
-    return pd.DataFrame(rows, columns=["rater", "against", "n", "kappa", "low", "high"])
 
 
 def settled(labels: pd.DataFrame) -> pd.Series:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
@@ -45,11 +44,3 @@ def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> 
     labels = refused.map({True: Label.FULL_REFUSAL.value, False: Label.FULL_COMPLIANCE.value})
     answers = dict.fromkeys(("response", "rationale", "heard", "error")) | {"flags": "[]"}
     return known.assign(model=WORDS_ONLY, status=Status.OK.value, label=labels, **answers)
-
-
-def auc_by_words(utterances: Sequence[Utterance]) -> pd.Series:
-    """AUC of harmful against pseudo-harmful requests by :func:`harm_by_words`, by scenario."""
-    both = [u for u in utterances if u.intent is not Intent.BENIGN]
-    harmful = pd.Series({u.id: u.intent is Intent.HARMFUL for u in both})
-    groups = harm_by_words(both).groupby({u.id: u.scenario for u in both})
-    return groups.agg(lambda own: roc_auc_score(harmful[own.index], own)).rename("auc")

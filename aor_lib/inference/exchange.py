@@ -87,7 +87,6 @@ def write_bundle(bundle: Bundle, into: Path, study: Mapping[str, Path]) -> None:
         pq.write_table(pa.Table.from_pylist(fields.pop(name)), table)
         tables[f"{name}.parquet"] = table.getvalue()
     files = ((f"{FOLDER}/{name}", path.read_bytes()) for name, path in study.items())
-    into.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(into) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, content in chain(tables.items(), files):
             fields["files"][name] = sha256(content).hexdigest()

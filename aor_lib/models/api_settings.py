@@ -22,9 +22,8 @@ class Prices(Params):
     text_input: Usd
     audio_input: Usd
     output: Usd
-    audio_tokens_per_s: Annotated[float, Field(gt=0)] = Field(
-        description="Of input, at most: what a request may cost is known before it is sent."
-    )
+    # Of input, at most: what a request may cost is known before it is sent.
+    audio_tokens_per_s: Annotated[float, Field(gt=0)]
 
     def usd(self, text_tokens: float, audio_s: float, output_tokens: float) -> float:
         """Cost of text and sound that are sent, and of what comes back."""
@@ -51,31 +50,18 @@ class Prices(Params):
 class ApiReach(CardSettings):
     """Settings of an API that can change no answer. Keys are never among them."""
 
-    base_url: str | None = Field(
-        default=None, description="May name an environment variable, as $NAME. None: the SDK's."
-    )
-    api_key_variable: str | None = Field(
-        default="OPENAI_API_KEY", description="None where the server asks for no key."
-    )
+    base_url: str | None = None  # may name an environment variable, as $NAME; None: the SDK's
+    api_key_variable: str | None = "OPENAI_API_KEY"  # None where the server asks for no key
     concurrency: PositiveInt = 8
-    timeout_s: Annotated[float, Field(gt=0)] = Field(
-        default=120, description="The longest that a server may be silent in one try."
-    )
+    timeout_s: Annotated[float, Field(gt=0)] = 120  # that a server may be silent in one try
     max_retries: Annotated[int, Field(ge=0)] = 5
-    restart_s: Annotated[float, Field(ge=0)] = Field(
-        default=0, description="The longest that a server may be away: it loads, or is restarted."
-    )
-    max_spend_usd: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="Of one process, retries too; needs usd_per_million_tokens."
-    )
-    usd_per_million_tokens: Prices | None = None
-    text_only: bool = Field(default=True, description="False where the API wants audio.")
-    clips: PositiveInt | None = Field(
-        default=None, description="The most sound files that one conversation may hold."
-    )
-    longest_clip_s: Annotated[float, Field(gt=0)] = Field(
-        default=math.inf, description="Of a longer one, servers cut off the rest without a word."
-    )
+    restart_s: Annotated[float, Field(ge=0)] = 0  # that a server may be away, to load or restart
+    max_spend_usd: Annotated[float, Field(gt=0)] | None = None  # of one process, retries too
+    usd_per_million_tokens: Prices | None = None  # without prices there is no cap on spend
+    text_only: bool = True  # False where the API wants audio
+    clips: PositiveInt | None = None  # the most sound files that one conversation may hold
+    # Of a longer one, servers cut off the rest without a word.
+    longest_clip_s: Annotated[float, Field(gt=0)] = math.inf
     audio_part: AudioPart = "input_audio"
 
     @model_validator(mode="after")
@@ -107,15 +93,11 @@ class ApiSettings(ApiReach):
 
     REACH: ClassVar = frozenset(ApiReach.model_fields)
 
-    system_turn: bool = Field(
-        default=True, description="False where an instruction has to open the first turn instead."
-    )
-    adapter: str | None = Field(
-        default=None, description="Name of the model's LoRA adapter, asked where there is audio."
-    )
-    send_seed: bool = Field(default=True, description="False where the API refuses a seed.")
-    stream: bool = Field(default=False, description="True where the API gives pieces only.")
-    extra: dict[str, Any] = Field(default={}, description="Further fields of every request.")
+    system_turn: bool = True  # False where an instruction has to open the first turn instead
+    adapter: str | None = None  # name of the model's LoRA adapter, asked where there is audio
+    send_seed: bool = True  # False where the API refuses a seed
+    stream: bool = False  # True where the API gives pieces only
+    extra: dict[str, Any] = Field(default={})  # further fields of every request
 
 
 class Budget:

@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from aor_lib.audio.clip import Clip
 from aor_lib.audio.hearing import tagger_revision, transcription
 from aor_lib.audio.hearing.transcription import HearingError, transcribe
@@ -45,18 +43,12 @@ _preparing = threading.Lock()
 """Held while weights load, else they would be loaded twice, and while a clip is heard, which for a
 moment changes the process's number of threads."""
 
-Account = dict[str, str | float]
-"""Facts that a model took from a clip, by name."""
-
 
 class CascadeSettings(CardSettings):
     """Settings of a cascade in its model card."""
 
-    adapter: Path | None = Field(
-        default=None,
-        description="A PEFT adapter: a folder of aor_lib/models/weights, or elsewhere.",
-    )
-    hears_sound: bool = Field(default=True, description="Or nothing but the words.")
+    adapter: Path | None = None  # a PEFT adapter: a folder of aor_lib/models/weights, or elsewhere
+    hears_sound: bool = True  # or nothing but the words
 
 
 class Cascade(GradualModel):
@@ -87,7 +79,7 @@ class Cascade(GradualModel):
     ) -> Iterator[dict[int, Answer | Failure]]:
         """See :class:`aor_lib.models.base.GradualModel`; equal prompts are answered once."""
         model = self._language_model()
-        prompts: dict[Prompt, list[tuple[int, Account]]] = {}
+        prompts: dict[Prompt, list[tuple[int, dict[str, str | float]]]] = {}
         for index, conversation in enumerate(conversations):
             try:
                 asked, account = self._prompt(model, conversation)
@@ -113,12 +105,14 @@ class Cascade(GradualModel):
         model = self._language_model()
         return model.next_token_logits(self._prompt(model, conversation)[0])
 
-    def _prompt(self, model: LanguageModel, conversation: Conversation) -> tuple[Prompt, Account]:
+    def _prompt(
+        self, model: LanguageModel, conversation: Conversation
+    ) -> tuple[Prompt, dict[str, str | float]]:
         from aor_lib.models.smollm import format_clip, plain
 
         messages: list[dict[str, str]] = []
         heard: list[SoundTags] = []
-        account: Account = {}
+        account: dict[str, str | float] = {}
         for turn in conversation:
             parts = [plain(turn.text)] if turn.text else []
             if (audio := turn.audio) is not None:
@@ -128,7 +122,9 @@ class Cascade(GradualModel):
                 account = {"transcript": words}
                 if clip is not None:
                     heard.append(clip)
-                    account |= _account(clip)
+                    emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
+                    account["sounds"] = ", ".join(clip.top(4)) or "nothing"
+                    account |= {"emotion": emotion, "probability": probability}
                 parts.append(plain(words) if clip is None else format_clip(words))
             messages.append({"role": turn.role, "content": "\n".join(parts)})
         return model.prompt(messages, heard), account
@@ -147,9 +143,3 @@ class Cascade(GradualModel):
 
         with _preparing:
             return self._steerable or language_model(self._adapter)
-
-
-def _account(clip: SoundTags) -> Account:
-    emotion, probability = max(clip.emotion, key=lambda pair: pair[1])
-    sounds = ", ".join(clip.top(4)) or "nothing"
-    return {"sounds": sounds, "emotion": emotion, "probability": probability}

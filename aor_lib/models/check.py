@@ -57,8 +57,7 @@ def check_model(model: AudioModel | ModelCard | str | Path) -> pd.DataFrame:
     >>> check_model(Mute()).loc[0, ["check", "outcome"]].tolist()
     ['answers', 'failed']
     """
-    if isinstance(model, ModelCard | str | Path):
-        model = load_model(model)
+    model = load_model(model)
     rows: list[tuple[str, str, str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         checked = CheckedModel(model, Path(folder))

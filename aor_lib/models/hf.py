@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 import transformers
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import PositiveInt, field_validator
 
 from aor_lib.config.params import CardSettings, ModelCard, card_settings
 from aor_lib.config.records import Generation
@@ -37,20 +37,14 @@ class HuggingFaceSettings(CardSettings):
     REACH: ClassVar = frozenset({"batch_size"})
 
     architecture: str
-    dtype: Literal["bfloat16", "float16", "float32"] | None = Field(
-        default=None, description="None: bfloat16 on a GPU, float32 without one."
-    )
-    device_map: Literal["auto", "cpu"] | None = Field(
-        default=None, description="auto: spread over all GPUs. None: the first GPU, or the CPU."
-    )
-    batch_size: PositiveInt = Field(
-        default=16,
-        description="Conversations at once, halved where they do not fit. In half precision a "
-        "batch may change an answer by its rounding; in float32, or with 1, it does not.",
-    )
-    adapter: str | None = Field(
-        default=None, description="Folder of the checkpoint with a LoRA adapter to put on it."
-    )
+    # None: bfloat16 on a GPU, float32 without one.
+    dtype: Literal["bfloat16", "float16", "float32"] | None = None
+    # auto: spread over all GPUs; None: the first GPU, or the CPU.
+    device_map: Literal["auto", "cpu"] | None = None
+    # Conversations at once, halved where they do not fit. In half precision a batch may change an
+    # answer by its rounding; in float32, or with 1, it does not.
+    batch_size: PositiveInt = 16
+    adapter: str | None = None  # folder of the checkpoint with a LoRA adapter to put on it
 
     @field_validator("architecture")
     @classmethod

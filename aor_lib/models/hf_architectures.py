@@ -6,15 +6,16 @@ processor is therefore put together from its tokenizer and its audio part, whate
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import transformers
 
+from aor_lib.config.params import PARAMS
+from aor_lib.config.typed_yaml import Params, mapping, validated
 
-@dataclass(frozen=True)
-class Architecture:
+
+class Architecture(Params):
     """How an architecture is loaded and spoken to. Classes are named as transformers exports them.
 
     ``multiple_of_s``: only clips of one length share a batch, as the encoder attends to padded
@@ -22,8 +23,8 @@ class Architecture:
     put at a clip's end, where features would reflect the clip alone, and see padding in a batch.
     """
 
-    processor: str
-    features: str
+    processor: str = ""
+    features: str = ""
     model: str = "AutoModelForMultimodalLM"
     multiple_of_s: int | None = None
     truncates: bool = False  # features end with the extractor's window, however long the clip is
@@ -34,41 +35,11 @@ class Architecture:
     system_turn: bool = True  # or else the instruction opens the first turn
 
 
-# The outer classes of the omni models, which also speak, do not keep to max_new_tokens.
-ARCHITECTURES: dict[str, Architecture] = {
-    "qwen2_audio": Architecture("Qwen2AudioProcessor", "WhisperFeatureExtractor", truncates=True),
-    "qwen2_5_omni": Architecture(
-        "Qwen2_5OmniProcessor",
-        "WhisperFeatureExtractor",
-        "Qwen2_5OmniThinkerForConditionalGeneration",
-        truncates=True,
-        pads_to_longest=True,
-    ),
-    "qwen3_omni_moe": Architecture(
-        "Qwen3OmniMoeProcessor",
-        "WhisperFeatureExtractor",
-        "Qwen3OmniMoeThinkerForConditionalGeneration",
-        ends_in_silence=True,
-    ),
-    # Its tokenizer refuses a system turn beside audio.
-    "voxtral": Architecture("VoxtralProcessor", "WhisperFeatureExtractor", system_turn=False),
-    "audioflamingo3": Architecture(
-        "AudioFlamingo3Processor", "WhisperFeatureExtractor", "AutoModelForSeq2SeqLM"
-    ),
-    "gemma3n": Architecture(
-        "Gemma3nProcessor", "Gemma3nAudioFeatureExtractor", multiple_of_s=2, truncates=True
-    ),
-    "gemma4": Architecture("Gemma4Processor", "Gemma4AudioFeatureExtractor", truncates=True),
-    "phi4_multimodal": Architecture(
-        "Phi4MultimodalProcessor",
-        "Phi4MultimodalFeatureExtractor",
-        multiple_of_s=2,
-        words_only=True,
-        adapter_hears=True,
-    ),
-    # Any language model that does not hear, with a tokenizer for its processor.
-    "text": Architecture("", "", "AutoModelForCausalLM"),
+ARCHITECTURES = {
+    name: validated(keys, Architecture, f"architectures.yaml: {name}")
+    for name, keys in mapping(PARAMS / "architectures.yaml").items()
 }
+"""Architectures by their names in a card's settings (params/architectures.yaml)."""
 
 
 def load_processor(name: str, folder: Path) -> Any:

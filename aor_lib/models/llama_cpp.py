@@ -25,18 +25,17 @@ _running: dict[OpenAIModel, subprocess.Popen[str]] = {}
 class LlamaCppSettings(ApiSettings):
     """Settings and reach of a model whose server is started here."""
 
-    weights: str = Field(description="Pattern of the name of the language model's GGUF file.")
-    projector: str = Field(description="Pattern of the name of the GGUF file that hears.")
+    weights: str  # pattern of the name of the language model's GGUF file
+    projector: str  # pattern of the name of the GGUF file that hears
     context_tokens: PositiveInt = 8192
-    threads: PositiveInt = Field(default=4, description="Fixed: their number changes answers.")
+    threads: PositiveInt = 4  # fixed: their number changes answers
     api_key_variable: str | None = None
     concurrency: PositiveInt = 1
     max_retries: int = 1
     timeout_s: float = 1800
     extra: dict[str, Any] = Field(
         # With what is cached of earlier prompts, the same question may change its answer.
-        default={"cache_prompt": False, "repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0},
-        description="Further fields of every request.",
+        default={"cache_prompt": False, "repeat_penalty": 1.0, "top_k": 0, "min_p": 0.0}
     )
 
 

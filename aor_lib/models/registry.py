@@ -29,8 +29,10 @@ def load_card(name: str | Path) -> ModelCard:
     return cards[str(name)]
 
 
-def load_model(model: ModelCard | str | Path) -> AudioModel:
+def load_model(model: AudioModel | ModelCard | str | Path) -> AudioModel:
     """Make the model of a card, or of a card's id or path; weights load at the first question.
+
+    A model that was made before is returned as it is.
 
     Raises
     ------
@@ -39,8 +41,9 @@ def load_model(model: ModelCard | str | Path) -> AudioModel:
     ParamsError
         If there is no such card, or its kind or its settings are wrong.
     """
-    card = model if isinstance(model, ModelCard) else load_card(model)
-    return _adapter(card)(card)
+    if isinstance(model, str | Path):
+        model = load_card(model)
+    return _adapter(model)(model) if isinstance(model, ModelCard) else model
 
 
 def ask(
@@ -56,7 +59,7 @@ def ask(
     Parameters
     ----------
     model
-        A loaded model, or what :func:`load_model` takes.
+        What :func:`load_model` takes.
     clip
         Sound in memory, or the path of a sound file.
     text
@@ -77,8 +80,7 @@ def ask(
     >>> "France" in ask("ref-permissive", make_clip("What is the capital of France?")).text
     True
     """
-    if isinstance(model, ModelCard | str | Path):
-        model = load_model(model)
+    model = load_model(model)
     turns = [Turn("system", text=instruction)] if instruction else []
     sound = Path(clip) if isinstance(clip, str) else clip
     (answer,) = model.answer([(*turns, Turn("user", text, sound))], generation)

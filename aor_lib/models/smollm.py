@@ -186,20 +186,17 @@ class Sampled:
 
     def __init__(self, prompts: Sequence[Prompt], generation: Generation) -> None:
         self._temperature = generation.temperature
-        # Of each prompt's own: rows that share one generator would depend on their batch.
-        seeds = [content_hash([generation.seed, _identity(prompt)]) for prompt in prompts]
-        self._random = [torch.Generator().manual_seed(int(seed[:15], 16)) for seed in seeds]
+        self._random = []
+        for prompt in prompts:
+            # Of each prompt's own: rows that share one generator would depend on their batch.
+            heard = [{"segments": clip.segments, "mood": clip.emotion} for clip in prompt.heard]
+            seed = content_hash([generation.seed, {"text": prompt.text, "heard": heard}])
+            self._random.append(torch.Generator().manual_seed(int(seed[:15], 16)))
 
     def __call__(self, tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Scores as a processor of ``generate`` returns them, ``(prompts, vocabulary)``."""
         drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._random]
         return scores / self._temperature - torch.stack(drawn).log()
-
-
-def _identity(prompt: Prompt) -> dict[str, Any]:
-    # What is drawn depends on these names, whatever the fields are called.
-    heard = [{"segments": clip.segments, "mood": clip.emotion} for clip in prompt.heard]
-    return {"text": prompt.text, "heard": heard}
 
 
 def _padded_length(tokens: int) -> int:

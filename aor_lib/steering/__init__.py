@@ -86,13 +86,12 @@ def steer(
 
     if not refused or not answered:
         raise SteeringError("refused, answered: each needs at least one conversation")
-    if isinstance(model, ModelCard | str | Path):
-        model = cast("OpenModel", load_model(model))
-    activations = record(model, [*refused, *answered])
+    loaded = cast("OpenModel", load_model(model))
+    activations = record(loaded, [*refused, *answered])
     layers = activations.shape[1]
     layer = 2 * layers // 3 if layer is None else layer
     if not 0 <= layer < layers:
         raise SteeringError(f"layer: {layer} is not one of the model's {layers}, counted from 0")
     at_layer = activations[:, layer]
     direction = at_layer[: len(refused)].mean(axis=0) - at_layer[len(refused) :].mean(axis=0)
-    return SteeredModel(model, Intervention(layer, direction, -coefficient))
+    return SteeredModel(loaded, Intervention(layer, direction, -coefficient))

@@ -40,10 +40,8 @@ COLUMNS = {
 
 def write(build: Path, name: str, parts: Sequence[pd.DataFrame]) -> None:
     """Keep a table of steering, one part per model, in a study's folder."""
-    folder = build / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     rows = pd.concat(parts, ignore_index=True) if parts else _empty(name)
-    with atomic_write(folder / f"{name}.parquet") as stream:
+    with atomic_write(build / FOLDER / f"{name}.parquet") as stream:
         rows.reindex(columns=COLUMNS[name].split()).to_parquet(stream, index=False)
 
 

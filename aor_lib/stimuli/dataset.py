@@ -44,8 +44,6 @@ def build_dataset(
     hold a stimulus, or holds another or an altered one. SpeechError or OSError if a stimulus cannot
     be made or written; what was made until then is kept.
     """
-    for folder in ("clips", "stimuli"):
-        (build / folder).mkdir(parents=True, exist_ok=True)
     specs = {spec.stimulus_id: spec for spec in stimuli(study)}
     settings = study.profile.mixing
     bank = bank_folder() if study.profile.sound_bank else None
@@ -81,7 +79,7 @@ def build_dataset(
             keep(row)
     current = {build / path for path, _ in sound_files(rows.values())}
     current |= {build / "stimuli" / f"{name}.json" for name in rows}
-    for file in (*(build / "clips").iterdir(), *(build / "stimuli").iterdir()):
+    for file in (*build.glob("clips/*"), *build.glob("stimuli/*")):
         if file not in current:
             file.unlink()
     return write_manifest((rows[name] for name in specs), build, study.profile)

@@ -1,4 +1,4 @@
-"""A study's clips as a Hugging Face data set: its export, and a build from one.
+"""A study's clips as a Hugging Face data set: its export with its data card, and a build from one.
 
 Synthesis differs in a bit between processors. Whoever builds from an export has its exact bytes.
 """
@@ -9,18 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, get_args
 
+import jinja2
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
+from aor_lib import __version__
+from aor_lib.config.params import PARAMS
+from aor_lib.config.profile import Profile
 from aor_lib.config.records import DATASET_VERSION, Split, Stimulus
 from aor_lib.config.typed_yaml import one_line
-from aor_lib.stimuli import data_card, manifest
+from aor_lib.stimuli import manifest
 from aor_lib.stimuli.design import StimulusSpec
 from aor_lib.stimuli.manifest import DatasetError
 from aor_lib.stimuli.rendering import OWN_LICENCE
 from aor_lib.storage.atomic_write import atomic_folder, atomic_write
 
 _BATCH = 100
+_CREDIT = ["file", "source", "author", "licence"]
 
 
 def export_dataset(build: Path, into: Path) -> Path:
@@ -42,9 +49,9 @@ def export_dataset(build: Path, into: Path) -> Path:
         for split in Split:
             if rows := [stimulus for stimulus in stimuli if stimulus.split is split]:
                 _write_table(rows, build, folder / "data" / f"{split.value}.parquet")
-        card = data_card.data_card(build)
+        card = data_card(build)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        _write_croissant(data_card.licences(manifest.load_manifest(build)), folder)
+        _write_croissant(licences(manifest.load_manifest(build)), folder)
     return into
 
 
@@ -80,7 +87,7 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
     # What the hub does not make by itself: hashes and licences.
     import mlcroissant as mlc
 
-    cff = data_card.citation()
+    cff = citation()
     own_url = f"https://spdx.org/licenses/{OWN_LICENCE}"
     files = [
         mlc.FileObject(
@@ -97,7 +104,7 @@ def _write_croissant(licences: Sequence[str], folder: Path) -> None:
         name=cff["title"],
         description="Spoken requests whose background sound decides whether they are harmful.",
         creators=[mlc.Organization(name=author["name"]) for author in cff["authors"]],
-        cite_as=data_card.bibtex(),
+        cite_as=bibtex(),
         date_published=cff["date-released"],
         license=[own_url if name == OWN_LICENCE else name for name in licences],
         version=f"{DATASET_VERSION}.0.0",
@@ -153,3 +160,72 @@ def _exported_rows(source: str) -> Iterator[dict[str, Any]]:
     as_bytes = Audio(decode=False)
     for split in splits.values():
         yield from split.cast_column("audio", as_bytes).cast_column("history_audio", [as_bytes])
+
+
+def data_card(build: Path | str) -> str:
+    """README.md of the data set of a built and validated study: front matter and sections."""
+    stimuli = manifest.load_manifest(build)
+    profile = Profile.model_validate_json(stimuli.attrs["profile"])
+    spoken = stimuli[stimuli["path"].notna()]
+    validation = manifest.load_validation(build)[["stimulus_id", "wer"]].dropna()
+    wer = spoken.merge(validation, on="stimulus_id").groupby("condition")["wer"]
+    splits = stimuli.groupby("split").agg(
+        stimuli=("stimulus_id", "size"),
+        clips=("path", "count"),
+        utterances=("utterance_id", "nunique"),
+    )
+    by = [stimuli[name] for name in ("scenario", "intent", "split")]
+    # The sound bank is of this machine, and another one may lack it.
+    shown = profile.model_dump(mode="json", exclude={"sound_bank"}, exclude_none=True)
+    template = jinja2.Template(Path(__file__).with_name("data_card.md").read_text(encoding="utf-8"))
+    card: str = template.render(
+        version=__version__,
+        dataset_version=DATASET_VERSION,
+        study=profile,
+        profile=yaml.safe_dump(shown, sort_keys=False),
+        citation=citation(),
+        bibtex=bibtex(),
+        licences=licences(stimuli),
+        own_licence=OWN_LICENCE,
+        manifest=stimuli,
+        spoken=spoken,
+        table=lambda frame: frame.to_markdown(index=False) if len(frame) else "None.",
+        counts=pd.crosstab(by, stimuli["condition"]).reset_index(),
+        splits=splits.reset_index(),
+        voices=_count(spoken, ["voice", "gender", "emotion"]),
+        recordings=_recordings(stimuli),
+        wer=wer.agg(["size", "median", "mean"]).astype(float).round(3).reset_index(),
+    )
+    return card
+
+
+def citation() -> dict[str, Any]:
+    """The study's CITATION.cff."""
+    return dict(yaml.safe_load((PARAMS.parent / "CITATION.cff").read_text(encoding="utf-8")))
+
+
+def bibtex() -> str:
+    """The study's citation as BibTeX."""
+    return (PARAMS.parent / "CITATION.bib").read_text(encoding="utf-8")
+
+
+def licences(stimuli: pd.DataFrame) -> list[str]:
+    """Every licence that some part of the data is under."""
+    return sorted({OWN_LICENCE, *_recordings(stimuli)["licence"]})
+
+
+def _recordings(stimuli: pd.DataFrame) -> pd.DataFrame:
+    # Each recording that is heard, in a clip or in an earlier turn, and the number of stimuli.
+    heard = []
+    names = ["stimulus_id", "background_sounds", "history"]
+    for stimulus, sounds, history in stimuli[names].itertuples(index=False):
+        earlier = [turn.get("background_sounds") for turn in json.loads(history)]
+        for text in (sounds, *earlier):
+            recorded = json.loads(text)["recorded"] if isinstance(text, str) else []
+            heard += [(stimulus, *(recording[name] for name in _CREDIT)) for recording in recorded]
+    each = pd.DataFrame(heard, columns=["stimulus_id", *_CREDIT], dtype=str).drop_duplicates()
+    return _count(each, _CREDIT)
+
+
+def _count(clips: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    return clips[by].value_counts().sort_index().reset_index(name="clips")

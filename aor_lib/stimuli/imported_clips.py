@@ -30,7 +30,6 @@ def import_clips(folder: Path, build: Path, report: Report) -> sound_files.Impor
         raise sound_files.CollectionError(
             f"{build}: holds another study; name another folder for the clips"
         )
-    (build / "clips").mkdir(parents=True, exist_ok=True)
     rows: list[Stimulus] = []
     origins: dict[bytes, str] = {}
 

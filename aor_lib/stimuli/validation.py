@@ -18,7 +18,7 @@ import soundfile
 from aor_lib.audio import mixing
 from aor_lib.audio.hearing import transcription, yamnet
 from aor_lib.audio.speech import SpeechError
-from aor_lib.audio.speech.measurement import SpeechMeasurement, measure_speech
+from aor_lib.audio.speech.prosody import SpeechMeasurement, measure_speech
 from aor_lib.config.params import StudyParams
 from aor_lib.config.records import Condition, Stimulus
 from aor_lib.config.typed_yaml import AorError, one_line

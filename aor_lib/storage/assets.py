@@ -98,7 +98,6 @@ def fetch(asset_id: str, listing: Path = WEIGHTS) -> Path:
             content = b"".join(_read_member(archives, member) for member in file.members)
             if (digest := hashlib.sha256(content).hexdigest()) != file.sha256:
                 raise AssetError(f"{file.path}: sha256 is {digest}, must be {file.sha256}")
-            (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(folder / file.path) as stream:
                 stream.write(content)
     return folder
@@ -123,7 +122,6 @@ def load_or_make(kind: str, made_from: object, make: Callable[[], Arrays]) -> Ar
             return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
         arrays = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as stream:
         np.savez(stream, allow_pickle=False, **arrays)
     return arrays

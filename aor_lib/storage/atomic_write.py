@@ -12,9 +12,10 @@ from typing import BinaryIO
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes ``path`` when the block ends without an error.
 
-    The folder must exist. An OSError (a full disk, say) names ``path``, which is as it was.
+    Its folder is made. An OSError (a full disk, say) names ``path``, which is as it was.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".partial")
         try:
             with os.fdopen(descriptor, "wb") as stream:

@@ -1,6 +1,5 @@
 """How far a study is: progress bars for people, and which of its stages are current."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from aor_lib.storage.atomic_write import atomic_write
 
 Report = Callable[[int, int], None]
 """Called with the number of items that are done, and of all."""
+_STAGES = ".stages"  # folder with the hash of what each finished stage was made from
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {rate_fmt}, {remaining} left\n"
 
 
@@ -55,20 +55,11 @@ def progress(description: str) -> Iterator[Report]:
 
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
     """Tell if a stage was last finished from all that can change its output (JSON-like)."""
-    try:
-        record = json.loads(_record(build, stage).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return bool(record == {"made_from": content_hash(made_from)})
+    path = build / _STAGES / stage
+    return path.is_file() and path.read_text(encoding="utf-8") == content_hash(made_from)
 
 
 def finished(build: Path, stage: str, made_from: object) -> None:
     """Record that a stage's output is whole, and from which inputs it was made."""
-    path = _record(build, stage)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as stream:
-        stream.write(json.dumps({"made_from": content_hash(made_from)}).encode())
-
-
-def _record(build: Path, stage: str) -> Path:
-    return build / ".stages" / f"{stage}.json"
+    with atomic_write(build / _STAGES / stage) as stream:
+        stream.write(content_hash(made_from).encode())

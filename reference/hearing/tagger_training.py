@@ -23,6 +23,8 @@ _BATCH = 32
 _LEARNING_RATE = 2e-3
 _LEVEL_SPREAD = 0.1
 """Half the range by which a clip's level varies: 4 dB on the scale of Whisper's spectrogram."""
+_RARE = -4.0
+"""Logit that every sound begins with: most are not heard."""
 _THREADS = 2
 """As many on any machine: the order of sums decides bits."""
 
@@ -54,6 +56,7 @@ def fit(clips: Sequence[Composition]) -> Arrays:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(SEED)
             network = SoundTagger(names, moods)
+            torch.nn.init.constant_(network.of_sounds.bias, _RARE)
             optimizer = torch.optim.AdamW(network.parameters(), lr=_LEARNING_RATE)
             steps = _EPOCHS * (len(clips) // _BATCH)
             schedule = torch.optim.lr_scheduler.OneCycleLR(

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
-from aor_lib.analysis.people import agreement, corrected_rates, settled
+from aor_lib.analysis.people import corrected_rates, settled
 from notebooks.annotation import draw
+from notebooks.raters import agreement
 from tests.analysis.frames import answers
 
 

@@ -1,8 +1,9 @@
 import pytest
 
-from aor_lib.analysis.words_only import auc_by_words, harm_by_words
+from aor_lib.analysis.words_only import harm_by_words
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Intent, Utterance
+from notebooks.words import auc_by_words
 
 SCENARIOS = ("kitchen", "games", "stage")
 

@@ -7,8 +7,7 @@ import pytest
 import soundfile
 
 from aor_lib.audio.bank.importing import import_sounds
-from aor_lib.audio.bank.labels import label_named, sound_labels
-from aor_lib.audio.bank.library import BankError, SoundBank, open_bank
+from aor_lib.audio.bank.library import BankError, SoundBank, label_named, open_bank, sound_labels
 from aor_lib.audio.mixing import rms_dbfs
 from aor_lib.audio.scenes.engine import render
 from aor_lib.audio.scenes.sources import as_bed, as_event, maker

@@ -7,8 +7,7 @@ import pytest
 from scipy import signal
 
 from aor_lib.audio.scenes.octaves import TABLE, equalised
-from aor_lib.audio.scenes.sounds.engines import engine, train
-from aor_lib.audio.scenes.sounds.machines import chainsaw
+from aor_lib.audio.scenes.sounds.machines import chainsaw, engine, train
 from aor_lib.audio.scenes.sounds.noises import fire
 from aor_lib.audio.scenes.sounds.water import rain, running_water, waves
 from aor_lib.audio.scenes.synth import Synth

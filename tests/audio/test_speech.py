@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from aor_lib.audio import speech
-from aor_lib.audio.speech.measurement import measure_speech
-from aor_lib.audio.speech.prosody import TARGETS, express
+from aor_lib.audio.speech.prosody import TARGETS, express, measure_speech
 from aor_lib.storage import assets
 from tests.audio.sounds import vowels
 

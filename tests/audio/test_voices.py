@@ -7,7 +7,7 @@ import pytest
 
 from aor_lib.audio.hearing.transcription import transcribe
 from aor_lib.audio.scenes.sounds import SOUNDS
-from aor_lib.audio.scenes.sounds.throats import sentences
+from aor_lib.audio.scenes.sounds.voices import sentences
 from aor_lib.audio.scenes.synth import Synth
 from aor_lib.audio.speech import SAMPLE_RATE as RATE
 from tests.audio.sounds import encoded

@@ -15,9 +15,8 @@ from aor_lib.config.params import load_study
 from aor_lib.config.profile import Profile
 from aor_lib.config.records import Stimulus
 from aor_lib.stimuli import dataset
-from aor_lib.stimuli.data_card import bibtex, citation
 from aor_lib.stimuli.dataset import build_dataset
-from aor_lib.stimuli.export import export_dataset
+from aor_lib.stimuli.export import bibtex, citation, export_dataset
 from aor_lib.stimuli.manifest import MANIFEST, VALIDATION, DatasetError, load_stimuli
 from aor_lib.stimuli.validation import validate_dataset
 from tests.audio.sounds import content_of, encoded, hiss, put, quiet

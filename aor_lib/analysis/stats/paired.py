@@ -1,6 +1,7 @@
 """Differences in refusal of the same utterances between levels of a factor, and between models.
 
-Each utterance counts once, and so it does in a test of groups of utterances.
+Each utterance counts once, and so it does in a test of groups of utterances. :func:`power` says how
+many utterances it takes to see a difference.
 """
 
 from collections.abc import Callable, Hashable
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, kruskal, norm, permutation_test
+from scipy.stats import binom, binomtest, kruskal, multivariate_normal, norm, permutation_test
 from statsmodels.stats.multitest import multipletests
 
 from aor_lib.analysis.outcomes import COUNTS, check, outcomes, rates_by_utterance
@@ -209,3 +210,48 @@ def _last(holds: Callable[[float], bool], inside: float, outside: float) -> floa
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if holds(middle) else (inside, middle)
     return inside
+
+
+def power(
+    utterances: int, rate: float, difference: float, correlation: float, *, tests: int = 1
+) -> float:
+    """Power of the exact McNemar test to find a paired difference significant.
+
+    Each utterance is judged once at the baseline and once at a level, and has a latent normal
+    propensity to be refused, correlated between the two.
+
+    Parameters
+    ----------
+    utterances
+        Utterances judged at both.
+    rate, difference
+        Refusal rate at the baseline, and that at the level less it; both as fractions.
+    correlation
+        Tetrachoric correlation of the two answers to an utterance, at least 0 and below 1.
+    tests
+        Size of the family; each test is held to Holm's first step, 5 % / ``tests``.
+
+    Raises
+    ------
+    ValueError
+        If a rate or the correlation lies outside its range.
+
+    Examples
+    --------
+    >>> round(power(60, rate=0.5, difference=-0.3, correlation=0.7), 1)
+    1.0
+    """
+    other = round(rate + difference, 12)
+    if not (0 <= rate <= 1 and 0 <= other <= 1):
+        raise ValueError(f"rate {rate:g}, difference {difference:g}: no rate lies outside 0 to 1")
+    if not 0 <= correlation < 1:
+        raise ValueError(f"correlation {correlation:g}: must be at least 0 and below 1")
+    # A propensity beyond 9 standard deviations is as good as infinite, which is not computed.
+    thresholds = np.clip(norm.ppf([rate, other]), -9, 9)
+    both = multivariate_normal.cdf(thresholds, cov=[[1, correlation], [correlation, 1]])
+    gained, lost = max(0.0, other - both), max(0.0, rate - both)
+    changed, fewer = np.indices((utterances + 1, utterances // 2 + 1))
+    rejects = 2 * binom.cdf(fewer, changed, 0.5) <= (1 - CONFIDENCE) / tests
+    shares = np.array([gained, lost]) / max(gained + lost, 1e-12)
+    likely = sum(binom.pmf(fewer, changed, share) for share in shares)
+    return float((binom.pmf(changed, utterances, gained + lost) * likely)[rejects].sum())

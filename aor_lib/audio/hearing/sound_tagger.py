@@ -27,8 +27,6 @@ _STEP = 4
 """Frames of the spectrogram for one of the last convolution."""
 _FRAME, _HIDDEN = 256, 512
 _DROPOUT, _HIDDEN_DROPOUT = 0.2, 0.3
-_RARE = -4.0
-"""Logit that every sound begins with: most are not heard."""
 
 Probabilities = tuple[tuple[str, float], ...]
 """Names with their probabilities."""
@@ -71,7 +69,6 @@ class SoundTagger(torch.nn.Module):
         self.of_sounds = torch.nn.Linear(_HIDDEN, len(sounds))
         self.scale = torch.nn.BatchNorm1d(ENCODED + 2 * BANDS, affine=False)
         self.of_moods = torch.nn.Linear(_HIDDEN + ENCODED + 2 * BANDS, len(moods))
-        torch.nn.init.constant_(self.of_sounds.bias, _RARE)
 
     @classmethod
     def of(cls, weights: Arrays) -> SoundTagger:

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from aor_lib.audio.bank.labels import FILE, label_named, sound_labels
-from aor_lib.audio.bank.library import Recording, SoundBank
+from aor_lib.audio.bank.library import LABELS_FILE, Recording, SoundBank, label_named, sound_labels
 from aor_lib.audio.mixing import Samples
 from aor_lib.audio.scenes.library import checked, drawn
 from aor_lib.audio.scenes.octaves import equalised
@@ -44,7 +43,7 @@ def check(scene: Scene) -> None:
         if sound.label is not None and (known := label_named(sound.label)) != sound.label:
             others = did_you_mean(sound.label, sound_labels().labels)
             hint = f"; write {known!r}" if known else others
-            raise ParamsError(f"{where}.label: {sound.label!r} is not in {FILE.name}{hint}")
+            raise ParamsError(f"{where}.label: {sound.label!r} is not in {LABELS_FILE.name}{hint}")
         if isinstance(sound, Layer):
             checked(sound.sound, sound.params, where, as_bed=True)
             continue

@@ -1,4 +1,4 @@
-"""Hard things that knock together: crockery, coins, keys, chains, sheet metal, blades, glass.
+"""Hard things that knock together: crockery, coins, keys, chains, blades, glass; small mechanisms.
 
 What tells them from musical instruments is that their many modes die away almost at once.
 """
@@ -7,12 +7,16 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import TABLES, Count, Seconds, named_in, sound
-from aor_lib.audio.scenes.synth import FloatArray, Synth, octaves
+from aor_lib.audio.scenes.library import TABLES, Count, Gain, Pitch, Rate, Seconds, named_in, sound
+from aor_lib.audio.scenes.synth import FloatArray, Synth, octaves, peaked
 from aor_lib.config.scene import Share
 
 Thing: TypeAlias = Annotated[str, named_in("things")]
 _DISTINCT = 6
+_BOTTOM = octaves(62.5, (-24, -26, -26, -13, -3, 0, -1, -5), 0.04, 1.0)
+_CASE = octaves(62.5, (-22, -26, -28, -12, -3, 0, -4, -10), 0.4, 1.1)
+_AIR = ((60, 0), (300, -8), (1500, -18), (6000, -30))
+_PER_S = 5.5
 
 
 @sound
@@ -81,3 +85,85 @@ def _contacts(synth: Synth, name: str, count: int) -> list[FloatArray]:
         kernel = ringing / np.max(np.abs(ringing)) + thing["knock"] * knock / np.max(np.abs(knock))
         kernels.append(synth.fade(kernel / np.max(np.abs(kernel)), 0.0, 0.01))
     return kernels
+
+
+@sound
+def typing(synth: Synth, *, seconds: Seconds, typists: Count = 1) -> FloatArray:
+    """Keyboards: words of a few keystrokes, and pauses for thought; one near, others farther."""
+    n = synth.samples(seconds)
+    made = np.zeros(n + synth.rate)
+    for typist in range(typists):
+        plate = _plate(synth, 1000.0)
+        keys = [_key(synth, plate) for _ in range(8)]
+        level = 1.0 if typist == 0 else synth.rng.uniform(0.15, 0.4)
+        at_s = synth.rng.uniform(-0.4, 0.0)
+        while at_s < seconds:
+            for _ in range(synth.rng.integers(3, 11)):
+                at_s += synth.rng.lognormal(-np.log(_PER_S), 0.35)
+                start = round(at_s * synth.rate)
+                if 0 <= start < n:
+                    stroke = keys[synth.rng.integers(len(keys))] * synth.rng.lognormal(0.0, 0.35)
+                    made[start : start + stroke.size] += level * stroke
+            at_s += synth.rng.exponential(0.3)
+    return synth.fade(made[:n] + 0.006 * synth.noise(n, _AIR), 0.01, 0.05)
+
+
+@sound
+def click(
+    synth: Synth,
+    *,
+    pitch_hz: Pitch = 2000,
+    ring_s: Seconds = 0.05,
+    contacts: Count = 1,
+    gap_s: Seconds = 0.06,
+) -> FloatArray:
+    """A switch, a shutter, a latch or a tick: noise around a pitch, in one or more contacts."""
+    parts, at_s = [], 0.0
+    for _ in range(contacts):
+        bands = octaves(pitch_hz / 8, (-24, -18, -8, 0, -3, -8), ring_s, 1.0)
+        made = synth.hit(synth.samples(1.3 * ring_s), bands, 0.0003)
+        parts.append((at_s, synth.rng.lognormal(0, 0.3) * made / np.max(np.abs(made))))
+        at_s += gap_s * synth.rng.uniform(0.6, 1.4)
+    return synth.fade(synth.overlay(parts), 0.0, 0.01)
+
+
+@sound
+def mechanism(
+    synth: Synth,
+    *,
+    seconds: Seconds,
+    strokes_hz: Rate = 14,
+    pitch_hz: Pitch = 3000,
+    whir: Gain = 0.3,
+) -> FloatArray:
+    """Cams, pawls and gears: strokes in turn that all differ, and the whir of what drives them."""
+    n, plate = synth.samples(seconds), _plate(synth, 0.5 * pitch_hz)
+    strokes = [_contact(synth, *plate) for _ in range(6)]
+    speed = strokes_hz * (1.0 + 0.06 * synth.wander(n, 3.0))
+    made = synth.strokes(speed, n, strokes, 0.35)
+    made += whir * synth.texture(n, ((100, -8), (400, 0), (1500, -4), (5000, -14)), 0.3, 20.0)
+    return synth.fade(made, 0.02, 0.05)
+
+
+def _plate(synth: Synth, low_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Modes of a keyboard's plate, which all its keys share: pitches and decays."""
+    hz = low_hz * 7.0 ** synth.rng.uniform(size=12)
+    return hz, 0.05 * (hz / low_hz) ** -0.4 * synth.rng.lognormal(0.0, 0.3, hz.size)
+
+
+def _key(synth: Synth, plate: tuple[FloatArray, FloatArray]) -> FloatArray:
+    touch_s, held_s = synth.rng.uniform(0.008, 0.02), synth.rng.uniform(0.06, 0.11)
+    release = synth.rng.lognormal(-0.7, 0.3)
+    down, up = _contact(synth, *plate), _contact(synth, *plate)
+    back_s = touch_s + held_s + synth.rng.uniform(0.005, 0.015)
+    parts = [(0.0, 0.15 * up), (touch_s, down), (touch_s + held_s, release * up)]
+    return synth.fade(synth.overlay([*parts, (back_s, 0.5 * release * down)]), 0.0, 0.02)
+
+
+def _contact(synth: Synth, hz: FloatArray, t60_s: FloatArray) -> FloatArray:
+    n = synth.samples(0.15)
+    bottom = synth.hit(n, _BOTTOM, 0.0003)
+    ringing = synth.modal(n, hz, t60_s, synth.rng.normal(0.0, 1.0, hz.size))
+    made = 0.6 * bottom / np.max(np.abs(bottom)) + 0.7 * ringing / np.max(np.abs(ringing))
+    # Noise of the case, far below, that lasts much longer.
+    return peaked(made) + 0.05 * synth.hit(n, _CASE, 0.002)

@@ -1,19 +1,14 @@
 """Instruments: drums, pads, chip tunes, strings, a piano, a harp; music on tape."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from aor_lib.audio.scenes.library import Count, Gain, Pitch, Rate, Seconds, Spectrum, Steps, sound
+from aor_lib.audio.scenes import library
+from aor_lib.audio.scenes.library import TABLES, Count, Gain, Pitch, Rate, Seconds, Steps, sound
 from aor_lib.audio.scenes.synth import FloatArray, Synth, curve, rolloff, semitones
 
-_SCALES = {
-    "major": (0, 2, 4, 5, 7, 9, 11, 12, 14, 16),
-    "dorian": (0, 2, 3, 5, 7, 9, 10, 12, 14, 15, 17, 19, 21, 22, 24),
-    "pentatonic": (0, 3, 5, 7, 10, 12, 15, 17),
-}
-"""Semitones; any random walk on them makes a plausible tune."""
-_CHORDS = ((0, 4, 7, 12), (-3, 0, 4, 9), (-7, 0, 5, 9), (-5, -1, 2, 7))
+_PENTATONIC = TABLES["scales"]["pentatonic"]
 _ARPEGGIO = (0, 2, 4, 7, 9, 11, 9, 7, 4, 2)
 
 
@@ -26,7 +21,7 @@ def drum(
     thump_s: Seconds = 0.2,
     snap: Gain = 0,
     snap_s: Seconds = 0.05,
-    spectrum: Spectrum = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0)),
+    spectrum: library.Spectrum = ((500.0, -12.0), (2000.0, 0.0), (7000.0, -8.0)),
 ) -> FloatArray:
     """A drum: the thump of its skin, and the snap of a stick or of snares."""
     n = synth.samples(1.2 * max(thump_s, snap_s))
@@ -62,7 +57,7 @@ def chip_tune(
     beat = synth.phase(notes_per_s, n, float(rng.integers(16)))
     step = beat.astype(np.int64)
     within = beat - step
-    melody = semitones(pitch_hz, _walk(rng, _SCALES["pentatonic"], 16))
+    melody = semitones(pitch_hz, _walk(rng, _PENTATONIC, 16))
     played = rng.uniform(size=16) < 0.85
     order, duty = np.arange(1, 21), rng.choice((0.125, 0.25, 0.5))
     lead = synth.tone(melody[step % 16], n, np.sin(np.pi * order * duty) / order)
@@ -86,7 +81,7 @@ def synth_riff(synth: Synth, *, pitch_hz: Pitch) -> FloatArray:
     pitch = root_hz * np.array([1.0, 1.0, 2.0, 1.0])[step % 4]
     saw = rolloff(24, 0.7)
     bass = synth.tone(pitch, n, saw) + synth.tone(1.006 * pitch, n, saw)
-    lead_hz = semitones(4 * pitch_hz, rng.choice(_SCALES["pentatonic"], 8))[step // 2]
+    lead_hz = semitones(4 * pitch_hz, rng.choice(_PENTATONIC, 8))[step // 2]
     lead = synth.tone(lead_hz, n, saw) + synth.tone(0.992 * lead_hz, n, saw)
     hat = synth.band(n, 6000.0, 11_000.0) * (step % 4 == 2) * np.exp(-4.0 * within)
     return synth.fade(bass * np.exp(-1.8 * within) + lead + 0.7 * hat, 0.002, 0.01)
@@ -111,12 +106,12 @@ def phrase(
     *,
     instrument: Literal["piano", "harp"],
     pitch_hz: Pitch,
-    scale: Literal["major", "dorian", "pentatonic"] = "major",
+    scale: Annotated[str, library.named_in("scales")] = "major",
     notes: Count = 6,
     pace_s: Seconds = 0.25,
 ) -> FloatArray:
     """A few notes: a piano wanders over its scale with a chord, a harp breaks one."""
-    scale_hz = semitones(pitch_hz, _SCALES[scale])
+    scale_hz = semitones(pitch_hz, TABLES["scales"][scale])
     first = int(synth.rng.integers(4))
     if instrument == "harp":
         degrees = [first + _ARPEGGIO[i % len(_ARPEGGIO)] for i in range(notes)]
@@ -135,7 +130,7 @@ def phrase(
 def score(synth: Synth, pitch_hz: float) -> FloatArray:
     """Four chords of an orchestra with a piano's melody on top, four seconds long."""
     bars = []
-    for steps in _CHORDS:
+    for steps in TABLES["chords"]["orchestra"]:
         strings = pad(synth, seconds=1.0, pitch_hz=pitch_hz, chord=steps)
         melody = semitones(4.0 * pitch_hz, synth.rng.choice(steps, 4))
         notes = [_piano_note(synth, float(hz), 0.25) for hz in melody]

@@ -1,18 +1,106 @@
-"""Throats without words: screams, shouts, sobs, moans, breathing, coughs.
+"""Throats without words: screams, shouts, sobs, moans, breathing, coughs; what cries are made of.
 
 They are vowels and sentences of the study's own text to speech, with another pitch, effort and
 breath.
 """
 
-from dataclasses import replace
+import functools
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import soundfile
+import soxr
+from scipy import signal
 
 from aor_lib.audio.scenes.library import TABLES, Count, Pitch, Ratio, Seconds, sound
-from aor_lib.audio.scenes.sounds.throats import CRIES, OPEN_HZ, backwards, formants, muffled
-from aor_lib.audio.scenes.synth import FloatArray, Synth, curve
+from aor_lib.audio.scenes.shared import low_pass
+from aor_lib.audio.scenes.synth import FloatArray, Points, Synth, curve
 
+SENTENCES = Path(__file__).with_name("voices.flac")
+"""Sentences of the study's own text to speech, one in each slot (reference/voice_bank.py)."""
+SLOT_S = 3.0
+OPEN_HZ = 12_000.0
+"""A muffling frequency that muffles nothing."""
+_FORMANT_GAINS = np.array([1.0, 0.5, 0.2])
+_HIGHEST_HZ = 5_000.0
 _BREATH = TABLES["spectra"]["breath"]
+
+
+@dataclass(frozen=True)
+class Cry:
+    """A cry of a person or an animal, over the length of the ``vowels`` (letters of "aeiou").
+
+    ``bend`` is its pitch and ``shape`` its level. ``tract`` is 1 for a man and 1.6 or more for a
+    small animal; ``shaky`` deviates the pitch at random, ``rough`` the level, ``rough_hz`` times a
+    second; ``breath`` adds noise, and what is ``pressed`` is clipped softly; ``drift`` is the share
+    by which pitches differ from cry to cry.
+    """
+
+    vowels: str
+    bend: Points
+    shape: Points
+    tract: float = 1.0
+    bandwidth_hz: float = 200.0
+    shaky: float = 0.05
+    breath: float = 0.0
+    rough: float = 0.0
+    rough_hz: float = 200.0
+    pressed: float = 1.0
+    drift: float = 0.06
+
+
+CRIES = {name: Cry(**keys) for name, keys in TABLES["cries"].items()}
+"""The cries of tables.yaml."""
+
+
+@functools.cache
+def sentences(rate: int) -> tuple[FloatArray, ...]:
+    """The sentences, each of an RMS of 1, without the bass of a near microphone."""
+    samples, stored_rate = soundfile.read(SENTENCES)
+    highpass = signal.butter(2, 200, "highpass", fs=rate, output="sos")
+    slots = [np.trim_zeros(slot, "b") for slot in samples.reshape(-1, round(SLOT_S * stored_rate))]
+    spoken = [signal.sosfilt(highpass, soxr.resample(slot, stored_rate, rate)) for slot in slots]
+    return tuple(x / np.sqrt(np.mean(np.square(x))) for x in spoken)
+
+
+def backwards(synth: Synth, raised: float) -> FloatArray:
+    """A random sentence of the bank backwards, about `raised` times as high and as fast."""
+    spoken = sentences(synth.rate)
+    reverse = spoken[synth.rng.integers(len(spoken))][::-1]
+    ratio = raised * 2.0 ** synth.rng.uniform(-0.2, 0.2)
+    at = np.arange(int(reverse.size / ratio)) * ratio
+    return np.asarray(np.interp(at, np.arange(reverse.size), reverse))
+
+
+def muffled(synth: Synth, samples: FloatArray, muffle_hz: float) -> FloatArray:
+    """Samples without what lies above a frequency, by 12 dB an octave."""
+    if muffle_hz >= 0.45 * synth.rate:
+        return samples
+    return np.asarray(signal.sosfilt(low_pass(2, muffle_hz, synth.rate), samples))
+
+
+def formants(synth: Synth, seconds: float, pitch_hz: float, cry: Cry) -> FloatArray:
+    """A cry by the formants of its vowels over a rich tone, within ±1."""
+    n = synth.samples(seconds)
+    pitch = pitch_hz * synth.rng.normal(1.0, cry.drift) * curve(n, cry.bend)
+    pitch *= 1.0 + 0.02 * synth.wander(n, 6.0)
+    pitch *= np.maximum(0.2, 1.0 + cry.shaky * synth.wander(n, 90.0))
+    mean_hz = max(float(pitch.mean()), 20.0)
+    harmonics = np.arange(1, int(_HIGHEST_HZ / mean_hz) + 1) * mean_hz
+    place = np.linspace(0.0, len(cry.vowels) - 1.0, n)
+    made = np.zeros(n)
+    for index, letter in enumerate(cry.vowels):
+        nearness = np.maximum(0.0, 1.0 - np.abs(place - index))
+        centres_hz = np.asarray(TABLES["vowels"][letter]) * cry.tract
+        distance = (harmonics[:, None] - centres_hz) / cry.bandwidth_hz
+        partials = (1.0 / (1.0 + np.square(distance))) @ _FORMANT_GAINS + 0.01
+        made += nearness * synth.tone(pitch, n, partials)
+    made /= np.max(np.abs(made))
+    made += 0.35 * cry.breath * synth.band(n, 700.0 * cry.tract, 2500.0 * cry.tract)
+    if cry.rough:
+        made *= np.maximum(0.02, 1.0 + cry.rough * synth.wander(n, cry.rough_hz))
+    return np.asarray(np.tanh(cry.pressed * made) * curve(n, cry.shape))
 
 
 @sound

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from aor_lib.analysis.stats import sample_size
+from aor_lib.analysis.stats.paired import power
 
 
 def test_power_is_near_that_of_the_published_formula():
@@ -11,13 +11,13 @@ def test_power_is_near_that_of_the_published_formula():
     utterances, changed, difference = 400, 0.5, 0.1
     reach = difference * np.sqrt(utterances) - norm.ppf(0.975) * np.sqrt(changed)
     connor = norm.cdf(reach / np.sqrt(changed - difference**2))
-    assert connor - 0.06 < sample_size.power(utterances, 0.5, -difference, 0.0) < connor + 0.02
+    assert connor - 0.06 < power(utterances, 0.5, -difference, 0.0) < connor + 0.02
 
 
 def test_power_grows_with_utterances_and_falls_with_the_size_of_the_family():
-    few, many = (sample_size.power(n, 0.5, -0.2, 0.7) for n in (30, 90))
+    few, many = (power(n, 0.5, -0.2, 0.7) for n in (30, 90))
     assert few < many
-    assert sample_size.power(90, 0.5, -0.2, 0.7, tests=10) < many
+    assert power(90, 0.5, -0.2, 0.7, tests=10) < many
 
 
 def test_a_rate_or_correlation_outside_its_range_is_named():
@@ -25,4 +25,4 @@ def test_a_rate_or_correlation_outside_its_range_is_named():
     wrong["correlation 1"] = (0.5, -0.2, 1.0)
     for says, values in wrong.items():
         with pytest.raises(ValueError, match=says):
-            sample_size.power(60, *values)
+            power(60, *values)
