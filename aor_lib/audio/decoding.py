@@ -16,8 +16,8 @@ from aor_lib.audio.sound_files import SUFFIXES, UnreadableError, UnusableError
 from aor_lib.audio.speech.voice import SAMPLE_RATE
 from aor_lib.config.typed_yaml import one_line
 
-_KINDS = "wav,au,aiff,flac,ogg,mp3,mov,matroska"  # by FFmpeg's names: a playlist is no sound
-_SIZES_ARE_ESTIMATED = {"wav", "mp3", "ogg"}
+_KINDS = "wav,w64,au,aiff,flac,ogg,mp3,mov,matroska"  # by FFmpeg's names: a playlist is no sound
+_SIZES_ARE_ESTIMATED = {"wav", "w64", "mp3", "ogg"}
 _MIN_RATE_HZ = 8000
 _SILENCE_DBFS = -70.0
 _FULL_SCALE = 0.999
@@ -27,6 +27,7 @@ _MAX_LOST = 0.02
 _LOST_S = 0.25  # an encoder of MP4 counts its padding
 _SIZE_UNKNOWN = 0x7F00_0000  # recorders that cannot go back to the header write 2 GB or more
 _HEAD = 2**18
+_W64_DATA = b"data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
 # LAME's tag: four bytes of flags (bit 1: the bytes are stated), the frames, the bytes.
 _XING = re.compile(rb"(?:Xing|Info)\0{3}[\3\7\x0b\x0f].{4}(.{4})", re.DOTALL)
 
@@ -125,16 +126,20 @@ def _is_cut_off(path: Path, kind: str) -> bool:
     stated = 0
     if kind == "wav":
         stated = _data_size(head)
+    elif kind == "w64" and (place := head.find(_W64_DATA)) > 0:
+        stated = struct.unpack_from("<Q", head, place + 16)[0]
     elif kind == "mp3" and (tag := _XING.search(head)):
         stated = int.from_bytes(tag[1], "big")
     return stated < _SIZE_UNKNOWN and stated > path.stat().st_size
 
 
 def _data_size(head: bytes) -> int:
-    at = 12  # after "RIFF", its size, and "WAVE"
+    at, long = 12, 0  # after "RIFF", its size, and "WAVE"
     while at + 8 <= len(head):
-        name, size = struct.unpack_from("<4sI", head, at)
-        if name == b"data":
-            return int(size)
+        name, size, _, of_data = struct.unpack("<4sIQQ", head[at : at + 24].ljust(24, b"\0"))
+        if name == b"ds64":
+            long = of_data  # of RF64
+        elif name == b"data":
+            return int(long or size)
         at += 8 + size + size % 2
     return 0

@@ -7,8 +7,8 @@ from pathlib import Path
 from aor_lib.config.typed_yaml import AorError, one_line
 from aor_lib.storage.progress import Report
 
-SUFFIXES = {".wav", ".au", ".aif", ".aiff", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".m4a"}
-SUFFIXES |= {".mp4", ".webm"}
+SUFFIXES = {".wav", ".w64", ".rf64", ".au", ".aif", ".aiff", ".flac", ".ogg", ".oga", ".opus"}
+SUFFIXES |= {".mp3", ".m4a", ".mp4", ".webm"}
 
 
 class CollectionError(AorError, ValueError):

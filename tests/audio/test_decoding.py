@@ -15,7 +15,7 @@ from aor_lib.audio.mixing import rms_dbfs
 from aor_lib.audio.sound_files import UnreadableError, UnusableError
 from tests.audio.sounds import encoded, hiss, put
 
-KINDS = ["WAV", "AU", "AIFF", "FLAC", "OGG", "MP3"]
+KINDS = ["WAV", "W64", "RF64", "AU", "AIFF", "FLAC", "OGG", "MP3"]
 NOISE = hiss(1, 3.0)
 HALF_SILENT = np.concatenate([np.zeros(36_000), NOISE[:36_000]])
 WAV = encoded(NOISE)
