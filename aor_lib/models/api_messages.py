@@ -40,6 +40,8 @@ _WITHHELD = re.compile(
 )
 _BROKEN_OFF = ("abort", "error")
 """Finish reasons of vLLM and SGLang where the server itself gave up, with whatever text it had."""
+_OF_GATEWAY = re.compile(r"\[(?:gateway|proxy|error)\]", re.IGNORECASE)
+"""Begins the text that some gateways send as the answer when the server behind them gave none."""
 _FINISH_REASONS = ("finish_reason", "finishReason", "native_finish_reason")
 """OpenAI's name, Google's own, and OpenRouter's for what the provider behind it gave."""
 _BLOCK_REASONS = ("block_reason", "blockReason")
@@ -136,6 +138,8 @@ def read_response(response: Any, key: str) -> Answer | Failure:
         return Failure(f"malformed response: {quote(response, key)}")
     if not text:
         return Failure(f"empty answer: no text (finish_reason {str(reason)[:40]})")
+    if _OF_GATEWAY.match(text):
+        return Failure(f"a gateway's error in place of an answer: {quote(text, key)}")
     # JSON can hold what no text can: half a surrogate pair; and numbers that no store takes.
     text = text.encode(errors="replace").decode()
     tokens = tokens if isinstance(tokens, int) and 0 <= tokens < 2**31 else 0

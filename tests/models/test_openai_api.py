@@ -102,6 +102,7 @@ NO_ANSWER = [
     ((200, {}, b'{"choices": [{"index"'), 1, False, "JSONDecodeError: "),
     ((413, {}, b"<h1>Too large"), 1, False, "APIStatusError: .*<h1>Too large"),
     (completion(" ", "length"), 1, False, "empty answer: .*length"),
+    (completion("[Gateway] Upstream gave nothing."), 1, False, "a gateway's error .*Upstream"),
     ((200, {}, b'{"choices": []}'), 1, False, "malformed response: "),
     ((200, {}, b'{"error": {"message": "too fast"}}'), 1, False, ".*too fast"),
     ((200, {}, b'{"choices": [{"error": {"code": 502}}]}'), 1, False, ".*502"),
