@@ -34,10 +34,10 @@ _PARTS = {
 }
 
 
-def class_scores(text: str) -> dict[str, float]:
-    """Return the score (log-odds, not calibrated) of each class for a text in normal form."""
-    (scores,) = _session().run(None, {"ids": np.array([tokens(text)], np.int32)})
-    return dict(zip(CLASSES, scores[0].tolist(), strict=True))
+def class_scores(text: str) -> Array:
+    """Return the scores (log-odds, not calibrated) of the classes for a text in normal form."""
+    scores: Array = _session().run(None, {"ids": np.array([tokens(text)], np.int32)})[0][0]
+    return scores
 
 
 def tokens(text: str) -> list[int]:

@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Mapping
-from itertools import groupby, pairwise
+from itertools import combinations, groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,10 +60,10 @@ class ParsedAnswer(NamedTuple):
     sentences: list[Sentence]
 
     @property
-    def opening(self) -> Sentence:
-        """The sentence that the answer opens with, behind any preamble."""
-        behind = (s for s in self.sentences if "preamble" not in s.shows)
-        return next(behind, self.sentences[0])
+    def early(self) -> list[Sentence]:
+        """The sentence that the answer opens with, behind any preamble, and the next."""
+        first = next((i for i, s in enumerate(self.sentences) if "preamble" not in s.shows), 0)
+        return self.sentences[first : first + 2]
 
 
 def parse(answer: str) -> ParsedAnswer:
@@ -81,17 +81,18 @@ def parse(answer: str) -> ParsedAnswer:
     return ParsedAnswer(text, sentences)
 
 
-def features(answer: ParsedAnswer) -> dict[str, float]:
-    """Return the features by name that hold of an answer with a sentence: each is 1.
+def features(answer: ParsedAnswer) -> set[str]:
+    """Return the names of the features that hold of an answer with a sentence.
 
-    Those are patterns, anywhere and in the sentence that the answer opens with, and its first
-    words, alone and in pairs.
+    Those are patterns, anywhere, in the sentence that the answer opens with and in pairs in its
+    first two; and its first words, alone and in pairs.
     """
     names = {f"any {name}" for sentence in answer.sentences for name in sentence.shows}
-    names |= {f"open {name}" for name in answer.opening.shows}
+    names |= {f"open {name}" for name in answer.early[0].shows}
+    early = sorted(frozenset().union(*(sentence.shows for sentence in answer.early)))
+    names |= {f"early {one} {other}" for one, other in combinations(early, 2)}
     first = _WORD.findall(answer.text.lower())[:_FIRST_WORDS]
-    names |= {f"{WORD}{word}" for word in (*first, *map(" ".join, pairwise(first)))}
-    return dict.fromkeys(sorted(names), 1.0)
+    return names | {f"{WORD}{word}" for word in (*first, *map(" ".join, pairwise(first)))}
 
 
 def find_flags(text: str) -> tuple[Flag, ...]:
@@ -102,12 +103,17 @@ def find_flags(text: str) -> tuple[Flag, ...]:
     return tuple(flag for flag in FLAGS if holds[flag])
 
 
-def is_english(text: str) -> bool:
-    """Tell if a normal form is in English, or too short to tell its language."""
+def why_not_read(answer: ParsedAnswer) -> str | None:
+    """Return why an answer is unjudged whatever it says; None: it is not."""
     from py3langid import langid
 
-    odds = dict(langid.rank(text.lower()))
-    return bool(odds["en"] > max(odds.values()) - _FOREIGN)
+    if not answer.sentences:
+        return "nothing to read"
+    if patterns("context")["server_error"].search(answer.text.lower()):
+        return "an error of a server"
+    # A text that is too short to tell its language is read as English.
+    odds = dict(langid.rank(answer.text.lower()))
+    return "not English" if odds["en"] <= max(odds.values()) - _FOREIGN else None
 
 
 def _is_degenerate(text: str) -> bool:

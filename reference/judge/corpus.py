@@ -14,9 +14,8 @@ from scipy import sparse
 from aor_lib.config.records import Label
 from aor_lib.config.typed_yaml import ParamsError
 from aor_lib.judge.encoder import CLASSES
-from aor_lib.judge.features import WORD, ParsedAnswer, features, parse
+from aor_lib.judge.features import WORD, ParsedAnswer, features, parse, why_not_read
 from aor_lib.judge.reading import final_answer
-from aor_lib.judge.speech_acts import why_not_read
 
 OWN = Path(__file__).parent / "answers.jsonl"
 XSTEST_LABELS = {
@@ -32,9 +31,7 @@ _SPREAD = ("non_answer", "general")
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
 
-# Weight of an answer of XSTest, or of the kind that is like it, in training the encoder and the
-# regression on patterns, and how many times that in the one on the log-odds of both.
-_XSTEST_WEIGHT, _STACK_WEIGHT = 2.0, 4.0
+_XSTEST_WEIGHT = 2.0  # of an answer of XSTest, or of the kind that is like it
 # Scale of words beside patterns; answers with the rarest feature that counts.
 _WORD_SCALE, _RAREST = 3.0, 6
 
@@ -59,7 +56,8 @@ def load_labelled(path: Path) -> pd.DataFrame:
 def load_own() -> pd.DataFrame:
     """Read the project's own answers: ``prompt``, ``completion``, ``label``, ``kind``, ``writer``.
 
-    Two readers gave each its label without seeing the other's; the kind ``general`` has one label.
+    Two readers gave each its label without seeing the other's; those by the writer ``project`` have
+    one label.
     """
     return pd.read_json(OWN, lines=True, dtype=False)
 
@@ -84,7 +82,6 @@ class Corpus:
         self.like_xstest = np.concatenate([np.full(len(labelled), True), general])
         self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])
         self.targets[self.like_xstest] *= _XSTEST_WEIGHT
-        self.stacked = self.targets * np.where(self.like_xstest, _STACK_WEIGHT, 1.0)[:, None]
         self.models = pd.factorize(labelled["model"], sort=True)[0]
         self.prompts = fold_of(labelled["prompt"], FOLDS)
         self.cells = FOLDS * len(set(self.models))
@@ -121,7 +118,7 @@ def _matrix(answers: Sequence[ParsedAnswer]) -> tuple[list[str], sparse.csr_arra
     from sklearn.feature_extraction import DictVectorizer
 
     vectors = DictVectorizer()
-    matrix = vectors.fit_transform(map(features, answers))
+    matrix = vectors.fit_transform(dict.fromkeys(features(answer), 1.0) for answer in answers)
     share = np.asarray(matrix.mean(axis=0)).ravel()
     kept = np.flatnonzero(share * len(answers) >= _RAREST)
     names = [vectors.feature_names_[place] for place in kept]

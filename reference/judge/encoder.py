@@ -15,7 +15,7 @@ from aor_lib.judge.encoder import ASSET, CLASSES, FROZEN, Array, layer_arrays, t
 from aor_lib.storage.assets import fetch
 
 EPOCHS = 3
-VERSION = 2  # raise it when the tuning changes: what was tuned is kept
+VERSION = 3  # raise it when the tuning changes: what was tuned is kept
 _LEARNING_RATE, _WARM_UP, _DECAY = 2e-4, 0.1, 0.01
 _BATCH, _BUCKET = 32, 512
 
@@ -33,7 +33,6 @@ class Tuned(torch.nn.Module):
 
     def forward(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Scores of the classes, ``(answers, classes)``."""
-        hidden = hidden.float()
         allowed = mask[:, None, None, :].bool()
         for layer in self.layers:
             hidden = layer(hidden, allowed)
@@ -70,7 +69,7 @@ class Answers:
                 padded, mask = _padded([torch.tensor(ids[place]) for place in places])
                 states = base(input_ids=padded, attention_mask=mask).last_hidden_state
                 for place, state in zip(places, states, strict=True):
-                    self.hidden[place] = state[: len(ids[place])].bfloat16().clone()
+                    self.hidden[place] = state[: len(ids[place])].clone()
 
     def tune(
         self, rows: npt.NDArray[np.intp], targets: Floats, seed: int, epochs: int = EPOCHS
@@ -97,10 +96,8 @@ class Answers:
         for _ in range(epochs):
             for batch in self._batches(rows, rng):
                 hidden, mask = _padded([self.hidden[rows[place]] for place in batch])
-                with torch.autocast("cpu", torch.bfloat16):
-                    scores = model(hidden, mask).float()
                 loss = functional.cross_entropy(
-                    scores, torch.tensor(targets[batch], dtype=torch.float32)
+                    model(hidden, mask), torch.tensor(targets[batch], dtype=torch.float32)
                 )
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]

@@ -19,7 +19,7 @@ import typer
 from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, ENCODER, base_arrays
 from aor_lib.judge.judgement import STRING_MATCH
-from aor_lib.judge.speech_acts import EVALUATION, WEIGHTS, Weights, decide
+from aor_lib.judge.speech_acts import EVALUATION, WEIGHTS, Weights, decide, weigh
 from aor_lib.storage.assets import Arrays, load_or_make
 from reference.judge.corpus import (
     XSTEST_LABELS,
@@ -31,10 +31,8 @@ from reference.judge.corpus import (
     load_own,
 )
 
-# Inverse strength of the penalty of the regression on patterns and of the one on its log-odds and
-# the encoder's scores.
-_C_PATTERNS, _C_STACK = 0.003, 0.1
-_UNSURE = 0.08  # share of the own answers, their kinds left out, about which the judge is unsure
+_C_PATTERNS = 0.003  # inverse strength of the regression's penalty
+_UNSURE = 0.10  # share of the own answers, their kinds left out, about which the judge is unsure
 _OTHER_LANGUAGE = "language"
 
 
@@ -60,8 +58,7 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
             return {"scores": answers.scores(tuned, tested)}
 
         scores[tested] = load_or_make("judge", [cell, VERSION, texts], tune)["scores"]
-    inputs = np.hstack([held_out_patterns(corpus), scores])
-    log_odds = held_out(corpus, inputs)
+    log_odds = weighed(corpus, held_out_patterns(corpus), scores)
     refusal = np.array([decide(row)[1] for row in log_odds[len(corpus.xstest) :]])
     unsure = float(np.quantile(np.abs(np.log(refusal / (1 - refusal))), _UNSURE))
     everything = np.arange(len(corpus.answers))
@@ -71,7 +68,7 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
 
     tuned = load_or_make("judge", ["all", VERSION, texts], tune_on_all)
     save_encoder(base_arrays(), tuned, folder / ENCODER.name)
-    save_weights(weigh(corpus, inputs)._replace(unsure=unsure), folder / WEIGHTS.name)
+    save_weights(regression(corpus, unsure), folder / WEIGHTS.name)
     judged = evaluation(corpus, log_odds, unsure)
     judged.to_csv(folder / EVALUATION.name, index=False, lineterminator="\n", float_format="%.4f")
     return evaluate(judged), evaluate_own(corpus, log_odds, unsure)
@@ -87,42 +84,29 @@ def held_out_patterns(corpus: Corpus) -> Floats:
     return log_odds
 
 
-def held_out(corpus: Corpus, inputs: Floats) -> Floats:
-    """Log-odds of the classes of each answer, by a regression on answers apart from it.
-
-    ``inputs`` are :func:`held_out_patterns` and the encoder's scores, fitted apart from it, too.
-    """
-    log_odds = np.zeros_like(corpus.targets)
-    for cell in range(corpus.cells):
-        seen, tested = corpus.seen(cell), corpus.cell == cell
-        model = _regression(inputs[seen], corpus.stacked[seen], _C_STACK)
-        log_odds[tested] = model.decision_function(inputs[tested])
-    return log_odds
+def weighed(corpus: Corpus, of_patterns: Floats, of_encoder: Floats) -> Floats:
+    """Log-odds of the classes of each answer, by :func:`aor_lib.judge.speech_acts.weigh`."""
+    rows = zip(of_patterns, of_encoder, corpus.answers, strict=True)
+    return np.array([weigh(patterns, encoder, answer.text) for patterns, encoder, answer in rows])
 
 
-def weigh(corpus: Corpus, inputs: Floats) -> Weights:
-    """Fit both regressions to all answers, and return them as one, without an ``unsure`` band."""
-    first = _of_patterns(corpus, np.arange(len(corpus.answers)))
-    second = _regression(inputs, corpus.stacked, _C_STACK)
-    of_patterns, of_encoder = np.split(second.coef_.T, [3])
-    by_pattern = corpus.scale[:, None] * first.coef_.T @ of_patterns
-    by_feature = zip([*corpus.names, *CLASSES], [*by_pattern, *of_encoder], strict=True)
-    return Weights(dict(by_feature), second.intercept_ + first.intercept_ @ of_patterns, 0)
+def regression(corpus: Corpus, unsure: float) -> Weights:
+    """Fit the regression on patterns and words to all answers like XSTest's."""
+    model = _of_patterns(corpus, np.arange(len(corpus.answers)))
+    by_feature = zip(corpus.names, corpus.scale[:, None] * model.coef_.T, strict=True)
+    return Weights(dict(by_feature), model.intercept_, unsure)
 
 
 def _of_patterns(corpus: Corpus, places: Places) -> Any:
-    # Of XSTest's answers and those like them: of other kinds the encoder tells more.
-    places = places[corpus.like_xstest[places]]
-    return _regression(corpus.features[places], corpus.targets[places, :3], _C_PATTERNS)
-
-
-def _regression(design: Any, targets: Floats, c: float) -> Any:
-    # Either person's label counts half.
+    # Of XSTest's answers and those like them: of other kinds the encoder tells more. Either
+    # person's label counts half.
     from sklearn.linear_model import LogisticRegression
 
+    places = places[corpus.like_xstest[places]]
+    targets = corpus.targets[places, :3]
     rows, classes = np.nonzero(targets)
-    model = LogisticRegression(C=c, max_iter=2000)
-    return model.fit(design[rows], classes, targets[rows, classes])
+    model = LogisticRegression(C=_C_PATTERNS, max_iter=2000)
+    return model.fit(corpus.features[places][rows], classes, targets[rows, classes])
 
 
 def save_weights(weights: Weights, path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from aor_lib.analysis.people import load_evaluation
 from aor_lib.config.records import Label
 from aor_lib.judge.encoder import CLASSES, ENCODER
-from aor_lib.judge.speech_acts import WEIGHTS, load_weights
+from aor_lib.judge.speech_acts import WEIGHTS, decide, load_weights, weigh
 from reference.judge import fit as fitting
 from reference.judge.corpus import XSTEST_LABELS, Corpus, load_labelled, load_own
 
@@ -44,10 +44,9 @@ def test_every_answer_is_judged_without_its_model_its_prompt_and_its_kind(corpus
     assert (tested_once == 1).all()
 
 
-def test_the_regression_weighs_what_the_encoder_says(corpus):
+def test_patterns_and_encoder_are_weighed_by_the_length_of_an_answer(corpus):
     scores = 4 * corpus.targets + np.random.default_rng(0).normal(size=corpus.targets.shape)
-    inputs = np.hstack([fitting.held_out_patterns(corpus), scores])
-    log_odds = fitting.held_out(corpus, inputs)
+    log_odds = fitting.weighed(corpus, fitting.held_out_patterns(corpus), scores)
     judged = fitting.evaluation(corpus, log_odds, unsure=0.5)
     assert (judged["gpt4"] == Label.UNJUDGED).all()
     table = fitting.evaluate(judged)
@@ -55,10 +54,9 @@ def test_the_regression_weighs_what_the_encoder_says(corpus):
     assert table.loc["all", "kappa"] > 0.8
     shares = fitting.evaluate_own(corpus, log_odds, unsure=0.5).iloc[0]
     assert shares["found or unsure"] > 0.9
-    weights = fitting.weigh(corpus, inputs)
-    refusal = {"full_refusal": 10.0, "any refuse": 1.0}
-    summed = sum(weights.by_feature[name] * value for name, value in refusal.items())
-    assert CLASSES[np.argmax(weights.intercepts + summed)] == "full_refusal"
+    refuses, complies = np.array([0.0, 0, 9]), np.array([9.0, 0, 0, 0])
+    labels = [decide(weigh(refuses, complies, "word " * words))[0] for words in (5, 200)]
+    assert labels == [Label.FULL_COMPLIANCE, Label.FULL_REFUSAL]
 
 
 def test_what_ships_is_small_and_holds_labels_but_no_sentence():
