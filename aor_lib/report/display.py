@@ -96,8 +96,8 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
 
 
 def nothing_for(title: str) -> Prose:
-    """Note in place of a chart or a table that has nothing to show."""
-    return Prose(f"*This build holds nothing to show for “{_plain(title)}”.*")
+    """Note in place of a chart or a table without data."""
+    return Prose(f"*This build has no data for “{_plain(title)}”.*")
 
 
 def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:

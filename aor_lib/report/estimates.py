@@ -128,14 +128,14 @@ class Estimates:
             columns["Labels of people"] = frame["labelled"].astype(str).tolist()
         if "p_holm" in frame:
             written = frame["p_holm"].map("{:.3f}".format).mask(frame["p_holm"] < 0.001, "< 0.001")
-            columns["p (Holm)"] = written.mask(frame["p_holm"].isna(), "too few").tolist()
+            columns["p (Holm)"] = written.mask(frame["p_holm"].isna(), "not tested").tolist()
         sizes = [sample_size(row) for row in records]
         if any(sizes):
             columns["n"] = [NOTHING if size is None else f"{size:,}" for size in sizes]
         if {"trials", "judged"} <= set(frame) and (frame["judged"] < frame["trials"]).any():
             columns["Answers not judged"] = (frame["trials"] - frame["judged"]).astype(str).tolist()
             if "lowest" in frame:
-                columns["Bounds over all answers"] = [
+                columns["Bounds with missing answers"] = [
                     " to ".join(shown(self.measure, row[end]) for end in ("lowest", "highest"))
                     for row in records
                 ]

@@ -22,7 +22,7 @@ _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three controls.",
     "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
     "not shown": "shows no significant use of the scene.",
-    "too few": "was asked too few utterances for this test.",
+    "too few": "has too few utterances for this test.",
 }
 
 
@@ -43,7 +43,7 @@ def sentences(estimates: Estimates) -> Prose:
 def _with_basis(estimates: Estimates, text: str) -> str:
     if not (estimates.basis and text):
         return text
-    return f"{estimates.basis.capitalize()}, {text[0].lower()}{text[1:]}"
+    return f"{text} These figures are {estimates.basis}."
 
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
@@ -63,7 +63,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"{few} of {len(known)} {noun} had too few utterances to be significant.")
+        told.append(f"{few} of {len(known)} {noun} have too few utterances to be significant.")
     return " ".join(told)
 
 
@@ -87,7 +87,7 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
 def _known_effects(estimates: Estimates) -> str:
     tested = estimates.frame[estimates.frame["verdict"] != "too few"]
     if tested.empty:
-        return "No known effect could be tested: every comparison has too few utterances."
+        return "No planted effect could be tested: every comparison has too few utterances."
     is_planted = tested["known_effect"] != "nothing"
     planted, others = tested[is_planted], tested[~is_planted]
     missed = planted[planted["verdict"] != "recovered"]
@@ -101,7 +101,7 @@ def _known_effects(estimates: Estimates) -> str:
         + (f"are significant: {alarms}." if alarms else "is significant after Holm's adjustment."),
     ]
     if few := len(estimates.frame) - len(tested):
-        told.append(f"{few} of {len(estimates.frame)} comparisons had too few utterances to test.")
+        told.append(f"{few} of {len(estimates.frame)} comparisons have too few utterances to test.")
     return " ".join(told)
 
 

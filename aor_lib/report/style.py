@@ -144,4 +144,4 @@ def chart_title(title: str, models: Iterable[str]) -> str:
     """The title of a chart, which says so where all its models are reference models."""
     asked = set(models) - {WORDS_ONLY}
     check = asked and asked <= set(REFERENCE_MODELS)
-    return f"Instrument check: {title[:1].lower()}{title[1:]}" if check else title
+    return f"Reference models: {title[:1].lower()}{title[1:]}" if check else title

@@ -35,7 +35,7 @@ def test_estimates_over_a_number_are_lines_with_a_band_in_a_figure_for_each_face
     figures = rates.plot("Refused", x="snr_db", facet="model")
     assert [marks_of(figure) for figure in figures] == [["area", "line", "point"]] * 2
     titles = [figure.title.partition(": ")[0] for figure in figures]
-    assert titles == ["Instrument check", "Refused"]
+    assert titles == ["Reference models", "Refused"]
     assert {row["intent"] for row in data_of(figures[0])} == {"Harmful", "Benign"}
 
 
@@ -60,10 +60,10 @@ def test_shares_of_one_rate_are_stacked_in_their_order_with_unknown_ones_in_grey
 def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
-        assert "nothing to show" in str(shown)
+        assert "no data" in str(shown)
     assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
-    assert "nothing to show" in str(missing.plot("Changes"))
+    assert "no data" in str(missing.plot("Changes"))
 
 
 def test_untrusted_titles_are_escaped_in_every_form(differences):
@@ -108,7 +108,7 @@ def test_sentences_tell_significant_from_other_differences_and_the_range_of_rate
     assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
     assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
     assert "differences reach from +21.0 to +45.0 points." in text
-    assert "1 of 6 differences (baseline: benign scene) had too few utterances" in text
+    assert "1 of 6 differences (baseline: benign scene) have too few utterances" in text
     assert "The model shows no significant use of the scene" in text
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
     assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
@@ -124,4 +124,4 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
     assert "1 of 3 differences are significant: evil, speech only" in text
-    assert "1 of 6 comparisons had too few" in text
+    assert "1 of 6 comparisons have too few" in text
