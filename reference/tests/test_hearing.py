@@ -73,7 +73,7 @@ def test_a_tagger_hears_what_it_was_trained_on_and_learns_the_same_weights_again
     assert dict(heard[0].emotion) == {"calm": 1.0}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_most_sounds_are_heard_in_mixtures_that_it_was_not_trained_on():
     made = comp.compositions(27, sorted(load_names().read), 5_000_000, 1, lambda done, of: None)
     named = [

@@ -28,7 +28,7 @@ def text_of(body):
     return body["messages"][0]["content"][0]["text"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_kills_lose_no_answer_and_ask_none_again_and_no_fault_becomes_one(
     server, write_profile, tmp_path
 ):
