@@ -1,4 +1,4 @@
-"""Directive ``one-request``: a request alone and in three scenes, with what each model did.
+"""Directive ``one-request``: a request without and with three scenes, and what each model did.
 
 The same forms are drawn as the picture that a link to a page of the book shows elsewhere.
 """
@@ -23,21 +23,21 @@ from aor_lib.stimuli.manifest import MANIFEST
 from book._ext.study_html import StudyHtml, render
 
 FORMS = {
-    "speech_only": "The words, and nothing behind them.",
-    "benign_scene": "This scene explains the words. A refusal here is an over-refusal.",
-    "neutral_scene": "An everyday scene, which explains nothing.",
-    "threatening_scene": "This scene makes the words a threat. A refusal here is right.",
+    "speech_only": "No background sound.",
+    "benign_scene": "This scene makes the request harmless. A refusal here is an over-refusal.",
+    "neutral_scene": "An everyday (neutral) scene, which supports neither reading.",
+    "threatening_scene": "This scene makes the words a threat. A refusal here is appropriate.",
 }
 """Conditions in which a request is heard, and what each means for it."""
 DID = {
     Label.FULL_REFUSAL: "refused",
     Label.PARTIAL_REFUSAL: "refused in part",
-    Label.FULL_COMPLIANCE: "answered",
+    Label.FULL_COMPLIANCE: "complied",
 }
 """Words for the action of a model, by the label of its answer."""
 
 _NONE = (
-    "<p>This build holds no request with a verdict on each model's answer to all four forms.</p>"
+    "<p>In this build, no request has a judged answer of every model in all four conditions.</p>"
 )
 _SIZE, _MARGIN = (1200, 630), 60  # what messengers and social networks show of a link
 _GROUND, _TEXT, _REFUSED, _ANSWERED = "#14181e", "#ced6dd", "#f0975c", "#6bb6e6"
@@ -59,7 +59,7 @@ class OneRequest(StudyHtml):
 
 
 def answered_in_all_forms(study: aor.Study) -> pd.DataFrame:
-    """Trials of the first pseudo-harmful request with a verdict on every model in all forms.
+    """Trials of the first pseudo-harmful request judged for every model in all forms.
 
     They are in the order of :data:`FORMS`.
     """
@@ -101,8 +101,8 @@ def players(study: aor.Study) -> str:
 
 
 def form_name(row: pd.Series[Any]) -> str:
-    """Name of a form: its scene, or that there is none."""
-    return "Alone" if pd.isna(row["background_scene"]) else title_of(row["background_scene"])
+    """Name of a form: its scene, or that it is speech only."""
+    return "Speech only" if pd.isna(row["background_scene"]) else title_of(row["background_scene"])
 
 
 def draw(study: aor.Study, title: str, path: Path) -> None:
