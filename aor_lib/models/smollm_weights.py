@@ -117,6 +117,7 @@ def _product(weight: npt.NDArray[np.int8]) -> onnxruntime.InferenceSession:
     model = helper.make_model(graph, opset_imports=[opset], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # every layer's session would keep one of its own
     return onnxruntime.InferenceSession(model.SerializeToString(), options)
 
 
