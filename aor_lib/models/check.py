@@ -166,15 +166,15 @@ def _require(claimed: bool, capability: str) -> None:
 
 
 CHECKS: dict[Callable[[CheckedModel], str | None], str] = {
-    _answers: "See that the card's source, architecture and settings fit the model.",
+    _answers: "See that its server runs, and that the card's source and settings fit the model.",
     _is_deterministic: "Decode greedily without dropout, or say in the card's note why not.",
     _ends_its_turn: "Stop at every token that ends a turn, the chat template's too.",
-    _hears: "Pass Turn.audio on, and see that the prompt holds the model's audio token.",
+    _hears: "See that the sound reaches the model: an adapter of your own passes Turn.audio on.",
     _hears_the_background: "",
     _batch_equals_single: "Keep the order, pad on the left with attention masks, or batch_size: 1.",
     _takes_an_instruction: "Without a system turn, put its text at the start of the user's.",
     _text_only: "Mend it, or declare text_only=False: no trial without audio is planned then.",
-    _multi_turn: "Pass on every turn, or declare multi_turn=False: no such trial is planned then.",
+    _multi_turn: "Pass on every turn; an adapter of your own may declare multi_turn=False instead.",
     _failures_are_typed: "Catch what one conversation raises, and return a Failure in its place.",
 }
 """The checks, which return what they saw or raise ``Failed`` or ``Skipped``; how to mend each."""
