@@ -41,7 +41,7 @@ def sentences(estimates: Estimates) -> Prose:
 
 
 def _with_basis(estimates: Estimates, text: str) -> str:
-    if not (estimates.basis and text):
+    if not (estimates.basis and text and estimates.frame["p_holm"].notna().any()):
         return text
     return f"{text} These figures are {estimates.basis}."
 
