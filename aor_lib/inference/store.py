@@ -94,7 +94,7 @@ class Store(AbstractContextManager["Store"]):
             yield
 
     def _writes_ahead(self) -> bool:
-        """Whether the file could be switched to WAL: alone here SQLite does not wait for others."""
+        """Switch the file to WAL; False if others use it, for whom SQLite does not wait here."""
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
