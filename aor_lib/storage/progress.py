@@ -56,7 +56,7 @@ def progress(description: str) -> Iterator[Report]:
 def up_to_date(build: Path, stage: str, made_from: object) -> bool:
     """Tell if a stage was last finished from all that can change its output (JSON-like)."""
     path = build / _STAGES / stage
-    return path.is_file() and path.read_text(encoding="utf-8") == content_hash(made_from)
+    return path.is_file() and path.read_bytes() == content_hash(made_from).encode()
 
 
 def finished(build: Path, stage: str, made_from: object) -> None:
