@@ -65,7 +65,7 @@ def steer(
 
     References
     ----------
-    A. Arditi et al., "Refusal in language models is mediated by a single direction", NeurIPS 2024.
+    Arditi et al., "Refusal in language models is mediated by a single direction", NeurIPS 2024.
 
     Examples
     --------
