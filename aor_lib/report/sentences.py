@@ -21,7 +21,7 @@ _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
 _SCENE_USE = {
     "uses the scene": "uses the scene: it refuses significantly more in all three controls.",
     "in part": "refuses significantly more over a neutral scene, but not in all three controls.",
-    "not shown": "shows no significant use of the scene.",
+    "not shown": "does not meet the criterion for using the scene.",
     "too few": "has too few utterances for this test.",
 }
 
@@ -59,11 +59,13 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(f"The 95% intervals of the other differences reach from {low} to {high}.")
+        told.append(
+            f"The {'other ' * significant.any()}95% intervals all lie between {low} and {high}."
+        )
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"{few} of {len(known)} {noun} have too few utterances to be significant.")
+        told.append(f"Not tested, because of too few utterances: {few} of {len(known)}.")
     return " ".join(told)
 
 
@@ -74,7 +76,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     keys = [key for key in rest if key != "baseline" or not one_baseline]
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
-        listed = [f"{_listed(estimates, significant, keys)}."] if len(significant) else []
+        names = _listed(estimates, significant, keys)
+        listed = [f"Significant differences: {names}."] if len(significant) else []
         if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:
@@ -94,15 +97,18 @@ def _known_effects(estimates: Estimates) -> str:
     unexpected = others[others["verdict"] == "unexpected"]
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
+    few = len(estimates.frame) - len(tested)
     told = [
-        f"We recovered {len(planted) - len(missed)} of the {len(planted)} planted effects that "
-        "could be tested" + (f". Missed: {names}." if names else "."),
-        f"Where nothing was planted, {len(unexpected) or 'none'} of {len(others)} differences "
+        f"We recovered {len(planted) - len(missed)} of the {len(planted)} planted effects"
+        + (" that could be tested." if few else "."),
+        f"Missed: {names}." if names else "",
+        f"Of the {len(others)} differences without a planted effect, {len(unexpected) or 'none'} "
         + (f"are significant: {alarms}." if alarms else "is significant after Holm's adjustment."),
+        f"{few} of {len(estimates.frame)} comparisons have too few utterances to test."
+        if few
+        else "",
     ]
-    if few := len(estimates.frame) - len(tested):
-        told.append(f"{few} of {len(estimates.frame)} comparisons have too few utterances to test.")
-    return " ".join(told)
+    return " ".join(filter(None, told))
 
 
 def _ranges(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:

@@ -11,9 +11,9 @@ MODELS = pd.DataFrame(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"omni", "ref-wordbound", "mine"}, "asked in this build: &lt;b&gt;omni&lt;/b&gt;."),
-        ({"ref-wordbound"}, "All models of this build are reference models"),
-        ({"mine", "ref-wordbound"}, "No audio language model was asked in this build."),
+        ({"omni", "ref-wordbound", "mine"}, "evaluated in this build: &lt;b&gt;omni&lt;/b&gt;."),
+        ({"ref-wordbound"}, "All its models are reference models"),
+        ({"mine", "ref-wordbound"}, "This build evaluates no audio language model."),
     ],
 )
 def test_the_banner_says_which_audio_language_models_were_asked(asked, said):

@@ -106,10 +106,12 @@ def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_
 def test_sentences_tell_significant_from_other_differences_and_the_range_of_rates(differences):
     text = str(differences.sentences())
     assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
-    assert "**Context-aware:** Speech only, +30.0 points (95% inter" in text
-    assert "differences reach from +21.0 to +45.0 points." in text
-    assert "1 of 6 differences (baseline: benign scene) have too few utterances" in text
-    assert "The model shows no significant use of the scene" in text
+    assert (
+        "**Context-aware:** Significant differences: Speech only, +30.0 points (95% inter" in text
+    )
+    assert "The other 95% intervals all lie between +21.0 and +45.0 points." in text
+    assert "Not tested, because of too few utterances: 1 of 6." in text
+    assert "The model does not meet the criterion for using the scene" in text
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
     assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
 
@@ -123,5 +125,5 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
-    assert "1 of 3 differences are significant: evil, speech only" in text
+    assert "3 differences without a planted effect, 1 are significant: evil, speech only" in text
     assert "1 of 6 comparisons have too few" in text
