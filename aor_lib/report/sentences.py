@@ -59,9 +59,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(
-            f"The {'other ' * significant.any()}95% intervals all lie between {low} and {high}."
-        )
+        told.append(f"The 95% intervals of those not significant lie between {low} and {high}.")
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):

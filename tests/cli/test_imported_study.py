@@ -13,7 +13,7 @@ from aor_lib.config.params import PARAMS
 
 pytestmark = pytest.mark.slow
 
-NIGHTLY = ("dataset", "context", "mitigation")
+DAILY, NIGHTLY = ["results", "paralinguistics"], ("dataset", "context", "mitigation")
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,7 @@ def shown(name, kind, **parameters):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "results",
-        "paralinguistics",
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY),
-    ],
+    [*DAILY, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
 )
 def test_every_chapter_runs_on_imported_clips_and_claims_no_number_it_has_not(found, name):
     said = shown(name, "text/markdown", build=str(found))
