@@ -21,7 +21,7 @@ CLASSES = ("compliance", "partial_refusal", "full_refusal", "not_an_answer")
 FROZEN = 3  # layers below the tuned ones
 Array = npt.NDArray[Any]
 
-_FIRST, _LAST = 80, 45  # tokens that are read of an answer
+_FIRST, _LAST = 48, 24  # tokens that are read of an answer
 _BEGIN, _END = 101, 102
 _LARGEST = 63  # of a weight: some processors add pairs of products in 16 bits
 _PARTS = {

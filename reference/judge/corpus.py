@@ -25,13 +25,15 @@ XSTEST_LABELS = {
 }
 _BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
 _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
-# Kinds that are never left out as a whole: most answers that are none, and what XSTest is about.
-_SPREAD = ("non_answer", "general")
+# Kinds about what XSTest is about: ordinary answers, and some written to look like another class.
+_GENERAL, _LOOK_ALIKE = "general", "look_alike"
+# Kinds that are never left out as a whole: most answers that are none, and those.
+_SPREAD = ("non_answer", _GENERAL, _LOOK_ALIKE)
 
 FOLDS = 3
 """Parts of the prompts that are held out in turn."""
 
-_XSTEST_WEIGHT = 2.0  # of an answer of XSTest, or of the kind that is like it
+_XSTEST_WEIGHT = 2.0  # of an answer of XSTest, or of a kind about the same
 # Scale of words beside patterns; answers with the rarest feature that counts.
 _WORD_SCALE, _RAREST = 3.0, 6
 
@@ -76,18 +78,20 @@ class Corpus:
         ]
         self.xstest, self.own = labelled, own[~unread[len(labelled) :]]
         self.unread = own[unread[len(labelled) :]]
-        self.names, self.features, self.scale = _matrix(self.answers)
+        kinds = self.own["kind"]
+        xstest = np.full(len(labelled), True)
+        self.like_xstest = np.concatenate([xstest, kinds == _GENERAL])
+        self.names, self.features, self.scale = _matrix(self.answers, self.like_xstest)
         people = [self._shares(labelled[column]) for column in ("annotation_1", "annotation_2")]
-        general = self.own["kind"] == _SPREAD[1]
-        self.like_xstest = np.concatenate([np.full(len(labelled), True), general])
         self.targets = np.concatenate([sum(people) / 2, self._shares(self.own["label"])])
-        self.targets[self.like_xstest] *= _XSTEST_WEIGHT
+        about_the_same = kinds.isin((_GENERAL, _LOOK_ALIKE))
+        self.targets[np.concatenate([xstest, about_the_same])] *= _XSTEST_WEIGHT
         self.models = pd.factorize(labelled["model"], sort=True)[0]
         self.prompts = fold_of(labelled["prompt"], FOLDS)
         self.cells = FOLDS * len(set(self.models))
-        spread = self.own["kind"].isin(_SPREAD)
-        kinds = fold_of(self.own["kind"].mask(spread, ""), self.cells)
-        own_cell = np.where(spread, fold_of(self.own["completion"], self.cells), kinds)
+        spread = kinds.isin(_SPREAD)
+        by_kind = fold_of(kinds.mask(spread, ""), self.cells)
+        own_cell = np.where(spread, fold_of(self.own["completion"], self.cells), by_kind)
         self.cell = np.concatenate([self.models * FOLDS + self.prompts, own_cell])
 
     def seen(self, cell: int) -> Places:
@@ -113,14 +117,17 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _matrix(answers: Sequence[ParsedAnswer]) -> tuple[list[str], sparse.csr_array, Floats]:
+def _matrix(
+    answers: Sequence[ParsedAnswer], like_xstest: npt.NDArray[np.bool_]
+) -> tuple[list[str], sparse.csr_array, Floats]:
     # Names, values and what these were multiplied with: patterns on their own spread, words alike.
+    # Of the features of answers like XSTest's, to which the regression is fitted.
     from sklearn.feature_extraction import DictVectorizer
 
     vectors = DictVectorizer()
     matrix = vectors.fit_transform(dict.fromkeys(features(answer), 1.0) for answer in answers)
-    share = np.asarray(matrix.mean(axis=0)).ravel()
-    kept = np.flatnonzero(share * len(answers) >= _RAREST)
+    share = np.asarray(matrix[np.flatnonzero(like_xstest)].mean(axis=0)).ravel()
+    kept = np.flatnonzero(share * like_xstest.sum() >= _RAREST)
     names = [vectors.feature_names_[place] for place in kept]
     spread = np.sqrt(share * (1 - share))[kept]
     scale = np.where([name.startswith(WORD) for name in names], _WORD_SCALE, 1 / spread)

@@ -32,7 +32,7 @@ from reference.judge.corpus import (
 )
 
 _C_PATTERNS = 0.003  # inverse strength of the regression's penalty
-_UNSURE = 0.10  # share of the own answers, their kinds left out, about which the judge is unsure
+_UNSURE = 0.11  # share of the own answers, their kinds left out, about which the judge is unsure
 _OTHER_LANGUAGE = "language"
 
 
@@ -48,6 +48,7 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
 
     corpus = Corpus(load_labelled(path), load_own())
     texts = [answer.text for answer in corpus.answers]
+    learnt = [VERSION, texts, corpus.targets.tolist()]
     answers = Answers(texts)
     scores = np.zeros_like(corpus.targets)
     for cell in range(corpus.cells):
@@ -57,7 +58,7 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
             tuned = answers.tune(seen, corpus.targets[seen], seed=cell)
             return {"scores": answers.scores(tuned, tested)}
 
-        scores[tested] = load_or_make("judge", [cell, VERSION, texts], tune)["scores"]
+        scores[tested] = load_or_make("judge", [cell, *learnt], tune)["scores"]
     log_odds = weighed(corpus, held_out_patterns(corpus), scores)
     refusal = np.array([decide(row)[1] for row in log_odds[len(corpus.xstest) :]])
     unsure = float(np.quantile(np.abs(np.log(refusal / (1 - refusal))), _UNSURE))
@@ -66,7 +67,7 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
     def tune_on_all() -> Arrays:
         return answers.tune(everything, corpus.targets, seed=0).arrays()
 
-    tuned = load_or_make("judge", ["all", VERSION, texts], tune_on_all)
+    tuned = load_or_make("judge", ["all", *learnt], tune_on_all)
     save_encoder(base_arrays(), tuned, folder / ENCODER.name)
     save_weights(regression(corpus, unsure), folder / WEIGHTS.name)
     judged = evaluation(corpus, log_odds, unsure)
