@@ -63,7 +63,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"Not tested, because of too few utterances: {few} of {len(known)}.")
+        told.append(f"Not tested: {few} of the {len(known)} differences, with too few utterances.")
     return " ".join(told)
 
 

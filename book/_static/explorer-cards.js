@@ -245,7 +245,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
             { class: "aor-clip-links" },
             link({ ...chosen, compare: card.utterance_id }, "Compare"),
             " ",
-            element("a", { href: `clip/${address(card.stimulus_id)}.html`, "aria-label": `Page of this clip: ${card.text}` }, "Page of this clip"),
+            element("a", { href: `clip/${address(card.stimulus_id)}.html`, "aria-label": `Open this clip: ${card.text}` }, "Open this clip"),
             " ",
             copyButton(card),
           ),

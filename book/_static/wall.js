@@ -63,7 +63,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const player = soundPlayer();
     const chosen = readLink([...Object.keys(BY).map((name) => wall.facets[name]), { name: "answer" }]);
     const words = element("span", { role: "status" });
-    const link = element("a", {}, "Page of this clip");
+    const link = element("a", {}, "Open this clip");
     const message = element("span", { class: "aor-play-failed", role: "status" });
     const line = element("p", { class: "aor-wall-line" }, words, " ", link, message);
     const canvas = element("canvas", { "aria-hidden": "true" });

@@ -107,7 +107,7 @@ def test_a_link_to_one_card_is_copied_and_opens_that_card_alone(browser, html):
 @both_ways
 def test_the_page_of_a_clip_plays_also_within_another_page(tab, address):
     opened(tab, f"{address}/explorer.html#condition=benign_scene&intent=pseudo_harmful")
-    page = tab.get_by_role("link", name="Page of this clip").first.evaluate("link => link.href")
+    page = tab.get_by_role("link", name="Open this clip").first.evaluate("link => link.href")
     tab.evaluate(probe("embed"), page)
     assert tab.frame_locator("iframe").locator("audio").evaluate(PLAY)
     tab.goto(page)

@@ -46,7 +46,7 @@ def test_a_click_plays_a_square_and_a_link_leads_to_the_page_of_its_clip(wall, c
     wall.mouse.click(square["x"] + 3, square["y"] + 3)
     wall.wait_for_function(probe("isPlaying"))
     said = wall.text_content(TOLD)
-    wall.get_by_role("link", name="Page of this clip").click()
+    wall.get_by_role("link", name="Open this clip").click()
     wall.wait_for_selector(".aor-clip audio")
     name = wall.url.rpartition("/")[2].removesuffix(".html")
     assert said.startswith(f"“{context.where(stimulus_id=name).frame['text'].iloc[0]}”")

@@ -60,10 +60,10 @@ def test_shares_of_one_rate_are_stacked_in_their_order_with_unknown_ones_in_grey
 def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
-        assert "no data" in str(shown)
+        assert "nothing to show" in str(shown)
     assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
-    assert "no data" in str(missing.plot("Changes"))
+    assert "nothing to show" in str(missing.plot("Changes"))
 
 
 def test_untrusted_titles_are_escaped_in_every_form(differences):
@@ -108,7 +108,7 @@ def test_sentences_tell_significant_from_other_differences_and_the_range_of_rate
     assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
     assert "**Context-aware:** Significant differences: Speech only, +30.0 points (" in text
     assert "not significant lie between +21.0 and +45.0 points." in text
-    assert "Not tested, because of too few utterances: 1 of 6." in text
+    assert "Not tested: 1 of the 6 differences, with too few utterances." in text
     assert "The model does not meet the criterion for using the scene" in text
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
     assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
