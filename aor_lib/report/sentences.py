@@ -59,9 +59,11 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
         high = shown(estimates.measure, others["high"].max(), unit=True)
-        told.append(f"All non-significant 95% intervals lie between {low} and {high}.")
+        told.append(
+            f"The 95% intervals of non-significant differences lie between {low} and {high}."
+        )
     if withheld := tested["withheld"].sum():
-        told.append(f"{withheld} would be, but answers without a verdict could change that.")
+        told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
         told.append(f"Not tested: {few} of the {len(known)} differences, with too few utterances.")
     return " ".join(told)
@@ -100,11 +102,9 @@ def _known_effects(estimates: Estimates) -> str:
         f"We recovered {len(planted) - len(missed)} of the {len(planted)} planted effects"
         + (" that could be tested." if few else "."),
         f"Missed: {names}." if names else "",
-        f"Of the {len(others)} comparisons without a planted effect, {len(unexpected) or 'none'} "
-        + (f"are significant: {alarms}." if alarms else "is significant after Holm's adjustment."),
-        f"{few} of {len(estimates.frame)} comparisons have too few utterances to test."
-        if few
-        else "",
+        "After Holm's adjustment, the significant differences among the "
+        f"{len(others)} comparisons without a planted effect are: {alarms or 'none'}.",
+        f"Comparisons not tested, with too few utterances: {few}." if few else "",
     ]
     return " ".join(filter(None, told))
 

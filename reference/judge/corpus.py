@@ -27,7 +27,7 @@ _BY_PEOPLE = ("annotation_1", "annotation_2", "final_label")
 _COLUMNS = ("prompt", "completion", "model", *_BY_PEOPLE)
 # Kinds about what XSTest is about: ordinary answers, and some written to look like another class.
 _GENERAL, _LOOK_ALIKE = "general", "look_alike"
-# Kinds that are never left out as a whole: most answers that are none, and those.
+# Kinds spread over all cells: these two, and the one with most answers that are none.
 _SPREAD = ("non_answer", _GENERAL, _LOOK_ALIKE)
 
 FOLDS = 3
@@ -95,7 +95,7 @@ class Corpus:
         self.cell = np.concatenate([self.models * FOLDS + self.prompts, own_cell])
 
     def seen(self, cell: int) -> Places:
-        """Places of the answers that share no model, no prompt and no kind with a cell's."""
+        """Places of answers that share no model, prompt or kind (but spread ones) with a cell's."""
         model, prompts = divmod(cell, FOLDS)
         apart = (self.models != model) & (self.prompts != prompts)
         return np.flatnonzero([*apart, *(self.cell[len(self.xstest) :] != cell)])

@@ -58,7 +58,9 @@ def fit_judge(path: Path, folder: Path = ENCODER.parent) -> tuple[pd.DataFrame, 
             tuned = answers.tune(seen, corpus.targets[seen], seed=cell)
             return {"scores": answers.scores(tuned, tested)}
 
-        scores[tested] = load_or_make("judge", [cell, *learnt], tune)["scores"]
+        scores[tested] = load_or_make("judge", [cell, *learnt, corpus.cell.tolist()], tune)[
+            "scores"
+        ]
     log_odds = weighed(corpus, held_out_patterns(corpus), scores)
     refusal = np.array([decide(row)[1] for row in log_odds[len(corpus.xstest) :]])
     unsure = float(np.quantile(np.abs(np.log(refusal / (1 - refusal))), _UNSURE))

@@ -107,7 +107,7 @@ def test_sentences_tell_significant_from_other_differences_and_the_range_of_rate
     text = str(differences.sentences())
     assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
     assert "**Context-aware:** Significant differences: Speech only, +30.0 points (" in text
-    assert "non-significant 95% intervals lie between +21.0 and +45.0 points." in text
+    assert "of non-significant differences lie between +21.0 and +45.0 points." in text
     assert "Not tested: 1 of the 6 differences, with too few utterances." in text
     assert "The model does not meet the criterion for using the scene" in text
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
@@ -123,5 +123,5 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
-    assert "3 comparisons without a planted effect, 1 are significant: evil, speech only" in text
-    assert "1 of 6 comparisons have too few" in text
+    assert "3 comparisons without a planted effect are: evil, speech only" in text
+    assert "Comparisons not tested, with too few utterances: 1." in text
