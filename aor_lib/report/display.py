@@ -97,7 +97,7 @@ def bullets(sentences: Mapping[str, str]) -> Prose:
 
 def nothing_for(title: str) -> Prose:
     """Note in place of a chart or a table without data."""
-    return Prose(f"*In this build, there is nothing to show under “{_plain(title)}”.*")
+    return Prose(f"*This build has no data for “{_plain(title)}”.*")
 
 
 def table(rows: pd.DataFrame, caption: str = "") -> Html | Prose:

@@ -43,7 +43,8 @@ def sentences(estimates: Estimates) -> Prose:
 def _with_basis(estimates: Estimates, text: str) -> str:
     if not (estimates.basis and text and estimates.frame["p_holm"].notna().any()):
         return text
-    return f"{text} These figures are {estimates.basis}."
+    basis = estimates.basis.replace("as judged", "computed from the judge's labels, uncorrected")
+    return f"{text} These figures are {basis}."
 
 
 def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
@@ -53,8 +54,8 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
         noun += f" (baseline: {title_of(known['baseline'].iloc[0], estimates.titles).lower()})"
     if len(tested):
         told.append(
-            f"{significant.sum() or 'None'} of {len(tested)} tested {noun} "
-            f"{'are' if significant.sum() > 1 else 'is'} significant after Holm's adjustment."
+            f"{significant.sum() or 'None'} of the {len(tested)} tested {noun} "
+            f"{'are' if significant.sum() > 1 else 'is'} significant after Holm adjustment."
         )
     if len(others := tested[~significant]):
         low = shown(estimates.measure, others["low"].min())
@@ -65,7 +66,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"Not tested: {few} of the {len(known)} differences, with too few utterances.")
+        told.append(f"We did not test {few} of {len(known)} differences: too few utterances.")
     return " ".join(told)
 
 
@@ -77,7 +78,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        listed = [f"Significant differences: {names}."] if len(significant) else []
+        are = "differences are" if len(significant) > 1 else "difference is"
+        listed = [f"The significant {are} {names}."] if len(significant) else []
         if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:
@@ -98,13 +100,14 @@ def _known_effects(estimates: Estimates) -> str:
     keys = [key for key in estimates.keys if key not in ("known_effect", "verdict")]
     names, alarms = (_listed(estimates, rows, keys) for rows in (missed, unexpected))
     few = len(estimates.frame) - len(tested)
+    count = f"{len(planted) - len(missed)} of the" if names or planted.empty else "all"
     told = [
-        f"We recovered {len(planted) - len(missed)} of the {len(planted)} planted effects"
-        + (" that could be tested." if few else "."),
+        f"We recovered {count} {len(planted)} planted effects that could be tested.",
         f"Missed: {names}." if names else "",
-        "After Holm's adjustment, the significant differences among the "
-        f"{len(others)} comparisons without a planted effect are: {alarms or 'none'}.",
-        f"Comparisons not tested, with too few utterances: {few}." if few else "",
+        f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
+        f"{'are' if len(unexpected) > 1 else 'is'} significant after Holm adjustment"
+        + (f": {alarms}." if alarms else "."),
+        f"We did not test {few} comparisons with too few utterances." if few else "",
     ]
     return " ".join(filter(None, told))
 

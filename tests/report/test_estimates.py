@@ -60,10 +60,10 @@ def test_shares_of_one_rate_are_stacked_in_their_order_with_unknown_ones_in_grey
 def test_what_has_no_estimate_says_so_itself(differences):
     none = differences.where(model="nobody")
     for shown in (none.plot("Changes"), none.table("Changes"), none.sentences()):
-        assert "nothing to show" in str(shown)
+        assert "no data for" in str(shown)
     assert "Change in refusal" in none._repr_html_()
     missing = Estimates(none.frame.reindex([0]), none.keys, "difference")
-    assert "nothing to show" in str(missing.plot("Changes"))
+    assert "no data for" in str(missing.plot("Changes"))
 
 
 def test_untrusted_titles_are_escaped_in_every_form(differences):
@@ -105,10 +105,10 @@ def test_a_number_leads_to_exactly_the_judged_answers_that_it_counts_and_tables_
 
 def test_sentences_tell_significant_from_other_differences_and_the_range_of_rates(differences):
     text = str(differences.sentences())
-    assert "1 of 5 tested differences (baseline: benign scene) is significant" in text
-    assert "**Context-aware:** Significant differences: Speech only, +30.0 points (" in text
+    assert "1 of the 5 tested differences (baseline: benign scene) is significant" in text
+    assert "**Context-aware:** The significant difference is Speech only, +30.0 points (" in text
     assert "of non-significant differences lie between +21.0 and +45.0 points." in text
-    assert "Not tested: 1 of the 6 differences, with too few utterances." in text
+    assert "did not test 1 of 6 differences" in text
     assert "The model does not meet the criterion for using the scene" in text
     text = str(estimates_of(model=MODELS, condition=CONDITIONS).sentences())
     assert "from 30.0% (Benign scene, 95% interval 20.0% to 40.0%, n = 10) to 32.0% (" in text
@@ -123,5 +123,5 @@ def test_sentences_of_known_effects_name_what_was_missed_and_what_is_unexpected(
     text = str(Estimates(frame, keys, "difference").sentences())
     assert "recovered 1 of the 2 planted effects" in text
     assert "Missed: ref-contextual, neutral scene" in text
-    assert "3 comparisons without a planted effect are: evil, speech only" in text
-    assert "Comparisons not tested, with too few utterances: 1." in text
+    assert "1 of the 3 comparisons without a planted effect is significant" in text
+    assert "did not test 1 comparison" in text
