@@ -43,7 +43,8 @@ def sentences(estimates: Estimates) -> Prose:
 def _with_basis(estimates: Estimates, text: str) -> str:
     if not (estimates.basis and text and estimates.frame["p_holm"].notna().any()):
         return text
-    basis = estimates.basis.replace("as judged", "computed from the judge's labels, uncorrected")
+    uncorrected = "computed from the judge's labels, without correction for its errors"
+    basis = estimates.basis.replace("as judged", uncorrected)
     return f"{text} These figures are {basis}."
 
 
@@ -66,7 +67,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"We did not test {few} of {len(known)} differences: too few utterances.")
+        told.append(f"We did not test {few} of the {len(known)}: they have too few utterances.")
     return " ".join(told)
 
 
@@ -78,8 +79,8 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        are = "differences are" if len(significant) > 1 else "difference is"
-        listed = [f"The significant {are} {names}."] if len(significant) else []
+        count = f"{len(significant)} comparison{'s' if len(significant) > 1 else ''}"
+        listed = [f"Refusal differs significantly in {count}: {names}."] if len(significant) else []
         if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:
