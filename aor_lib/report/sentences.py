@@ -67,7 +67,8 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        told.append(f"We did not test {few} of the {len(known)}: they have too few utterances.")
+        few_of = f"{few} of the {len(known)} differences"
+        told.append(f"We did not test {few_of} because they have too few utterances.")
     return " ".join(told)
 
 
