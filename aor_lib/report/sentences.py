@@ -104,7 +104,7 @@ def _known_effects(estimates: Estimates) -> str:
     few = len(estimates.frame) - len(tested)
     count = f"{len(planted) - len(missed)} of the" if names or planted.empty else "all"
     told = [
-        f"We recovered {count} {len(planted)} planted effects that could be tested.",
+        f"We recovered {count} {len(planted)} planted effects that we tested.",
         f"Missed: {names}." if names else "",
         f"{len(unexpected) or 'None'} of the {len(others)} comparisons without a planted effect "
         f"{'are' if len(unexpected) > 1 else 'is'} significant after Holm adjustment"
