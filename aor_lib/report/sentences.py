@@ -43,8 +43,7 @@ def sentences(estimates: Estimates) -> Prose:
 def _with_basis(estimates: Estimates, text: str) -> str:
     if not (estimates.basis and text and estimates.frame["p_holm"].notna().any()):
         return text
-    uncorrected = "computed from the judge's labels, without correction for its errors"
-    basis = estimates.basis.replace("as judged", uncorrected)
+    basis = estimates.basis.replace("as judged", "computed from the judge's uncorrected labels")
     return f"{text} These figures are {basis}."
 
 
@@ -67,8 +66,7 @@ def _summary(estimates: Estimates, known: pd.DataFrame) -> str:
     if withheld := tested["withheld"].sum():
         told.append(f"{withheld} more would be, but answers without a verdict could change that.")
     if few := len(known) - len(tested):
-        few_of = f"{few} of the {len(known)} differences"
-        told.append(f"We did not test {few_of} because they have too few utterances.")
+        told.append(f"We did not test {few} of the {len(known)} differences (too few utterances).")
     return " ".join(told)
 
 
@@ -80,8 +78,7 @@ def _details(estimates: Estimates, known: pd.DataFrame) -> dict[str, str]:
     for value, rows in known.groupby(first, sort=False):
         significant = rows[rows["p_holm"] < SIGNIFICANCE]
         names = _listed(estimates, significant, keys)
-        count = f"{len(significant)} comparison{'s' if len(significant) > 1 else ''}"
-        listed = [f"Refusal differs significantly in {count}: {names}."] if len(significant) else []
+        listed = [f"Refusal differs significantly: {names}."] if len(significant) else []
         if rest == ["level", "baseline"] and set(rows["baseline"]) == {"benign_scene"}:
             heard = rows[rows["level"].isin(_SCENE_LEVELS)]
             if set(heard["level"]) == _SCENE_LEVELS:
