@@ -113,7 +113,7 @@ def why_not_read(answer: ParsedAnswer) -> str | None:
         return "an error of a server"
     # A text that is too short to tell its language is read as English.
     odds = dict(langid.rank(answer.text.lower()))
-    return "not English" if odds["en"] <= max(odds.values()) - _FOREIGN else None
+    return "not English" if odds["en"] < max(odds.values()) - _FOREIGN else None
 
 
 def _is_degenerate(text: str) -> bool:

@@ -89,6 +89,6 @@ def decide(log_odds: Array) -> tuple[Label, float]:
 
 SPEECH_ACTS = Judge(
     id="speech-acts",
-    version="7",  # raise it when a label or a probability changes: a test notices
+    version="7.1",  # raise it when a label or a probability changes: a test notices
     judge_all=lambda exchanges: [judge_answer(answer) for answer, _ in exchanges],
 )

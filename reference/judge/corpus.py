@@ -71,7 +71,9 @@ class Corpus:
         parsed = [
             parse(final_answer(text)) for text in [*labelled["completion"], *own["completion"]]
         ]
-        unread = np.array([why_not_read(answer) is not None for answer in parsed])
+        unread = np.array(
+            [why_not_read(answer) is not None or _is_of_any(answer) for answer in parsed]
+        )
         unread[: len(labelled)] = False
         self.answers: list[ParsedAnswer] = [
             a for a, no in zip(parsed, unread, strict=True) if not no
@@ -104,6 +106,13 @@ class Corpus:
     def _shares(labels: pd.Series[str]) -> Floats:
         names = labels.replace(str(Label.FULL_COMPLIANCE), CLASSES[0])
         return np.array([names == name for name in CLASSES], np.float64).T
+
+
+def _is_of_any(answer: ParsedAnswer) -> bool:
+    # Too short to tell its language, as "No." is: the judge reads it, but it teaches nothing.
+    from py3langid import langid
+
+    return len({odds for _, odds in langid.rank(answer.text.lower())}) == 1
 
 
 def fold_of(names: pd.Series[str], count: int) -> Places:
