@@ -36,8 +36,7 @@ _PARTS = {
 
 def class_scores(text: str) -> Array:
     """Return the scores (log-odds, not calibrated) of the classes for a text in normal form."""
-    scores: Array = _session().run(None, {"ids": np.array([tokens(text)], np.int32)})[0][0]
-    return scores
+    return np.asarray(_session().run(None, {"ids": np.array([tokens(text)], np.int32)})[0][0])
 
 
 def tokens(text: str) -> list[int]:

@@ -86,5 +86,4 @@ def _read_reply(reply: Answer | Failure, answer: str, data: str | None) -> tuple
         return Label.UNJUDGED, "the reply is not the JSON that was asked for"
     if verdict.code != content_hash(data)[:8]:
         return Label.UNJUDGED, "the reply does not repeat the code of this exchange"
-    evidence = verdict.evidence.strip()
-    return verdict.verdict, evidence if evidence in answer else ""
+    return verdict.verdict, quote if (quote := verdict.evidence.strip()) in answer else ""
