@@ -55,7 +55,7 @@ def audio_tokens(
     ``embedding`` gives a name's vector, ``(width,)``.
     """
     rows = [tokens for clip in heard for tokens in (*clip.segments, clip.emotion)]
-    names = {name: embedding(name) for row in rows for name, _ in row}
+    names = {name: embedding(name) for name in {name for row in rows for name, _ in row}}
     nothing = torch.zeros_like(embedding("nothing"))
     return torch.stack([sum((p * names[name] for name, p in row), nothing) for row in rows])
 
