@@ -247,27 +247,28 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
             " ",
             element("a", { href: `clip/${address(card.stimulus_id)}.html`, "aria-label": `Open this clip: ${card.text}` }, "Open this clip"),
             " ",
-            copyButton(card),
+            ...copyButton(card),
           ),
         ),
         answers.length ? answerList(answers) : null,
       );
     }
 
-    /** Copies the address at which this card stands alone. */
+    /** Copies the address at which this card stands alone, and says so. */
     function copyButton(card) {
-      const words = "Copy link";
-      const button = element("button", { type: "button", "aria-label": `${words}: ${card.text}` }, words);
+      const button = element("button", { type: "button", "aria-label": `Copy link: ${card.text}` }, "Copy link");
+      const status = element("span", { role: "status" });
+      button.addEventListener("blur", () => status.replaceChildren());
       button.addEventListener("click", async () => {
         const target = new URL(linkTo({ stimulus_id: card.stimulus_id }), location.href).href;
         try {
           await navigator.clipboard.writeText(target);
-          button.textContent = "Copied";
+          status.replaceChildren("Copied");
         } catch {
           window.prompt("The address of this card:", target); // a browser may keep its clipboard
         }
       });
-      return button;
+      return [button, status];
     }
 
     /** A form of a request as a row: what is heard, and a cell for each model. */
@@ -298,12 +299,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const models = model.values.filter((one) => asked.has(one));
       const head = models.map((one) => element("th", { scope: "col" }, titles.model.get(one)));
       const { text, facts } = cards[0];
-      const back = element("a", { href: linkTo({ ...chosen, compare: "" }) }, "Back to the cards");
       return element(
         "section",
         { class: "aor-compare" },
         element("h2", { tabindex: "-1" }, `“${text}”`),
-        element("p", {}, `${facts.Intent}. ${facts.Scenario}. `, back),
+        element("p", {}, `${facts.Intent}. ${facts.Scenario}.`),
         element(
           "div",
           { class: "aor-scroll", role: "region", tabindex: "0", "aria-label": "Forms of the request by model" },

@@ -54,7 +54,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const { facets, answerFacets, arms } = index;
     const size = index.ids.length;
     const code = (digit) => (digit === "-" ? NOT_ASKED : Number(digit));
-    const outcomes = arms.map((arm) => arm.digits.map((digits) => Uint8Array.from(digits, code)));
+    const same = (value) => new Uint8Array(size).fill(value);
+    const columns = arms.map((arm) => [...arm.codes.map(same), ...arm.digits.map((all) => Uint8Array.from(all, code))]);
     let searched; // text and id of each row, made when something is first searched for
 
     function searchText(row) {
@@ -82,20 +83,19 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       /** True if an answer to this row matches; with `count`, also counts the values of the facets. */
       function answered(row, count) {
         let found = anyAnswer;
-        for (let arm = 0; arm < arms.length; arm++) {
-          if (outcomes[arm][0][row] === NOT_ASKED) continue;
-          const has = [...arms[arm].codes, ...outcomes[arm].map((codes) => codes[row])];
+        for (const codes of columns) {
+          if (codes.at(-1)[row] === NOT_ASKED) continue;
           let missed = 0;
-          for (let i = 0; i < has.length; i++) {
-            if (answerWishes[i] && !answerWishes[i].has(has[i])) missed++;
+          for (let i = 0; i < codes.length; i++) {
+            if (answerWishes[i] && !answerWishes[i].has(codes[i][row])) missed++;
           }
           found ||= !missed;
           if (!count || missed > 1) continue;
-          for (let i = 0; i < has.length; i++) {
-            const counts = !missed || (answerWishes[i] && !answerWishes[i].has(has[i]));
-            if (!counts || lastRow[i][has[i]] === row) continue; // each row counts once
-            lastRow[i][has[i]] = row;
-            answerCounts[i][has[i]]++;
+          for (let i = 0; i < codes.length; i++) {
+            const counts = !missed || (answerWishes[i] && !answerWishes[i].has(codes[i][row]));
+            if (!counts || lastRow[i][codes[i][row]] === row) continue; // each row counts once
+            lastRow[i][codes[i][row]] = row;
+            answerCounts[i][codes[i][row]]++;
           }
         }
         return found;

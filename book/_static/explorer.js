@@ -19,10 +19,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const previous = element("button", { type: "button", class: "aor-more" }, "Previous");
     const next = element("button", { type: "button", class: "aor-more" }, "Next");
     const place = element("span");
-    const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" });
-    pages.append(previous, place, next);
+    const pages = element("nav", { class: "aor-pages", "aria-label": "Pages of cards" }, previous, place, next);
     const choosing = element("div", {}, filters.presets, filters.form, list, pages);
-    const comparison = element("div");
+    const back = element("a", {}, "Back to the cards");
+    const compared = element("div");
+    const comparison = element("div", {}, element("p", {}, back), compared);
     let chosen = readLink(facets);
     let drawing = 0; // of what was asked for last; what comes later than that is dropped
     let lastPage = 1;
@@ -51,7 +52,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       }
       if (mine !== drawing) return;
       player.stop();
-      (comparing ? comparison : list).replaceChildren(...items);
+      (comparing ? compared : list).replaceChildren(...items);
+      back.href = linkTo({ ...chosen, compare: "" });
       choosing.hidden = comparing;
       comparison.hidden = !comparing;
       active = -1;
@@ -72,9 +74,9 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       chosen = readLink(facets);
       typed = false;
       await draw();
-      if (chosen.compare) comparison.querySelector("h2")?.focus();
+      if (chosen.compare) (compared.querySelector("h2") || back).focus();
       else if (!left) filters.count.parentElement.scrollIntoView();
-      else goToCard([...list.children].findIndex((item) => item.querySelector(`[data-utterance="${left}"]`)));
+      else goToCard([...list.children].findIndex((item) => item.firstChild.dataset.utterance === left));
     }
 
     function goToCard(position) {
@@ -150,7 +152,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     await draw();
     root.replaceChildren(choosing, comparison, player.audio);
     // A link leads past the instructions to what it chooses.
-    if (chosen.compare) comparison.querySelector("h2")?.focus();
+    if (chosen.compare) (compared.querySelector("h2") || back).focus();
     else if (location.hash.includes("=")) filters.count.parentElement.scrollIntoView();
   }
 

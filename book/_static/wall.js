@@ -7,22 +7,21 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
   const number = new Intl.NumberFormat("en");
 
   /** The choices: a list for each of `BY`, and the legend, whose entries single out an answer. */
-  function chooser(wall, chosen, changed) {
+  function chooser(wall, changed) {
     const { element, ANSWERS } = window.aorExplorer;
-    const lists = Object.entries(BY).map(([name, title]) => {
+    const lists = Object.keys(BY).map((name) => {
       const { values, titles, default: first } = wall.facets[name];
       const option = (words, value) => new Option(words, value === first ? "" : value);
       const options = values.map((value, i) => option(titles[i], value));
       const list = element("select", { name }, option("Any", "any"), ...options);
-      list.value = chosen[name];
       list.addEventListener("change", () => changed(name, list.value));
-      return element("label", {}, `${title} `, list);
+      return list;
     });
     const counts = TITLES.map(() => element("b"));
     const legend = TITLES.map((title, i) => {
       const swatch = element("span", { class: "aor-swatch", "data-answer": ANSWERS[i] });
       const button = element("button", { type: "button" }, swatch, `${title} `, counts[i]);
-      button.addEventListener("click", () => changed("answer", chosen.answer === ANSWERS[i] ? "" : ANSWERS[i]));
+      button.addEventListener("click", () => changed("answer", ANSWERS[i]));
       return button;
     });
     const count = element("output");
@@ -30,11 +29,12 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       form: element(
         "form",
         { class: "aor-filters", "aria-label": "Choose answers" },
-        ...lists,
+        ...lists.map((list) => element("label", {}, `${BY[list.name]} `, list)),
         element("div", { class: "aor-wall-legend", role: "group", "aria-label": "Single out an answer" }, ...legend),
         count,
       ),
-      show(found) {
+      show(found, chosen) {
+        for (const list of lists) list.value = chosen[list.name];
         legend.forEach((button, i) => button.setAttribute("aria-pressed", found.answer === i));
         found.counts.forEach((n, i) => { counts[i].textContent = number.format(n); });
         const all = found.counts.reduce((a, b) => a + b, 0);
@@ -56,12 +56,13 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
   async function setUp(root) {
     const { element, openStudy, soundPlayer, readLink, linkTo } = window.aorExplorer;
-    const { wallOf, chooseSquares, drawWall, squareAt, NOT_ASKED } = window.aorExplorer;
+    const { wallOf, chooseSquares, drawWall, squareAt, ANSWERS, NOT_ASKED } = window.aorExplorer;
     const { index, cardOf } = await openStudy(root);
     const wall = wallOf(index);
     const { condition, model, scenario } = wall.facets;
     const player = soundPlayer();
-    const chosen = readLink([...Object.keys(BY).map((name) => wall.facets[name]), { name: "answer" }]);
+    const facets = [...Object.keys(BY).map((name) => wall.facets[name]), { name: "answer", values: ANSWERS }];
+    let chosen = read();
     const words = element("span", { role: "status" });
     const link = element("a", {}, "Open this clip");
     const message = element("span", { class: "aor-play-failed", role: "status" });
@@ -70,8 +71,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
     const row = element("div", { role: "row" });
     const grid = element("div", { role: "grid", "aria-label": "Answers, by request and by condition of each model" }, row);
     const picture = element("div", { class: "aor-wall-picture" }, canvas, grid);
-    const filters = chooser(wall, chosen, (name, value) => {
-      chosen[name] = value;
+    const filters = chooser(wall, (name, value) => {
+      chosen[name] = chosen[name] === value ? "" : value; // an answer's button takes it back
       history.replaceState(null, "", linkTo(chosen));
       redraw();
     });
@@ -84,13 +85,20 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
 
     const asked = ({ row, column }) => (found.rows[row]?.answers[column] ?? NOT_ASKED) !== NOT_ASKED;
 
+    /** The choice of the link, but for what this build does not hold. */
+    function read() {
+      const choice = readLink(facets);
+      for (const { name, values } of facets) if (![...values, "any"].includes(choice[name])) choice[name] = "";
+      return choice;
+    }
+
     /** Draws at most once a frame; the keys stay at their square, or come to the first. */
     function redraw() {
       frame ||= requestAnimationFrame(() => {
         frame = 0;
         const left = active && about(active);
         found = chooseSquares(wall, chosen);
-        filters.show(found);
+        filters.show(found, chosen);
         const models = found.columns.filter((_, i) => i % found.width === 0).map(({ m }) => model.titles[m]);
         const titles = { models, conditions: condition.titles, scenarios: scenario.titles };
         places = drawWall(canvas, found, titles, coloursOf(root));
@@ -99,7 +107,7 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
         row.replaceChildren();
         active = squareOf(left) || squareOf(null);
         if (active) place();
-        if (!left || about(active)?.title !== left.title) invite();
+        if (!left || !active || about(active).title !== left.title) invite();
         root.dataset.drawn = linkTo(chosen);
       });
     }
@@ -168,14 +176,8 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       const { title, stimulus } = about(square);
       if (track?.stimulus !== stimulus) {
         message.textContent = "";
-        let card;
-        try {
-          card = await cardOf(stimulus);
-        } catch (error) {
-          message.textContent = error.message;
-          return;
-        }
-        if (about(active).title !== title) return; // another one was chosen meanwhile
+        const card = await cardOf(stimulus).catch((error) => { message.textContent = error.message; });
+        if (!card || !active || about(active).title !== title) return; // or another one was chosen meanwhile
         if (!card.path) {
           player.stop();
           message.textContent = "This was read, not heard.";
@@ -238,7 +240,11 @@ window.aorExplorer = Object.assign(window.aorExplorer || {}, (() => {
       if (grid.contains(document.activeElement)) tell(active);
       else invite();
     });
-    filters.form.addEventListener("submit", (event) => event.preventDefault());
+    window.addEventListener("popstate", () => {
+      if (location.hash && !location.hash.includes("=")) return; // a heading's link
+      chosen = read();
+      redraw();
+    });
     root.replaceChildren(filters.form, line, picture, player.audio);
     new ResizeObserver(([{ contentRect }]) => {
       if (contentRect.width === room) return;

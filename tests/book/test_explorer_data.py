@@ -16,8 +16,7 @@ def test_no_file_holds_what_was_answered_to_a_harmful_utterance(tmp_path):
     write_study(tmp_path, 240)
     write_data(tmp_path, tmp_path / "explorer")
     scripts = "".join(path.read_text("ascii") for path in (tmp_path / "explorer").iterdir())
-    results = load_results(tmp_path)
-    harmful = results["stimulus_id"][results["intent"] == "harmful"]
+    harmful = load_results(tmp_path).query("intent == 'harmful'")["stimulus_id"]
     with Store(tmp_path / STORE) as store:
         stored = store.frame("speech-acts")
     asked = stored["stimulus_id"].isin(harmful)

@@ -41,9 +41,7 @@ def test_the_wall_is_walked_and_played_by_keyboard_and_says_what_each_square_is(
 
 @both_ways
 def test_a_click_plays_a_square_and_a_link_leads_to_the_page_of_its_clip(wall, context):
-    wall.locator(SQUARE).scroll_into_view_if_needed()
-    square = wall.locator(SQUARE).bounding_box()
-    wall.mouse.click(square["x"] + 3, square["y"] + 3)
+    wall.locator(SQUARE).click(force=True, position={"x": 3, "y": 3})  # it is the canvas that hears
     wall.wait_for_function(probe("isPlaying"))
     said = wall.text_content(TOLD)
     wall.get_by_role("link", name="Open this clip").click()
@@ -54,11 +52,9 @@ def test_a_click_plays_a_square_and_a_link_leads_to_the_page_of_its_clip(wall, c
 
 def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context):
     def shown_are(trials):
-        labels = trials.frame["label"].value_counts()
-        of = ("full_compliance", "partial_refusal", "full_refusal")
-        known = [int(labels.get(label, 0)) for label in of]
-        expected = [*known, len(trials.frame) - sum(known)]
-        wall.wait_for_function(probe("countsAre"), arg=expected)
+        of = ["full_compliance", "partial_refusal", "full_refusal"]
+        known = trials.frame["label"].value_counts().reindex(of, fill_value=0).tolist()
+        wall.wait_for_function(probe("countsAre"), arg=[*known, len(trials.frame) - sum(known)])
         return known[2], len(trials.frame)
 
     shown_are(context.where(intent="pseudo_harmful"))
@@ -66,7 +62,13 @@ def test_choices_keep_the_counts_of_the_study_and_stay_in_the_link(wall, context
     for name, value in wanted.items():
         wall.locator(f".aor-wall [name={name}]").select_option(value)
     refused, n = shown_are(context.where(**wanted))
+    wall.locator(SQUARE).focus()
+    wall.locator(".aor-wall-legend button").nth(1).click()  # no square is left
+    wall.wait_for_function("document.querySelector('.aor-wall').dataset.drawn === location.hash")
+    assert wall.get_by_role("link", name="Open this clip").is_hidden()
     wall.locator(".aor-wall-legend button").nth(2).click()
     wall.get_by_text(f"{refused} of {n} answers").wait_for()
     wall.reload()
     wall.get_by_text(f"{refused} of {n} answers").wait_for()
+    wall.evaluate("location.hash = 'model=gone&answer=gone'")
+    shown_are(context.where(intent="pseudo_harmful"))
