@@ -18,8 +18,9 @@ import pandas as pd
 from PIL import Image, ImageDraw
 
 import aor_lib as aor
+from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.report.display import Html
-from aor_lib.report.listening import answer_of, facts, gallery
+from aor_lib.report.listening import facts, gallery
 from book._ext.explorer import outline
 from book._ext.published import properties, site_address
 
@@ -54,14 +55,14 @@ def write_clip_pages(build: Path, folder: Path) -> None:
 
 
 def _preview(row: Mapping[Any, Any], trials: pd.DataFrame, site: str) -> dict[str, str]:
-    outcomes = [answer_of({**row, **trial})["outcome"] for trial in trials.to_dict("records")]
-    refused = sum(outcome.endswith("_refusal") for outcome in outcomes)
-    verdict = f"Refused by {refused} of {len(outcomes)} models."
+    judged = trials[is_judged(trials)]
+    refused = judged["label"].isin(REFUSALS).sum()
+    verdict = f" Refused by {refused} of {len(judged)} models." if len(judged) else ""
     address = f"{site}clip/{quote(row['stimulus_id'])}"
     shown = {
         "og:type": "article",
         "og:title": f"“{row['text']}”",
-        "og:description": f"{'. '.join(facts(row).values())}. {verdict}",
+        "og:description": f"{'. '.join(facts(row).values())}.{verdict}",
         "og:url": f"{address}.html",
     }
     if isinstance(row["path"], str):

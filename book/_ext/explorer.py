@@ -107,7 +107,7 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     """Trials with the answers to show and the facets of these.
 
     ``position`` is the stimulus' row; ``elsewhere`` says in how many of its other forms the model
-    answers the same request.
+    answers the same request, if their verdicts tell.
     """
     answers = [answer_of(row) for row in trials.to_dict("records")]
     trials = trials.assign(
@@ -117,12 +117,22 @@ def _trials(trials: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
         position=pd.Index(stimuli["stimulus_id"]).get_indexer(trials["stimulus_id"]),
     )
     refused, answered = trials["label"].isin(REFUSALS), trials["label"].eq(Label.FULL_COMPLIANCE)
-    forms = answered.groupby([trials[name] for name in ("utterance_id", *_ARM)])
-    others, others_answered = forms.transform("size") - 1, forms.transform("sum") - answered
+    form_of = [trials[name] for name in ("utterance_id", *_ARM)]
+    others = trials.groupby(form_of)["label"].transform("size") - 1
+    others_refused, others_answered = (
+        one.groupby(form_of).transform("sum") - one for one in (refused, answered)
+    )
     return trials.assign(
         refused=np.select([refused, answered], ["refused", "answered"], "neither"),
         elsewhere=np.select(
-            [others_answered == 0, others_answered < others], ["nowhere", "somewhere"], "everywhere"
+            [
+                others == 0,
+                others_answered == others,
+                others_refused == others,
+                others_refused * others_answered > 0,
+            ],
+            ["unknown", "everywhere", "nowhere", "somewhere"],
+            "unknown",
         ),
     )
 

@@ -1,7 +1,7 @@
 """Directive ``model-cards``: what each model is, how it is reached, and what is known of it.
 
 ``overview`` gives a table of all models, a kind of model its cards in full, and ``others`` those of
-all other kinds than ``cascade`` and ``hf``.
+all kinds without a section of their own.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from book._ext.study_html import StudyHtml
 
 _RATES = PARAMS.parent / "reference" / "rates.csv"
 _OTHERS = "others"
-_WITH_SECTION = ("cascade", "hf")
+_WITH_SECTION = ("cascade", "hf", "llama_cpp")
 _RUNS = {
     "cascade": "on this machine's processor",
     "hf": "a checkpoint of the hub or a folder, on a GPU",
+    "llama_cpp": "a quantised checkpoint on this machine, by llama.cpp's server",
     "openai_api": "a server that speaks OpenAI's chat completions",
 }
 
@@ -48,7 +49,8 @@ class ModelCards(StudyHtml):
         """See :func:`overview` and :func:`in_full`."""
         cards, kind = load_cards(study.build).values(), self.arguments[0]
         if kind == "overview":
-            return overview(cards, Counter(study.trials["model"]))
+            answered = study.trials.loc[study.trials["status"] == "ok", "model"]
+            return overview(cards, Counter(answered))
         return in_full(cards, kind, study.provenance, pd.read_csv(_RATES))
 
 
@@ -70,7 +72,7 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
     cards
         Cards of all models.
     answered
-        Number of trials of each model in this study, by id.
+        Number of answers of each model in this study, by id.
     """
     cards = sorted(cards, key=lambda card: (card.id not in answered, card.kind, card.title))
     rows = [
@@ -80,7 +82,7 @@ def overview(cards: Iterable[ModelCard], answered: Mapping[str, int]) -> str:
             "Size": _size(card),
             "Memory": _memory(card),
             "Pinned": "yes" if is_pinned(card) else "no",
-            "Trials here": f"{answered.get(card.id, 0):,}",
+            "Answers here": f"{answered.get(card.id, 0):,}",
         }
         for card in cards
     ]

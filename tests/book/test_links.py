@@ -5,6 +5,7 @@ import re
 import pytest
 
 import aor_lib as aor
+from aor_lib.analysis.outcomes import REFUSALS
 from benchmarks.explorer_study import serve
 from tests.book.conftest import axe_finds, both_ways, probe
 from tests.book.test_explorer import CARDS, choose, count, shown
@@ -77,11 +78,10 @@ def test_what_a_model_does_in_one_form_and_in_every_other_is_two_clicks_away(
 ):
     study = aor.open(html.parent)
     trials = aor.Selection(study, study.trials).where(arm="none", model="ref-contextual").frame
-    complied = trials["label"] == "full_compliance"
-    of_request = complied.groupby(trials["utterance_id"])
+    alike = trials["label"].isin(REFUSALS if elsewhere == "nowhere" else ["full_compliance"])
+    of_request = alike.groupby(trials["utterance_id"])
     others = of_request.transform("size") - 1
-    answered = of_request.transform("sum") - complied
-    kept = trials[answered.eq(others if elsewhere == "everywhere" else 0)]
+    kept = trials[(of_request.transform("sum") - alike).eq(others) & others.gt(0)]
     expected = aor.Selection(study, kept).where(refused=refused).frame["stimulus_id"]
     opened(tab, f"{address}/explorer.html#model=ref-contextual")
     if len(expected):
@@ -97,7 +97,7 @@ def test_a_link_to_one_card_is_copied_and_opens_that_card_alone(browser, html):
         card = tab.locator(CARDS).first
         name = card.get_attribute("data-stimulus")
         card.get_by_role("button", name="Copy link").click()
-        card.get_by_text("Copied").wait_for()
+        card.get_by_role("status").get_by_text("Copied").wait_for()
         opened(tab, tab.evaluate("navigator.clipboard.readText()"))
         assert count(tab)[0] == 1
         assert tab.locator(CARDS).get_attribute("data-stimulus") == name
