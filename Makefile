@@ -6,9 +6,9 @@ PORT ?= 8000
 PYTHON ?= python3
 
 # A conda environment made from environment.yml is used as it is; otherwise one is made in .venv.
-ifneq ($(filter-out base,$(CONDA_DEFAULT_ENV)),)
+ifneq ($(and $(CONDA_PREFIX),$(wildcard $(CONDA_PREFIX)/bin/jupyter-book)),)
   BIN := $(CONDA_PREFIX)/bin
-  ENV := build/.installed
+  ENV := $(CONDA_PREFIX)/.installed
 else
   BIN := .venv/bin
   ENV := .venv/.installed
@@ -84,7 +84,7 @@ serve: book  ## Build the report, serve it on http://127.0.0.1:8000 (PORT=) and 
 	@(sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT) >/dev/null) &
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory build/html
 
-clean:  ## Remove everything that was built (downloads in the user's cache stay)
+clean:  ## Remove all that was built, and people's labels (downloads in the user's cache stay)
 	rm -rf build
 
 # pip comes first: older ones cannot check hashes that are given in a constraints file. What is

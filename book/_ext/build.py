@@ -39,7 +39,7 @@ from aor_lib.config.records import content_hash
 from aor_lib.config.typed_yaml import AorError, read
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.storage.progress import finished, progress, up_to_date
-from book._ext.unpacking import unpack_study
+from book._ext.unpacking import replace_folder, unpack_study
 
 ROOT = PARAMS.parent
 STATE = "study.sha256"
@@ -89,19 +89,23 @@ def book(
         run_stages(steps)
         link_to(folder / "html")
     first, took = folder / "html" / "index.html", timedelta(seconds=round(time.monotonic() - began))
-    typer.echo(f"The book is {first}, after {took}: open it, or run 'make serve'")
+    typer.echo(f"The book is {first}, after {took}: open it")
 
 
 def record_state(folder: Path, judge_id: str) -> None:
     """Write :data:`STATE`."""
     import pandas as pd
 
-    from aor_lib.analysis.results import load_trials
-    from aor_lib.stimuli.manifest import VALIDATION
+    from aor_lib.analysis.results import load_cards, load_provenance, load_trials
+    from aor_lib.stimuli.manifest import MANIFEST, VALIDATION
 
     rows = pd.util.hash_pandas_object(load_trials(folder, judge_id), index=False)
     digest = sha256(rows.to_numpy().tobytes())
-    for path in [folder / VALIDATION, *sorted((folder / "steering").glob("*.parquet"))]:
+    digest.update(load_provenance(folder).to_json().encode())
+    for card in load_cards(folder).values():
+        digest.update(card.model_dump_json().encode())
+    steering = sorted((folder / "steering").glob("*.parquet"))
+    for path in [folder / MANIFEST, folder / VALIDATION, *steering]:
         digest.update(path.read_bytes())
     (folder / STATE).write_text(digest.hexdigest())
 
@@ -216,19 +220,6 @@ def write_pages(build: Path) -> None:
     shutil.copytree(build / "clips", made / "clips")
     replace_folder(made, html)
     finished(build, "html", made_from)
-
-
-def replace_folder(made: Path, folder: Path) -> None:
-    """Put a folder in the place of another, which is removed only after that."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
-        old = Path(scratch) / "old"
-        if folder.exists():
-            folder.rename(old)
-        try:
-            made.rename(folder)
-        finally:
-            if old.exists() and not folder.exists():
-                old.rename(folder)
 
 
 def _unpack(source: Path, study: StudyParams, folder: Path) -> None:

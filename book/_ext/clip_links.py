@@ -31,7 +31,10 @@ UNKNOWN = "unknown"
 
 _IDS = ("utterance_id", "stimulus_id")
 _FEW = 8  # values of a column to choose by; ids are clearer than more
-_LINK = re.compile(r"(?<=explorer\.html#)(model=[\w.%+-]*&(?:amp;)?mitigation=[\w.%+&;=-]*)")
+_VALUES = r"=[\w.%+-]*"
+_LINK = re.compile(
+    rf"(?<=explorer\.html#)model{_VALUES}&(?:amp;)?mitigation{_VALUES}&(?:amp;)?stimulus_id{_VALUES}(?!&)"
+)
 
 
 def shortened(text: str, trials: pd.DataFrame) -> str:

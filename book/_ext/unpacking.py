@@ -9,6 +9,7 @@ from pathlib import Path
 from aor_lib.config.params import StudyParams
 from aor_lib.inference.exchange import BundleError, import_results, read_bundle
 from aor_lib.stimuli.manifest import VALIDATION, load_stimuli, verify_dataset
+from aor_lib.study import LABELS
 
 _SOURCE = "made-from.txt"
 """File that marks a study's folder as made of a bundle."""
@@ -17,7 +18,8 @@ _SOURCE = "made-from.txt"
 def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
     """Make a study's folder of a bundle with clips, all of it checked; return its trials' number.
 
-    It replaces a folder that was made so before, and no other; after an error, nothing changed.
+    It replaces a folder that was made so before, but for people's labels, and no other; after an
+    error, nothing changed.
     """
     if build.exists() and not (build / _SOURCE).is_file():
         raise BundleError(f"{build}: holds a study of its own; name another folder with --build")
@@ -35,7 +37,20 @@ def unpack_study(path: Path, study: StudyParams, build: Path) -> int:
         verify_dataset(load_stimuli(folder), folder)
         done = import_results(path, study, folder)
         (folder / _SOURCE).write_text(f"{path.name}\n")
-        if build.exists():
-            shutil.rmtree(build)
-        folder.replace(build)
+        if (build / LABELS).is_dir():  # people's work, which is in no bundle
+            shutil.copytree(build / LABELS, folder / LABELS, dirs_exist_ok=True)
+        replace_folder(folder, build)
     return done.trials
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Put a folder in the place of another, which is removed only after that."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
+        old = Path(scratch) / "old"
+        if folder.exists():
+            folder.rename(old)
+        try:
+            made.rename(folder)
+        finally:
+            if old.exists() and not folder.exists():
+                old.rename(folder)
