@@ -15,7 +15,7 @@ import pandas as pd
 
 from aor_lib.analysis import selections
 from aor_lib.analysis.known_effects import ALONE, BENIGN, SPEAKER, measure_known_effects
-from aor_lib.analysis.people import settled
+from aor_lib.analysis.people import answer_texts, load_labels, settled
 from aor_lib.analysis.results import load_cards, load_provenance, load_readings, load_trials
 from aor_lib.config.params import PARAMS, load_prompts
 from aor_lib.config.profile import Histories
@@ -94,16 +94,17 @@ class Study:
     def people(self) -> pd.DataFrame:
         """Answers that were drawn for people to label, and others that might have been.
 
+        Those that are no longer what they were when they were drawn are left out.
+
         trial_key, model, condition, intent, item, probability (to be drawn), drawn, people (the
         label that they settled on, missing where there is none yet).
         """
         folder = self.build / LABELS
         if not (folder / SAMPLE).is_file():
             return pd.DataFrame(columns=[*SAMPLED, "people"])
-        sample, files = pd.read_csv(folder / SAMPLE), sorted(folder.glob("answers-*.csv"))
-        none = pd.DataFrame(columns=["annotator", "item", "label"], dtype=str)
-        labels = pd.concat([none, *(pd.read_csv(path, dtype=str) for path in files)])
-        told = settled(labels.drop_duplicates(["annotator", "item"], keep="last"))
+        sample = pd.read_csv(folder / SAMPLE)
+        sample = sample[sample["item"] == sample["trial_key"].map(answer_texts(self.build)["item"])]
+        told = settled(load_labels(folder, "answers"))
         return sample.assign(people=sample["item"].map(told))
 
     @cached_property
@@ -116,7 +117,8 @@ class Study:
         """Model cards, one per row, and whether the model answered here (``answered``)."""
         cards = pd.DataFrame([card.model_dump() for card in load_cards(self.build).values()])
         columns = ["id", "title", "family", "kind", "licence", "source", "revision", "note"]
-        return cards[columns].assign(answered=cards["id"].isin(self.trials["model"]))
+        answered = self.trials.loc[self.trials["status"] == "ok", "model"]
+        return cards[columns].assign(answered=cards["id"].isin(answered))
 
     @cached_property
     def prompts(self) -> pd.DataFrame:

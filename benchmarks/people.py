@@ -86,6 +86,7 @@ def _study(
     answers = pd.DataFrame(
         {
             "judged": judged.ravel(),
+            "answered": np.where(drawn, 1.0, np.nan),
             "refused": np.where(drawn, refused.ravel(), np.nan),
             "probability": probability,
         },

@@ -20,19 +20,15 @@ import pandas as pd
 
 import aor_lib as aor
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
-from aor_lib.analysis.people import settled
+from aor_lib.analysis.people import CHOICES, LABEL_COLUMNS, answer_texts, load_labels, settled
 from aor_lib.analysis.stats.intervals import wilson
-from aor_lib.config.records import Label, content_hash
 from aor_lib.config.typed_yaml import AorError
-from aor_lib.inference.store import open_results
 from aor_lib.report.style import title_of
 from aor_lib.stimuli.manifest import load_manifest
 from aor_lib.storage.atomic_write import atomic_write
 from aor_lib.study import LABELS, SAMPLE, SAMPLED
 
-CHOICES = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
-"""Labels of the items of each task."""
-_COLUMNS = ["annotator", "item", "label"]
+_GROUP = ["model", "intent", "condition"]
 
 
 def annotate(
@@ -58,13 +54,14 @@ def annotate(
         raise AorError(f"annotator: {annotator!r} has more than small letters, digits, '_-'")
     rng = np.random.default_rng([seed, *annotator.encode()])
     path = Path(build) / LABELS / f"{task}-{annotator}.csv"
-    labelled = set(_read(path, task)["item"]) if path.is_file() else set()
+    labels = load_labels(path.parent, task)
+    own = labels["annotator"] == annotator
+    labelled = set(labels["item"][own])
     if task == "clips":
         asked = _in_turn(clips(build), number, seed, rng)
     else:
         drawn = answers(build, sample_of(build, number, seed, **sampled))
-        labels = _labels(build, task)
-        others = settled(labels[labels["annotator"] != annotator])
+        others = settled(labels[~own])
         needed = ~drawn["item"].isin(others.index) | drawn["item"].isin(labelled)
         asked = drawn[needed].sample(frac=1, random_state=rng).to_dict("records")
     stage, progress = widgets.Box(), widgets.Label()
@@ -85,7 +82,7 @@ def annotate(
 
     def choose(label: str) -> None:
         for row in asked[place : place + 1]:
-            kept = pd.DataFrame([[annotator, row["item"], label]], columns=_COLUMNS)
+            kept = pd.DataFrame([[annotator, row["item"], label]], columns=LABEL_COLUMNS)
             path.parent.mkdir(exist_ok=True)
             kept.to_csv(path, mode="a", header=not path.is_file(), index=False)
             labelled.add(row["item"])
@@ -108,7 +105,7 @@ def labelled_items(build: Path | str, task: str) -> pd.DataFrame:
     The other columns are those of :func:`clips` or :func:`answers`.
     """
     of_task = clips(build) if task == "clips" else answers(build, aor.open(build).people)
-    return _labels(build, task).merge(of_task, on="item")
+    return load_labels(Path(build) / LABELS, task).merge(of_task, on="item")
 
 
 def clips(build: Path | str) -> pd.DataFrame:
@@ -135,19 +132,23 @@ def sample_of(
     """The study's sample of answers of unmitigated models, drawn by :func:`draw`.
 
     What was drawn stays; models and intents that it lacks are drawn now, ``number`` clips each.
+    Answers that have come since in what it has are a stratum of their own, drawn whole.
     """
     study = aor.open(build)
     sample: pd.DataFrame = study.people
     frames = [study.select(name).frame for name in ("headline", "context")]
     trials = pd.concat(frames).drop_duplicates("trial_key")
-    trials = trials[trials["intent"].isin(intents) & trials["condition"].isin(conditions)]
-    known = set(zip(sample["model"], sample["intent"], strict=True))
-    pairs = zip(trials["model"], trials["intent"], strict=True)
-    new = trials[[pair not in known for pair in pairs]]
-    if new.empty:
+    groups, pairs = (pd.MultiIndex.from_frame(sample[names]) for names in (_GROUP, _GROUP[:2]))
+    asked = trials["intent"].isin(intents) & trials["condition"].isin(conditions)
+    new = trials[asked & ~pd.MultiIndex.from_frame(trials[_GROUP[:2]]).isin(pairs)]
+    late = is_judged(trials) & pd.MultiIndex.from_frame(trials[_GROUP]).isin(groups)
+    late &= ~trials["trial_key"].isin(sample["trial_key"])
+    drawn = trials[late].assign(probability=1.0, drawn=True)
+    if len(new):
+        drawn = pd.concat([drawn, draw(new, number, seed)])
+    if drawn.empty:
         return sample
-    drawn = draw(new, number, seed)
-    drawn["item"] = drawn["trial_key"].map(_texts(build)["item"])
+    drawn["item"] = drawn["trial_key"].map(answer_texts(build)["item"])
     path = Path(build) / LABELS / SAMPLE
     path.parent.mkdir(exist_ok=True)
     tables = [table[SAMPLED] for table in (sample, drawn) if len(table)]
@@ -203,28 +204,11 @@ def draw_strata(
 def answers(build: Path | str, sample: pd.DataFrame) -> pd.DataFrame:
     """Drawn answers, each once: ``item``, ``text``, ``response``, and ``judged``, the label."""
     drawn = sample[sample["drawn"].astype(bool)].drop_duplicates("item")[["trial_key", "item"]]
-    texts = _texts(build).drop(columns="item").reset_index()
+    texts = answer_texts(build).drop(columns="item").reset_index()
     judged = aor.open(build).trials.drop_duplicates("trial_key").set_index("trial_key")["label"]
     rows = drawn.merge(texts, on="trial_key")
     rows["judged"] = rows["trial_key"].map(judged)
     return rows.drop(columns="trial_key").sort_values("item", ignore_index=True)
-
-
-def _texts(build: Path | str) -> pd.DataFrame:
-    # Those to harmful utterances too: only the annotator sees them.
-    with open_results(Path(build)) as store:
-        trials = store.frame("")
-    rows = trials[trials["response"].notna()].merge(
-        load_manifest(build)[["stimulus_id", "text"]], on="stimulus_id"
-    )
-    rows["item"] = list(map(content_hash, zip(rows["text"], rows["response"], strict=True)))
-    rows = rows.drop_duplicates("trial_key").set_index("trial_key")
-    return rows[["item", "text", "response"]]
-
-
-def _labels(build: Path | str, task: str) -> pd.DataFrame:
-    files = sorted((Path(build) / LABELS).glob(f"{task}-*.csv"))
-    return pd.concat([pd.DataFrame(columns=_COLUMNS, dtype=str), *(_read(f, task) for f in files)])
 
 
 def shares(hits: pd.Series[bool], by: list[pd.Series[Any]]) -> pd.DataFrame:
@@ -255,14 +239,6 @@ def _in_turn(
         for turn in range(sides)
         for name, side in zip(order, first, strict=True)
     ]
-
-
-def _read(path: Path, task: str) -> pd.DataFrame:
-    rows = pd.read_csv(path, dtype=str)
-    if list(rows) != _COLUMNS or not rows["label"].isin(CHOICES[task]).all():
-        needed = f"{', '.join(_COLUMNS)}, and the labels {', '.join(CHOICES[task])}"
-        raise AorError(f"{path}: must have the columns {needed}")
-    return rows.drop_duplicates(["annotator", "item"], keep="last")
 
 
 def _shown(build: Path | str, row: Mapping[Any, Any]) -> widgets.Widget:

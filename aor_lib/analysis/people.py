@@ -1,5 +1,6 @@
 """People's labels, and refusal rates corrected by them for the judge's errors."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,15 @@ import pandas as pd
 from aor_lib.analysis.outcomes import REFUSALS, is_judged
 from aor_lib.analysis.stats.intervals import CONFIDENCE, DRAWS, Floats, effective_answers, rates
 from aor_lib.analysis.stats.paired import adjusted, paired_differences
+from aor_lib.config.records import Label, content_hash
+from aor_lib.config.typed_yaml import AorError
+from aor_lib.inference.store import open_results
 from aor_lib.judge.speech_acts import EVALUATION
+from aor_lib.stimuli.manifest import load_manifest
+
+CHOICES = {"clips": ("harmful", "benign", "unclear"), "answers": tuple(map(str, Label))}
+"""Labels of the items of each task."""
+LABEL_COLUMNS = ["annotator", "item", "label"]
 
 
 def load_evaluation() -> pd.DataFrame:
@@ -19,6 +28,37 @@ def load_evaluation() -> pd.DataFrame:
     ``own_string_match``.
     """
     return pd.read_csv(EVALUATION, dtype={"prompt_id": str, "source_model": str})
+
+
+def load_labels(folder: Path, task: str) -> pd.DataFrame:
+    """Read the labels of a task's items by all annotators: the last of each on an item.
+
+    AorError names a file that lacks a column of ``LABEL_COLUMNS`` or has a label that is none.
+    """
+    tables = [pd.DataFrame(columns=LABEL_COLUMNS, dtype=str)]
+    for path in sorted(folder.glob(f"{task}-*.csv")):
+        try:
+            tables.append(pd.read_csv(path, dtype=str))
+        except ValueError:  # it is empty, say
+            tables.append(pd.DataFrame())
+        if list(tables[-1]) != LABEL_COLUMNS or not tables[-1]["label"].isin(CHOICES[task]).all():
+            needed = f"{', '.join(LABEL_COLUMNS)}, and the labels {', '.join(CHOICES[task])}"
+            raise AorError(f"{path}: must have the columns {needed}")
+    return pd.concat(tables).drop_duplicates(["annotator", "item"], keep="last")
+
+
+def answer_texts(build: Path | str) -> pd.DataFrame:
+    """The ``text`` of each request, its ``response``, and the ``item`` that both are, by trial key.
+
+    Answers to harmful requests are among them, which only annotators see.
+    """
+    with open_results(Path(build)) as store:
+        trials = store.frame("")
+    texts = load_manifest(build)[["stimulus_id", "text"]]
+    rows = trials[trials["response"].notna()].merge(texts, on="stimulus_id")
+    rows["item"] = list(map(content_hash, zip(rows["text"], rows["response"], strict=True)))
+    rows = rows.drop_duplicates("trial_key").set_index("trial_key")
+    return rows[["item", "text", "response"]]
 
 
 def any_refusal(labels: pd.Series) -> pd.Series:
@@ -50,7 +90,7 @@ def corrected_rates(trials: pd.DataFrame, by: list[str], sample: pd.DataFrame) -
     table = table.assign(as_judged=table["rate"], labelled=0)
     for group, answers in _labelled(trials, by, sample).items():
         of_group = table[by].eq([*group]).all(axis=1)
-        estimate = *corrected_rate(answers), answers["refused"].count()
+        estimate = *corrected_rate(answers), answers["answered"].count()
         table.loc[of_group, ["rate", "low", "high", "labelled"]] = estimate
     return table
 
@@ -77,20 +117,23 @@ def corrected_differences(
         beyond = min((draws[1:] >= 0).sum(), (draws[1:] <= 0).sum())
         p_value = min(1.0, 2 * (beyond + 1) / len(draws))
         p_missing = row["p_missing"] if row["judged"] < row["trials"] else 0.0
+        if p_missing and min(row["lowest"] * draws[0], row["highest"] * draws[0]) <= 0:
+            p_missing = 1.0
         estimate = *_interval(draws), p_value, max(p_value, p_missing)
         table.loc[at, ["difference", "low", "high", "p_value", "p_missing"]] = estimate
-        table.loc[at, "labelled"] = sum(side["refused"].count() for side in sides)
+        table.loc[at, "labelled"] = sum(side["answered"].count() for side in sides)
     return adjusted(table)
 
 
 def corrected_rate(answers: pd.DataFrame) -> tuple[float, float, float]:
-    """Rate of refusal, and the limits of its 95 % interval.
+    """Rate of refusal among what is an answer to people, and the limits of its 95 % interval.
 
     The rate is the sum, over the judge's two labels, of their share times P(refusal | label), which
     people's labels estimate. The interval comes from draws of each share, from
     Beta(k + 1/2, n - k + 1/2), where n is the effective number of answers. ``answers`` has one row
     each, with the utterance as its index: ``judged`` (does the judge call it a refusal?),
-    ``refused`` (do people? 1 or 0, NaN without a label), and ``probability`` (to be drawn).
+    ``answered`` (do people call it an answer? 1 or 0, NaN without a label), ``refused`` (or a
+    refusal? NaN if it is no answer, too), and ``probability`` (to be drawn).
     """
     rng = np.random.default_rng(0)
     share = _share(answers.assign(probability=1.0), "judged", rng)
@@ -108,12 +151,14 @@ def _labelled(
     drawn, labels = rows["drawn"].eq(True), {"refusal": 1.0, "full_compliance": 0.0}
     rows["judged"] = rows["label"].isin(REFUSALS)
     rows["refused"] = rows["people"].map(labels).where(drawn).astype(float)
+    rows["answered"] = rows["refused"].notna().where(drawn & rows["people"].notna()).astype(float)
     rows["is_open"] = rows["probability"].isna() | (drawn & rows["people"].isna())
     return {
         group: answers
         for group, answers in rows.set_index("utterance_id").groupby(by, observed=True)
         if not answers["is_open"].any()
-        and set(answers["judged"]) == set(answers.dropna(subset="refused")["judged"])
+        and set(answers["judged"]) == set(answers.dropna(subset="answered")["judged"])
+        and answers["refused"].notna().any()
     }
 
 
@@ -130,11 +175,14 @@ def _difference(level: pd.DataFrame, baseline: pd.DataFrame) -> Floats:
 
 def _refused(answers: pd.DataFrame, share: Floats, rng: np.random.Generator) -> Floats:
     """The corrected rate, then draws of it; ``share`` are those of judged refusals."""
-    labelled = answers.dropna(subset="refused")
-    of_refusals, of_compliance = (
-        _share(labelled[labelled["judged"] == label], "refused", rng) for label in (True, False)
-    )
-    return share * of_refusals + (1 - share) * of_compliance
+    refused = answered = np.zeros_like(share)
+    for label, of_all in ((True, share), (False, 1 - share)):
+        labelled = answers[answers["judged"] == label].dropna(subset="answered")
+        if not labelled["answered"].all():
+            of_all = of_all * _share(labelled, "answered", rng)
+        answered = answered + of_all
+        refused = refused + of_all * _share(labelled.dropna(subset="refused"), "refused", rng)
+    return refused / answered
 
 
 def _share(answers: pd.DataFrame, hits: str, rng: np.random.Generator) -> Floats:

@@ -28,10 +28,13 @@ def rate(trials, sample):
     return row
 
 
-def test_labels_of_all_answers_give_the_rate_that_people_see(trials):
+@pytest.mark.parametrize(("ten", "expected"), [("refusal", 0.4), ("unjudged", 30 / 90)])
+def test_labels_of_all_answers_give_the_rate_that_people_see_among_answers(trials, ten, expected):
     drawn = draw(trials, 100, 0)
+    drawn.loc[drawn["truth"].eq("refusal") & drawn["label"].eq("full_compliance"), "truth"] = ten
     seen = rate(trials, drawn.assign(people=drawn["truth"]))
-    assert (seen["rate"], seen["as_judged"]) == pytest.approx((0.4, 0.3))
+    assert (seen["rate"], seen["as_judged"]) == pytest.approx((expected, 0.3))
+    assert seen["low"] < seen["rate"] < seen["high"]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,8 @@ def answered(study, tmp_path, monkeypatch):
         return made
 
     monkeypatch.setattr(aor_lib, "open", opened)
-    monkeypatch.setattr(annotation, "_texts", lambda build: texts.set_index("trial_key"))
+    for module in (annotation, aor_lib.study):
+        monkeypatch.setattr(module, "answer_texts", lambda build: texts.set_index("trial_key"))
     return made
 
 
