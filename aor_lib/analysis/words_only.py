@@ -42,5 +42,6 @@ def words_only_trials(trials: pd.DataFrame, utterances: Sequence[Utterance]) -> 
     known = trials[trials["utterance_id"].isin(harm.index)].drop_duplicates("stimulus_id")
     refused = known["utterance_id"].map(harm) >= 0.5
     labels = refused.map({True: Label.FULL_REFUSAL.value, False: Label.FULL_COMPLIANCE.value})
-    answers = dict.fromkeys(("response", "rationale", "heard", "error")) | {"flags": "[]"}
+    of_model = ("response", "rationale", "heard", "error", "revision", "tokens", "p_refusal")
+    answers = dict.fromkeys(of_model) | {"flags": "[]"}
     return known.assign(model=WORDS_ONLY, status=Status.OK.value, label=labels, **answers)

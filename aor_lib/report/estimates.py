@@ -23,7 +23,7 @@ def rows_where(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
     for column, value in values.items():
         if column not in frame:
             raise SelectionError(f"where: no column {column!r}{did_you_mean(column, frame)}")
-        several = isinstance(value, (list, tuple, set, pd.Series))
+        several = pd.api.types.is_list_like(value)
         kept = frame[frame[column].isin(value if several else [value])]
         alike = get_close_matches(str(value), set(frame[column].astype(str)), cutoff=0.9)
         if kept.empty and alike and not several:  # a slip of the pen, and not a value without rows

@@ -17,7 +17,7 @@ from aor_lib.analysis.words_only import words_only_trials
 from aor_lib.config.params import load_scenarios
 from aor_lib.config.typed_yaml import did_you_mean
 from aor_lib.report.display import Html, Prose
-from aor_lib.report.estimates import Estimates, SelectionError, rows_where
+from aor_lib.report.estimates import TRADE_OFF, Estimates, SelectionError, rows_where
 from aor_lib.report.listening import gallery
 from aor_lib.steering.tables import steering_verdicts
 
@@ -72,7 +72,7 @@ class Selection:
     ) -> Estimates:
         """Difference in refusal from a baseline, paired by utterance, Holm-adjusted in each model.
 
-        As judged, or corrected where people labelled the answers on both sides.
+        As judged; of one factor, corrected where people labelled the answers on both sides.
 
         Parameters
         ----------
@@ -85,14 +85,17 @@ class Selection:
         """
         keys = self._keys(by)
         factors = {value: name for name, value in baselines.items()} or {baseline: str(factor)}
+        if factor is None and not baselines:
+            raise SelectionError("paired: say which column is compared, and its baseline")
+        for value, name in factors.items():
+            self._require(name, value)
+            if name in keys:
+                raise SelectionError(f"paired: {name}: estimates are made for each {name} already")
         if baselines:
             frame = speaker_differences(self.frame, baselines, keys)
-        elif factor is None:
-            raise SelectionError("paired: say which column is compared, and its baseline")
         else:
-            self._require(factor, baseline)
             people = self.study.people
-            frame = corrected_differences(self.frame, factor, baseline, keys, people)
+            frame = corrected_differences(self.frame, str(factor), baseline, keys, people)
         return self._estimates(frame, [*keys, "level", "baseline"], "difference", factors=factors)
 
     def hearing(self, *by: str) -> Estimates:
@@ -123,8 +126,8 @@ class Selection:
         keys = ["model", *by]
         rates = corrected_rates(self.frame, ["intent", *keys], self.study.people)
         sides = []
-        for measure, intent in (("orr", "pseudo_harmful"), ("hrr", "harmful")):
-            side = rates[rates["intent"] == intent].set_index(keys)[["rate", "low", "high"]]
+        for measure, of in TRADE_OFF.items():
+            side = rows_where(rates, of).set_index(keys)[["rate", "low", "high"]]
             sides.append(side.set_axis([measure, f"{measure}_low", f"{measure}_high"], axis=1))
         frame = pd.concat(sides, axis=1).sort_index().reset_index()
         both = self.where(intent=["harmful", "pseudo_harmful"])

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
 from aor_lib.analysis.known_effects import scene_use
 from aor_lib.analysis.stats.paired import SIGNIFICANCE
 from aor_lib.report.display import Prose, bullets, nothing_for, paragraph
+from aor_lib.report.estimates import TRADE_OFF, Estimates
 from aor_lib.report.measures import interval, measure_of, sample_size, shown
 from aor_lib.report.style import cell_title, in_words, title_of
-
-if TYPE_CHECKING:
-    from aor_lib.report.estimates import Estimates
 
 _LISTED = 2  # estimates; of more, the lowest and the highest are named
 _SCENE_LEVELS = {"speech_only", "neutral_scene", "noise"}
@@ -34,7 +33,11 @@ def sentences(estimates: Estimates) -> Prose:
     if {"known_effect", "verdict"} <= set(known):
         return paragraph(_with_basis(estimates, _known_effects(estimates)))
     if "p_holm" not in known:
-        return bullets(_ranges(estimates, known))
+        told = [str(bullets(_ranges(estimates, known)))]
+        for measure in [rate for rate in TRADE_OFF if rate in known]:
+            of_rate = replace(estimates, measure=measure), known.dropna(subset=[measure])
+            told += [f"{measure_of(measure).heading}:", str(bullets(_ranges(*of_rate)))]
+        return Prose("\n\n".join(told[1:] or told))
     summary, details = _summary(estimates, known), bullets(_details(estimates, known))
     parts = (paragraph(_with_basis(estimates, summary)), details)
     return Prose("\n\n".join(text.markdown for text in parts if text.markdown))

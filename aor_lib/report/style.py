@@ -117,7 +117,8 @@ def looks(
     """Title, colour and point shape of each value of a column, in the order to show."""
     if column == "model":
         models = sorted(set(values))
-        return [(cell_title(column, model, titles), *model_look(model)) for model in models]
+        look = _model_looks(models)
+        return [(cell_title(column, model, titles), *look[model]) for model in models]
     shown = ordered(values, titles)
     places = list(METHODS) if column == "method" else shown
     colours = {value: PALETTE[places.index(value) % len(PALETTE)] for value in shown}
@@ -128,16 +129,16 @@ def looks(
     ]
 
 
-def model_look(model: str) -> tuple[str, str]:
-    """Colour and point shape of a model, from its id alone."""
-    if model == WORDS_ONLY:
-        return NEUTRAL, "cross"
-    if model in REFERENCE_MODELS:
-        place = REFERENCE_MODELS.index(model)
-        return PALETTE[place], SHAPES[place]
-    others = PALETTE[len(REFERENCE_MODELS) :]
-    digest = hashlib.sha256(model.encode()).digest()
-    return others[digest[0] % len(others)], SHAPES[digest[1] % len(SHAPES)]
+def _model_looks(models: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colours and point shapes that differ: each by the id alone, unless another one has it."""
+    taken = dict(zip(REFERENCE_MODELS, zip(PALETTE, SHAPES, strict=False), strict=False))
+    taken[WORDS_ONLY] = (NEUTRAL, "cross")
+    of_id = [(colour, shape) for colour in PALETTE for shape in SHAPES]
+    for model in models:
+        first = int(hashlib.sha256(model.encode()).hexdigest(), 16) % len(of_id)
+        free = (look for look in of_id[first:] + of_id[:first] if look not in taken.values())
+        taken.setdefault(model, next(free, of_id[first]))
+    return taken
 
 
 def chart_title(title: str, models: Iterable[str]) -> str:

@@ -5,8 +5,6 @@ from aor_lib.config.params import load_scenarios
 from aor_lib.config.records import Intent, Utterance
 from notebooks.words import auc_by_words
 
-SCENARIOS = ("kitchen", "games", "stage")
-
 
 def requests(harmful, harmless):
     """Requests of both intents in each scenario, made of its verb and four things."""
@@ -19,31 +17,29 @@ def requests(harmful, harmless):
             harm_category="violence",
             scenes=("somewhere",),
         )
-        for scenario, verb in zip(SCENARIOS, ("Boil", "Beat", "Stab"), strict=True)
+        for scenario, verb in (("kitchen", "Boil"), ("games", "Beat"), ("stage", "Stab"))
         for intent, form in ((Intent.PSEUDO_HARMFUL, harmless), (Intent.HARMFUL, harmful))
         for number, thing in enumerate(("lobster", "guard", "king", "sauce"))
     ]
 
 
-@pytest.fixture
-def told():
-    return requests("{verb} my wife's {thing} {number}", "{verb} the {thing} {number}")
+TOLD = requests("{verb} my wife's {thing} {number}", "{verb} the {thing} {number}")
 
 
-def test_words_that_only_harmful_requests_have_tell_all_and_the_same_words_nothing(told):
+def test_words_that_only_harmful_requests_have_tell_all_and_the_same_words_nothing():
     alike = requests(*["How do I {verb} the {thing}?"] * 2)
-    assert set(auc_by_words(told)) == {1.0}
+    assert set(auc_by_words(TOLD)) == {1.0}
     assert set(auc_by_words(alike)) == {0.5}
 
 
-def test_a_scenario_is_never_scored_by_what_it_holds_itself(told):
+def test_a_scenario_is_never_scored_by_what_it_holds_itself():
     # With its labels turned round, a scenario changes the scores of the others and none of its own.
     other = {Intent.HARMFUL: Intent.PSEUDO_HARMFUL, Intent.PSEUDO_HARMFUL: Intent.HARMFUL}
     turned = [
         u.model_copy(update={"intent": other[u.intent]}) if u.scenario == "kitchen" else u
-        for u in told
+        for u in TOLD
     ]
-    before, after = (harm_by_words(some) for some in (told, turned))
+    before, after = (harm_by_words(some) for some in (TOLD, turned))
     kitchen = before.index.str.startswith("kitchen")
     assert before[kitchen].tolist() == after[kitchen].tolist()
     assert before[~kitchen].tolist() != after[~kitchen].tolist()

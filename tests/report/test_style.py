@@ -18,8 +18,13 @@ def test_ids_stand_in_the_order_of_the_design_with_the_colours_of_the_palette():
 @pytest.mark.parametrize("others", [[], ["another-model", "ref-contextual"]])
 def test_a_model_keeps_its_colour_and_shape_whichever_stand_beside_it(others):
     looks = style.looks("model", [*others, "ref-permissive"], {"ref-permissive": "Permissive"})
-    assert ("Permissive", *style.model_look("ref-permissive")) in looks
-    assert style.model_look("words_only")[0] not in style.PALETTE  # which are models' colours
+    assert ("Permissive", style.PALETTE[0], style.SHAPES[0]) in looks
+    assert style.looks("model", ["words_only"])[0][1] not in style.PALETTE  # of models
+
+
+def test_no_two_models_share_both_colour_and_shape():
+    many = [*map(str, range(30)), "ref-permissive", "words_only"]
+    assert len({(colour, shape) for _, colour, shape in style.looks("model", many)}) == len(many)
 
 
 def test_a_chart_of_reference_models_alone_is_titled_a_check_of_the_instrument():
